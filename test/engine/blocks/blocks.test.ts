@@ -137,14 +137,19 @@ describe('a branch that waits', () => {
     expect(over).toMatchObject({ event: 'thread.suspended', text: '2 branches wait:\na: what now?\nc: what now?' });
     const begun = fixture.events.flatMap((event) => (event.event === 'thread.started' && event.branch) || []);
     expect(begun.map(({ block, key }) => `${block} ${key}`).toSorted()).toEqual(['work a', 'work b', 'work c']);
+    const waiting = await engine.list({ statuses: ['suspended'], workflow: 'review' });
+    const [first, second] = waiting.map((each) => each.thread);
+    await expect(engine.resume(thread, { answer: 'the answer' })).rejects.toMatchObject({
+      message: expect.stringContaining('2 branches wait, each for its own answer') as string,
+      hint: expect.stringContaining(`'uwf thread resume ${second ?? ''} -p <answer>'`) as string,
+    });
+    await engine.resume(first ?? '', { answer: 'the answer' });
+    expect((await engine.describe(thread)).status).toBe('suspended');
     fixture.events.length = 0;
-    const next = await engine.resume(thread, { answer: 'the answer' });
+    // Only one waits, so it is meant.
+    const ended = await engine.resume(thread, { answer: 'the answer' });
     const [continued] = fixture.events;
     expect(continued).toMatchObject({ event: 'branch.continued', parent: thread, branch: { block: 'work' } });
-    // Either may have begun first.
-    const left = JSON.stringify(continued).includes('"key":"a"') ? 'c' : 'a';
-    expect(next).toMatchObject({ event: 'thread.suspended', text: `${left}: what now?` });
-    const ended = await engine.resume(thread, { answer: 'the answer' });
     expect(ended).toMatchObject({ event: 'thread.ended' });
     expect(await blockMeta(fixture, ended.head)).toMatchObject({
       $status: 'joined',
