@@ -16,7 +16,7 @@ import { readFiles } from './commit/read-files.ts';
 import { readRecord, REDACTED_PREFIX } from '../thread/secrets/redaction-record.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/registry/workflow-refs.ts';
 import { listDamage, PREFIXES } from './list-damage.ts';
-import { verifyThreads } from './verify-threads.ts';
+import { verifyThreads, type VerifyContext } from './verify-threads.ts';
 
 /** The result for one ref. */
 export type RefVerdict = {
@@ -36,7 +36,7 @@ const UWF_PREFIX = 'refs/uwf/';
  * Checks every ref under uwf's prefixes, with all that it reaches: threads as {@link verifyThreads} does, registries and
  * artifacts as nodes. An unknown ref is a finding, and so is a ref that git calls broken. Damage does not stop the check.
  */
-export async function* fsck(context: { repository: Repository }): AsyncGenerator<RefVerdict, void, void> {
+export async function* fsck(context: VerifyContext): AsyncGenerator<RefVerdict, void, void> {
   await prepareHashing();
   const { repository } = context;
   yield* await findDamage(repository);

@@ -1,12 +1,12 @@
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { RefName } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { GitEnvironment, Repository } from '../git/repository.ts';
 import { getThread, type OnDamage, type ThreadPointer } from '../thread/find/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, historyRef, threadOfRef } from '../thread/thread-refs.ts';
 import { attempt, type Fault } from './fault.ts';
-import { Verification } from './chain/verification.ts';
+import { Verification, type Unrepeated } from './chain/verification.ts';
 import { listCorrupt, rememberVerdict } from './remembered-verdicts.ts';
 
 /** The result for one thread. */
@@ -22,7 +22,12 @@ export type ThreadVerdict = {
   unchecked: number;
   /** What is wrong, in the order of the commits, oldest first. */
   findings: Fault[];
+  /** The merges of blocks that could not be repeated, and why. */
+  unrepeated: Unrepeated[];
 };
+
+/** Where threads are verified. Without an environment for git, merges of blocks are not repeated. */
+export type VerifyContext = { repository: Repository; env?: GitEnvironment };
 
 /**
  * Verifies a thread: every object, hash, schema, link, commit and parent. Replays every decision from the stored workflow and
@@ -30,18 +35,18 @@ export type ThreadVerdict = {
  *
  * @param thread an id, or a unique prefix of one
  */
-export async function verifyThread(context: { repository: Repository }, thread: string): Promise<ThreadVerdict> {
+export async function verifyThread(context: VerifyContext, thread: string): Promise<ThreadVerdict> {
   const { repository } = context;
-  return verifyPointer(context, createVerification(repository), await getThread(repository, thread));
+  return verifyPointer(context, createVerification(context), await getThread(repository, thread));
 }
 
 /** Verifies all threads as {@link verifyThread} does, in the order of their refs. Shared commits are checked once. */
 export async function* verifyThreads(
-  context: { repository: Repository },
+  context: VerifyContext,
   onDamage: OnDamage = {},
 ): AsyncGenerator<ThreadVerdict, void, void> {
   const { repository } = context;
-  const verification = createVerification(repository);
+  const verification = createVerification(context);
   const corrupt = listCorrupt(repository);
   for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX]) {
     for (const { name, id: head } of await repository.refs.list(prefix, onDamage)) {
@@ -51,31 +56,31 @@ export async function* verifyThreads(
   }
 }
 
-function createVerification(repository: Repository): Verification {
-  return new Verification(repository, repository.objects.prefetch !== undefined);
+function createVerification({ repository, env }: VerifyContext): Verification {
+  return new Verification(repository, repository.objects.prefetch !== undefined, env);
 }
 
 async function verifyPointer(
-  context: { repository: Repository },
+  context: VerifyContext,
   verification: Verification,
   pointer: ThreadPointer,
   corrupt: ReadonlySet<string> = listCorrupt(context.repository),
 ): Promise<ThreadVerdict> {
   const { id, ref, head, isHistory, keptBy } = pointer;
   const before = verification.leftOut.length;
-  let { commits, findings } = await verification.verify(head);
+  let { commits, findings, unrepeated } = await verification.verify(head);
   let unchecked = verification.leftOut.length - before;
   if (findings.length > 0 && verification.leftOut.length > 0) {
     // Rules may have missed a text that was not fetched. Only a check with all contents can report a fault.
     await context.repository.objects.prefetch?.(verification.leftOut);
-    ({ commits, findings } = await new Verification(context.repository).verify(head));
+    ({ commits, findings, unrepeated } = await new Verification(context.repository, false, context.env).verify(head));
     unchecked = 0;
   }
   const hasHistoryRef = isHistory && keptBy === undefined;
   if (hasHistoryRef && findings.length === 0)
     findings.push(...(await checkHistoryRef(context.repository, id, ref, head)));
   rememberVerdict(context.repository, pointer, findings[0]?.what, corrupt);
-  return { thread: id, ref, head, sound: findings.length === 0, commits, unchecked, findings };
+  return { thread: id, ref, head, sound: findings.length === 0, commits, unchecked, findings, unrepeated };
 }
 
 /**

@@ -18,7 +18,7 @@ are not affected. 'git fsck' checks all objects of the repository.`,
   examples: [{ command: 'uwf fsck', comment: 'after a crash of the machine, or in CI' }],
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ cli, out }) {
-    const context = readingContext(await openForReading(cli));
+    const context = { ...readingContext(await openForReading(cli)), env: cli.env };
     const damaged: Omit<RefVerdict, 'sound'>[] = [];
     let refs = 0;
     for await (const { sound, ...verdict } of fsck(context)) {

@@ -2,7 +2,7 @@ import { prepareHashing } from '../../cas/hash.ts';
 import { Replayer } from '../replay/replay.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { Repository } from '../../git/repository.ts';
+import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { checkCommit } from '../commit/check-commit.ts';
 import { findChain, isThreadCommit } from './find-chain.ts';
@@ -12,7 +12,9 @@ import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
 import { furtherParents } from './resume-verification.ts';
 import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
 import { growVerified, textPathOf, type Verified } from './verified.ts';
-import { callerCommit } from '../../thread/read/thread-state.ts';
+import { callerCommit, type CommitOf } from '../../thread/read/thread-state.ts';
+import { WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
+import { repeatMergeOf } from '../blocks/repeat-merge.ts';
 
 /** The result for one thread. */
 export type ThreadFaults = {
@@ -20,7 +22,12 @@ export type ThreadFaults = {
   commits: number;
   /** What is wrong, in the order of the commits, oldest first. */
   findings: Fault[];
+  /** The merges that could not be repeated, and why. They are no faults. */
+  unrepeated: Unrepeated[];
 };
+
+/** A merge that was not compared. */
+export type Unrepeated = { commit: ObjectId; why: string };
 
 const MAX_REMEMBERED = 50_000;
 
@@ -38,9 +45,17 @@ export class Verification {
   readonly #findings = new Map<ObjectId, Fault[]>();
   readonly #met = new Set<ObjectId>();
   readonly #sound = new Set<string>();
+  readonly #unrepeated = new Map<ObjectId, Unrepeated>();
+  readonly #env: GitEnvironment | undefined;
+  readonly #leavesOut: boolean;
 
-  /** @param leavesOut whether contents that a partial clone left out stay unchecked; otherwise they are fetched */
-  constructor(repository: Repository, leavesOut: boolean = false) {
+  /**
+   * @param leavesOut whether contents that a partial clone left out stay unchecked; otherwise they are fetched
+   * @param env with which git repeats merges; default: they are not repeated
+   */
+  constructor(repository: Repository, leavesOut: boolean = false, env?: GitEnvironment) {
+    this.#env = env;
+    this.#leavesOut = leavesOut;
     this.#replayer = new Replayer(repository);
     this.#cache = new NodeCache(repository, leavesOut);
   }
@@ -53,12 +68,17 @@ export class Verification {
   /** Verifies everything that a head reaches, except commits of the user's code. */
   async verify(head: ObjectId): Promise<ThreadFaults> {
     await prepareHashing();
-    for (const memory of [this.#met, this.#places, this.#findings, this.#sound]) {
+    for (const memory of [this.#met, this.#places, this.#findings, this.#sound, this.#unrepeated]) {
       if (memory.size > MAX_REMEMBERED) memory.clear();
     }
     const visited = new Set<ObjectId>();
     await this.#verifyThread(head, visited);
-    return { commits: visited.size, findings: [...visited].flatMap((commit) => this.#findings.get(commit) ?? []) };
+    const all = [...visited];
+    return {
+      commits: visited.size,
+      findings: all.flatMap((commit) => this.#findings.get(commit) ?? []),
+      unrepeated: all.flatMap((commit) => this.#unrepeated.get(commit) ?? []),
+    };
   }
 
   async #verifyThread(head: ObjectId, visited: Set<ObjectId>): Promise<CommitPlace | undefined> {
@@ -111,6 +131,7 @@ export class Verification {
       const caller = await this.#callerOf(commit, report);
       const place = { start, before, caller, threads: threads ?? new Map() };
       await checkCommit(this.#cache.repository, checked, place, nodes, known, this.#sound, report);
+      if (commit.kind === 'step' && commit.node.merge !== undefined) await this.#repeatMerge(commit, report);
     }
     const text = nodes.get(textPath ?? '');
     const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#replayer));
@@ -127,6 +148,17 @@ export class Verification {
       if (place) threads.set(parent, place);
     }
     return threads;
+  }
+
+  async #repeatMerge(step: CommitOf<'step'>, report: ReportFault): Promise<void> {
+    const env = this.#env;
+    if (env === undefined) return;
+    const left = (why: string): void => void this.#unrepeated.set(step.id, { commit: step.id, why });
+    // To merge brings contents of files.
+    if (this.#leavesOut) return left('its files are not all here');
+    const result = await attempt(report, null, () => repeatMergeOf(this.#cache.repository, env, step));
+    if (result?.fault !== undefined) report(WORKSPACE_FOLDER, result.fault);
+    if (result?.unchecked !== undefined) left(result.unchecked);
   }
 
   async #callerOf(commit: ThreadCommit, report: ReportFault): Promise<CommitPlace | undefined> {

@@ -1,8 +1,16 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { planRedaction } from '../../../src/engine/redact/redact-thread.ts';
 import { createRedactor } from '../../../src/redaction/create-redactor.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { readBranchEnd } from '../../../src/thread/read/branch-end.ts';
+import { readChain } from '../../../src/thread/read/read-chain.ts';
+import { readPlace, type CommitOf } from '../../../src/thread/read/thread-state.ts';
+import { isMergeRecord, type MergeRecord } from '../../../src/schema/built-in/merge-record.ts';
+import { checkMerge } from '../../../src/verify/blocks/check-merge.ts';
+import { repeatMergeOf } from '../../../src/verify/blocks/repeat-merge.ts';
+import { ThreadProgress } from '../../../src/verify/chain/progress.ts';
+import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { fsck } from '../../../src/verify/fsck.ts';
 import { runCommand } from '../../helpers/cli.ts';
 import { runGit } from '../../helpers/temporary-repository.ts';
@@ -25,6 +33,83 @@ test.each([
   runGit(dir, ['clone', '-q', hub, there]);
   expect(await runCommand(['fetch', hub, thread], { cwd: there })).toMatchObject({ code: 0 });
   expect(await runCommand(['thread', 'verify', thread], { cwd: there })).toMatchObject({ code: 0 });
+});
+
+describe('a recorded merge', () => {
+  let fixture: Awaited<ReturnType<typeof runMerge>>;
+  let step: CommitOf<'step'>;
+  const env = { PATH: process.env['PATH'] };
+  const again = (node: object): ReturnType<typeof repeatMergeOf> =>
+    repeatMergeOf(fixture.repository, env, { ...step, node: { ...step.node, ...node } });
+
+  beforeAll(async () => {
+    fixture = await runMerge(['a', 'b', 'c']);
+    const { head } = await fixture.engine.describe(fixture.thread);
+    for await (const commit of readChain(fixture.repository, head)) {
+      if (commit.kind === 'step' && commit.node.role === 'work') step = commit;
+    }
+  }, 60_000);
+
+  test('is repeated by verification, and told where it cannot be', async () => {
+    const { repository, thread } = fixture;
+    expect(await verifyThread({ repository, env }, thread)).toMatchObject({ findings: [], unrepeated: [] });
+    const without = { PATH: '/nowhere' };
+    const { sound, unrepeated } = await verifyThread({ repository, env: without }, thread);
+    expect(sound).toBe(true);
+    expect(unrepeated).toEqual([{ commit: step.id, why: expect.stringContaining('git') }]);
+  });
+
+  test('is found out if its tree or its conflicts are others', async () => {
+    const { workspace, meta, merge } = step.node;
+    const tree = fixture.git('rev-parse', 'HEAD^{tree}');
+    expect(await again({})).toEqual({});
+    expect(await again({ workspace: { ...workspace, tree } })).toEqual({ fault: expect.stringContaining(tree) });
+    expect(await again({ meta: { ...meta, conflicts: [] } })).toEqual({ fault: expect.stringContaining('conflicts') });
+    expect(await again({ workspace: { ...workspace, tree }, merge: { ...merge, git: '9.9.9' } })).toEqual({
+      unchecked: expect.stringContaining('git 9.9.9 made it'),
+    });
+    expect(await again({ merge: { ...merge, isRepeatable: false } })).toEqual({
+      unchecked: expect.stringContaining('driver'),
+    });
+    const branches = [{ key: 'a', commit: 'a'.repeat(40) }];
+    await expect(again({ merge: { ...merge, branches } })).rejects.toMatchObject({ kind: 'data' });
+  });
+
+  test.each<[string, (merge: MergeRecord) => object, RegExp]>([
+    [
+      'none',
+      () => ({ merge: undefined, meta: { ...step.node.meta, conflicts: undefined } }),
+      /says nothing of the merge/,
+    ],
+    ['no record', () => ({ merge: {} }), /no record of a merge/],
+    [
+      'another base',
+      ({ branches, ...merge }) => ({ merge: { ...merge, branches, base: branches[0]!.commit } }),
+      /was merged into/,
+    ],
+    ['another order', (merge) => ({ merge: { ...merge, branches: merge.branches.toReversed() } }), /newest files/],
+    ['a branch less', (merge) => ({ merge: { ...merge, branches: merge.branches.slice(1) } }), /newest files/],
+    ['no files', () => ({ workspace: undefined }), /does not have the files/],
+    ['no conflicts', () => ({ meta: { ...step.node.meta, conflicts: undefined } }), /not 'conflict' exactly/],
+    ['no status of its own', () => ({ meta: { ...step.node.meta, $status: 'joined' } }), /not 'conflict' exactly/],
+  ])('is checked by itself: %s', async (_, change, wanted) => {
+    const { repository } = fixture;
+    const [before = step.id] = step.commit.parents;
+    const place = await readPlace(repository, before, [], undefined);
+    const base = { before: ThreadProgress.upTo(place), isJoined: true };
+    const ended = await Promise.all(
+      step.commit.parents.slice(1, 4).map(async (commit, at) => {
+        const key = (step.node.meta['order'] as string[])[at] ?? '';
+        return { key, commit, ...(await readBranchEnd(repository, commit, 3)) };
+      }),
+    );
+    const { merge } = step.node;
+    if (!isMergeRecord(merge)) throw new Error('it is one');
+    const forged = { ...step, node: { ...step.node, ...change(merge) } };
+    const block = { merge: { order: 'key' as const } };
+    expect(await checkMerge(repository, step, block, { ...base, ended })).toEqual([]);
+    expect(await checkMerge(repository, forged, block, { ...base, ended })).toEqual([expect.stringMatching(wanted)]);
+  });
 });
 
 test('a secret in the files that branches begin with is taken out of their files, their bases and their merge', async () => {

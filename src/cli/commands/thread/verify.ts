@@ -5,6 +5,7 @@ import { readingContext } from '../../open/reading-context.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { formatFindings } from '../../output/findings.ts';
+import { oneLine } from '../../output/width.ts';
 import { formatCount } from '../../../format-time.ts';
 
 export const command: Command = defineCommand({
@@ -19,17 +20,24 @@ workflow and the stored steps. No agent is asked, and nothing is written. The fi
     sound: 'whether nothing is wrong',
     commits: 'how many commits were looked at, those of threads it called included',
     unchecked: 'how many contents were not checked, because a light fetch left them out and they were not read yet',
+    unrepeated: 'merges of blocks that git could not repeat: commit, why',
     findings: 'what is wrong: commit, path (null for the commit itself), what',
   },
   examples: [{ command: 'uwf thread verify 01KAM4', comment: 'after fetching it from a remote' }],
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ args, cli, out }) {
-    const verdict = await verifyThread(readingContext(await openForReading(cli)), args.thread);
-    const { thread, commits, unchecked } = verdict;
+    const context = { ...readingContext(await openForReading(cli)), env: cli.env };
+    const verdict = await verifyThread(context, args.thread);
+    const { thread, commits, unchecked, unrepeated } = verdict;
     const rest = unchecked > 0 ? `; ${formatCount(unchecked)} contents are not here yet and not checked` : '';
     await out.result(verdict, () =>
       verdict.sound
-        ? `thread ${out.paint.id(thread)} ${out.paint.good('is sound')}: ${formatCount(commits)} commits verified${rest}`
+        ? [
+            `thread ${out.paint.id(thread)} ${out.paint.good('is sound')}: ${formatCount(commits)} commits verified${rest}`,
+            ...unrepeated.map(
+              ({ commit, why }) => `  ${out.paint.id(commit.slice(0, 12))}  merge not checked: ${oneLine(why)}`,
+            ),
+          ].join('\n')
         : formatFindings(`thread ${thread}`, verdict.findings, out.paint),
     );
     return verdict.sound ? EXIT.done : EXIT.failed;
