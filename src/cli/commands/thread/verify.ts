@@ -11,7 +11,7 @@ import { formatCount } from '../../../format-time.ts';
 export const command: Command = defineCommand({
   description: `Reads everything that a thread is made of and checks it: every object, hash, schema and link, each commit
 with its index, parents and trailers, what each step says of earlier ones, and every decision, which is replayed from the
-workflow and the stored steps. No agent is asked, and nothing is written. The first line is the first difference.`,
+workflow and the stored steps. Merges of blocks are repeated by git. No agent is asked, and nothing is written. The first line is the first difference.`,
   arguments: [threadArgument],
   json: {
     thread: 'its id',
