@@ -19,10 +19,11 @@ export type NamedPaths = {
  *
  * Source: git-config(1), git-credential-store(1), "FILES"; the XDG Base Directory Specification.
  */
-export function pathsOfUser({ HOME: home, XDG_CONFIG_HOME: xdg, XDG_STATE_HOME: state }: GitEnvironment): NamedPaths {
+export function pathsOfUser(env: GitEnvironment): NamedPaths {
+  const { HOME: home, XDG_CONFIG_HOME: xdg } = env;
   const inHome = (...names: string[]): string[] => (home === undefined ? [] : names.map((name) => join(home, name)));
   const users = [...(xdg !== undefined && isAbsolute(xdg) ? [xdg] : []), ...inHome('.config')];
-  const states = [...(state !== undefined && isAbsolute(state) ? [state] : []), ...inHome('.local/state')];
+  const states = statesOfUser(env);
   return {
     hooks: [],
     configuration: [...inHome('.gitconfig'), ...users.map((folder) => join(folder, 'git', 'config'))],
@@ -32,6 +33,16 @@ export function pathsOfUser({ HOME: home, XDG_CONFIG_HOME: xdg, XDG_STATE_HOME: 
       ...[...users, ...states].map((folder) => join(folder, 'uwf')),
     ],
   };
+}
+
+/** The folders in which uwf makes the work trees of threads, which lie among its folders of the user. */
+export function workTreesOfUser(env: GitEnvironment): string[] {
+  return statesOfUser(env).map((folder) => join(folder, 'uwf', 'worktrees'));
+}
+
+function statesOfUser({ HOME: home, XDG_STATE_HOME: state }: GitEnvironment): string[] {
+  const inHome = home === undefined ? [] : [join(home, '.local/state')];
+  return state !== undefined && isAbsolute(state) ? [state, ...inHome] : inHome;
 }
 
 /**

@@ -8,7 +8,7 @@ import { discoverRepository } from '../../git/repository/discover.ts';
 import { isDotGit } from '../../git/format/dot-git.ts';
 import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../git/repository.ts';
-import { findNamedPaths, pathsOfUser } from './git-named-paths.ts';
+import { findNamedPaths, pathsOfUser, workTreesOfUser } from './git-named-paths.ts';
 import type { NamedPaths } from './git-named-paths.ts';
 import { openUnmoved } from './open-unmoved.ts';
 import { PathFault } from './path-fault.ts';
@@ -33,7 +33,7 @@ const KEY_FILES = ['HEAD', 'config', 'config.worktree', 'hooks', 'info', 'packed
  *
  * - refused: every name that a file system treats as `.git`, and what is in it; a repository's git folder and common folder,
  *   wherever they lie; every folder that git would take for a repository, or would after the write; uwf's folders of the
- *   user; git's files of passwords
+ *   user, but for the thread's own work tree; git's files of passwords
  * - asked for to write: `.uwf`, folders of hooks (`core.hooksPath`, `.husky`, `.githooks`)
  * - asked for to read and to write: files that git reads as configuration, which may lie in the work tree
  *
@@ -43,8 +43,13 @@ export class GuardedPaths {
   readonly #cwd: string;
   readonly #locations: readonly RepositoryLocation[];
   readonly #named: NamedPaths;
+  /** The work tree that uwf made for the thread, where the agent works in it. */
+  readonly #ownTree: string | undefined;
 
-  private constructor(cwd: string, locations: readonly RepositoryLocation[], named: NamedPaths) {
+  private constructor(cwd: string, locations: readonly RepositoryLocation[], named: NamedPaths, workTrees: string[]) {
+    const tops = locations.flatMap(({ workTree }) => (workTree === undefined ? [] : [realPath(workTree)]));
+    const isMade = (top: string): boolean => workTrees.some((folder) => top !== folder && isWithin(top, folder));
+    this.#ownTree = tops.find((top) => isWithin(cwd, top) && isMade(top));
     this.#cwd = cwd;
     this.#locations = locations;
     this.#named = mapValues(named, (paths) => [...new Set(paths.flatMap((path) => [path, realPath(path)]))]);
@@ -62,18 +67,23 @@ export class GuardedPaths {
     const named = await Promise.all(locations.map((location) => findNamedPaths({ location, env })));
     const all = [pathsOfUser(env), ...named];
     const tops = locations.flatMap(({ workTree }) => workTree ?? []);
-    return new GuardedPaths(realPath(cwd), locations, {
-      hooks: [...all.flatMap(({ hooks }) => hooks), ...tops.map((top) => join(top, '.uwf'))],
-      configuration: all.flatMap(({ configuration }) => configuration),
-      secret: all.flatMap(({ secret }) => secret),
-    });
+    return new GuardedPaths(
+      realPath(cwd),
+      locations,
+      {
+        hooks: [...all.flatMap(({ hooks }) => hooks), ...tops.map((top) => join(top, '.uwf'))],
+        configuration: all.flatMap(({ configuration }) => configuration),
+        secret: all.flatMap(({ secret }) => secret),
+      },
+      workTreesOfUser(env).map(realPath),
+    );
   }
 
   /** What may be done with a real path. */
   guardOf(real: string, access: Access): Guard {
     const top = this.#topOf(real);
     const names = relative(top, real).split(sep);
-    if (names.some(isDotGit) || this.#isInGitFolder(real, top) || isAmong(real, this.#named.secret)) return 'refused';
+    if (names.some(isDotGit) || this.#isInGitFolder(real, top) || this.#isSecret(real)) return 'refused';
     if (isAmong(real, this.#named.configuration)) return 'asked';
     if (access === 'read') return 'free';
     return isAmong(real, this.#named.hooks) || names.some((name) => ASKED_NAMES.has(folded(name))) ? 'asked' : 'free';
@@ -166,6 +176,10 @@ export class GuardedPaths {
   #topOf(real: string): string {
     const tops = [...this.#locations.flatMap(({ workTree }) => workTree ?? []), this.#cwd];
     return tops.find((top) => isWithin(real, top)) ?? resolve('/');
+  }
+
+  #isSecret(real: string): boolean {
+    return isAmong(real, this.#named.secret) && !(this.#ownTree !== undefined && isWithin(real, this.#ownTree));
   }
 
   #isInGitFolder(real: string, top: string): boolean {

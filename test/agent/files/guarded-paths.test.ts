@@ -132,6 +132,22 @@ describe('what is git’s is refused, to read and to write', () => {
     await expectAll('free', dir, 'write', ['.config/other'], home);
   });
 
+  test('uwf’s folders of the user around the thread’s own work tree, which is among them', async () => {
+    const repository = createTemporaryRepository();
+    repository.git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
+    const home = { ...env, HOME: repository.dir };
+    const trees = join(repository.dir, '.local/state/uwf/worktrees');
+    const own = join(trees, 'shop', 'own');
+    for (const name of ['own', 'other']) {
+      repository.git('worktree', 'add', '--quiet', '--detach', join(trees, 'shop', name));
+    }
+    await expectAll('free', own, 'write', ['x', 'src/x'], home);
+    await expectAll('refused', own, 'read', ['.git', '../other/x', '../x', '../../../trust/x'], home);
+    await expectAll('asked', own, 'write', ['.uwf/config.yaml'], home);
+    // Who works above the work trees works in none of them.
+    await expectAll('refused', repository.dir, 'read', ['.local/state/uwf/worktrees/shop/own/x'], home);
+  });
+
   test('a file of passwords that the configuration names', async () => {
     const repository = createTemporaryRepository();
     repository.git('config', 'credential.helper', `store --file ${repository.dir}/passwords`);
