@@ -100,15 +100,17 @@ function statusAt(repository: Repository, thread: ThreadId, { kind, status }: Lo
 async function findOpenChildren(
   repository: Repository,
   view: ThreadView,
-  open: Map<ObjectId, ObjectId[]> = new Map(),
+  open: Map<ObjectId, { heads: ObjectId[]; left: number }> = new Map(),
 ): Promise<OpenChildren> {
   if (isOver(view.status)) return open;
-  const { callerOf } = await import('../log/graph.ts');
-  for (const { thread, status } of view.calls) {
-    if (isOver(status)) continue;
+  const { callerOf, MAX_DRAWN } = await import('../log/graph.ts');
+  const calls = view.calls.filter(({ status }) => !isOver(status));
+  for (const { thread } of calls.slice(0, MAX_DRAWN)) {
     const child = await describeThread(readingContext(repository), thread);
     const from = await callerOf(repository, child.head);
-    if (from !== undefined) open.set(from, [...(open.get(from) ?? []), child.head]);
+    if (from === undefined) continue;
+    const { heads } = open.get(from) ?? { heads: [] };
+    open.set(from, { heads: [...heads, child.head], left: Math.max(calls.length - MAX_DRAWN, 0) });
     await findOpenChildren(repository, child, open);
   }
   return open;

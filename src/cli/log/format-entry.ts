@@ -5,11 +5,15 @@ import { formatDuration, formatTime } from '../../format-time.ts';
 import { harmless, oneLine } from '../output/width.ts';
 import type { LogEntry } from './log-entry.ts';
 
-/** One line for an entry: `3F2V04Y8ZNQWE coder approved: the first line of the reply`. */
-export function formatShort(entry: LogEntry, paint: Palette): string {
+/**
+ * One line for an entry: `3F2V04Y8ZNQWE coder approved: the first line of the reply`.
+ * @param key of the start of a branch: which branch it is
+ */
+export function formatShort(entry: LogEntry, paint: Palette, key?: string): string {
   const line = oneLine(firstLine(entry.text));
   const subject = line === '' || line === entry.status ? '' : `: ${line}`;
-  return `${paint.id(entry.hash)} ${heading(entry, paint)}${subject}`;
+  const of = key === undefined ? '' : ` of ${paint.name(oneLine(key))}`;
+  return `${paint.id(entry.hash)} ${heading(entry, paint)}${of}${subject}`;
 }
 
 /**

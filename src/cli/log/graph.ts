@@ -8,11 +8,17 @@ import type { LogEntry } from './log-entry.ts';
 import { readLog } from './read-log.ts';
 import { callerCommit } from '../../thread/read/thread-state.ts';
 
+/** So many of the threads that one turn called are drawn. */
+export const MAX_DRAWN = 20;
+
 /** A line of a drawing, and the entry that it shows, if it shows one. */
 type Line = { line: string; entry: LogEntry | undefined };
 
-/** The heads of threads that are not part of a history yet, by the commit that each was called from. */
-export type OpenChildren = ReadonlyMap<ObjectId, readonly ObjectId[]>;
+/**
+ * The heads of threads that are not part of a history yet, by the commit that each was called from, and how many more there
+ * are.
+ */
+export type OpenChildren = ReadonlyMap<ObjectId, { heads: readonly ObjectId[]; left: number }>;
 
 /**
  * Draws a thread with the threads that it called, newest first, as `git log --graph` draws merges: a child stands beside
@@ -29,13 +35,22 @@ export async function* drawGraph(
 ): AsyncGenerator<Line, void, void> {
   async function* draw(from: ObjectId, rail: string, above: OpenChildren): AsyncGenerator<Line, void, void> {
     for await (const { entry, commit } of readLog(repository, from)) {
-      for (const child of above.get(commit.id) ?? []) yield* branch(child, rail, above);
+      const { heads, left: leftOpen } = above.get(commit.id) ?? { heads: [], left: 0 };
+      if (leftOpen > 0) yield { line: `${rail}| ${paint.quiet(`… and ${leftOpen} more`)}`, entry: undefined };
+      for (const child of heads) yield* branch(child, rail, above);
       const childEnds = commit.kind === 'step' ? await readChildEnds(repository, commit) : [];
-      yield { line: `${rail}*${childEnds.length > 0 ? '  ' : ''} ${formatShort(entry, paint)}`, entry };
-      for (const { id } of childEnds) {
+      const key = commit.kind === 'start' && commit.node.call?.block ? commit.node.call.key : undefined;
+      yield { line: `${rail}*${childEnds.length > 0 ? '  ' : ''} ${formatShort(entry, paint, key)}`, entry };
+      for (const { id } of childEnds.slice(0, MAX_DRAWN)) {
         yield { line: `${rail}|\\`, entry: undefined };
         yield* branch(id, rail, above);
       }
+      const left = childEnds.length - MAX_DRAWN;
+      if (left > 0)
+        yield {
+          line: `${rail}| ${paint.quiet(`… and ${left} more, which 'git log --graph' draws`)}`,
+          entry: undefined,
+        };
     }
   }
 

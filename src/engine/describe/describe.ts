@@ -6,6 +6,7 @@ import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import type { SuspensionOutline } from '../../thread/read/read-suspension.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
+import type { BranchName } from '../events.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { describeChildren, waitingChild, type ChildView } from './describe-children.ts';
 import { findFacts, type ThreadFacts, type ThreadUsage } from './facts.ts';
@@ -22,6 +23,8 @@ export type ThreadView = ThreadSummary & {
   workflowHash: NodeHash;
   /** The thread that called it; null for one that a person started. */
   parent: ThreadId | null;
+  /** Which branch of the caller's workflow it is; null for a thread that is none. */
+  branch: BranchName | null;
   /** Where the caller stood then: its last step, or its start. */
   parentState: NodeHash | null;
   children: ThreadId[];
@@ -56,6 +59,7 @@ export async function describeThread(engine: EngineContext, idOrPrefix: string):
     head: pointer.head,
     workflowHash: facts.workflowHash,
     parent: await parentOf(engine, facts),
+    branch: facts.branch ?? null,
     parentState: facts.parentState,
     children: calls.map(({ thread }) => thread),
     calls,

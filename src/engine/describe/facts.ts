@@ -9,6 +9,7 @@ import { derivedPath } from '../../thread/read/derived-path.ts';
 import { isUsage } from '../../thread/read/kept-tallies.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
+import type { BranchName } from '../events.ts';
 import { setMember } from '../../json.ts';
 import type { Tally } from '../../thread/read/tally.ts';
 
@@ -54,6 +55,8 @@ export type ThreadFacts = {
   /** The id that the caller had, where the call says it: another one if that is a fork. */
   caller: ThreadId | null;
   parentState: NodeHash | null;
+  /** Which branch of a block it is; absent for a thread that is none. */
+  branch?: BranchName;
   /** The start node, by which child threads name their parent. */
   startHash: NodeHash;
   /** The commit that has it, so that who needs the start alone need not walk there. */
@@ -102,6 +105,7 @@ const isFacts = objectOf<ThreadFacts>({
   parentStart: orNull(isNodeHash),
   caller: orNull(stringThat(isThreadId)),
   parentState: orNull(isNodeHash),
+  branch: { mayBe: objectOf<BranchName>({ block: isString, key: isString }) },
   startHash: isNodeHash,
   startCommit: stringThat(isObjectId),
   state: isNodeHash,

@@ -10,6 +10,7 @@ import { CorruptThread } from '../../thread/thread-errors.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { decisionContext, needsTexts } from '../turn/decide.ts';
+import { branchOf } from '../children/branch-of.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { usageOf, writeFacts, type ThreadFacts } from './facts.ts';
 import type { ThreadOver } from '../events.ts';
@@ -56,6 +57,7 @@ async function factsOf(engine: EngineContext, state: ThreadState, nextRole: stri
   const { head, start, tally } = state;
   const definition = await definitionOf(engine, state);
   const over = await describeOver(engine, state);
+  const branch = branchOf(start.node.call);
   return {
     head: head.id,
     status: statusOfHead(head),
@@ -71,6 +73,7 @@ async function factsOf(engine: EngineContext, state: ThreadState, nextRole: stri
     parentStart: start.node.parentThread,
     caller: start.node.call === undefined ? null : parseThreadId(start.node.call.thread),
     parentState: start.node.parentState,
+    ...(branch && { branch }),
     startHash: start.hash,
     startCommit: start.id,
     state: stateHash(state),

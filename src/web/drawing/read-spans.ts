@@ -1,4 +1,5 @@
 import type { NodeHash } from '../../cas/hash.ts';
+import { ownKey } from '../../engine/describe/fold-children.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -23,7 +24,7 @@ export type Span = {
   | { kind: 'step'; number: number; step: NodeHash }
   | { kind: 'turn'; number: number }
   | { kind: 'wait'; suspension: NodeHash; reason: string }
-  | { kind: 'child'; thread: ThreadId; workflow: string }
+  | { kind: 'child'; thread: ThreadId; workflow: string; key: string }
 );
 
 /** More children than this are not looked up for one page. */
@@ -83,14 +84,15 @@ function spanOf({ kind, node, hash }: LightCommit, next: LightCommit | undefined
 
 async function readChildren(engine: EngineContext, calls: ThreadView['calls'], nowMs: number): Promise<Span[]> {
   const spans: Span[] = [];
-  for (const { thread, role } of calls) {
+  for (const { thread, role, key } of calls) {
     // A child whose ref was removed is not known any more, nor is a damaged one.
     const child = await describeThread(engine, thread).catch(nothingForDataError);
     if (child === undefined) continue;
     const { workflow, usage, startedAt, endedAt } = child;
     const untilMs = endedAt === null ? nowMs : Date.parse(endedAt);
     const fromMs = Date.parse(startedAt);
-    spans.push({ kind: 'child', role, thread, workflow, usage, fromMs, untilMs, isOpen: endedAt === null });
+    const isOpen = endedAt === null;
+    spans.push({ kind: 'child', role, thread, workflow, key: ownKey(key), usage, fromMs, untilMs, isOpen });
   }
   return spans;
 }

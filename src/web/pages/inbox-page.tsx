@@ -9,6 +9,7 @@ import { readStepChanges } from '../diff/read-file-changes.ts';
 import type { Html } from '../html.ts';
 import { stateOf } from '../live/topics.ts';
 import { AnswerPanel } from '../parts/answer-panel.tsx';
+import { CalledBy } from '../parts/called-by.tsx';
 import { Page } from '../parts/layout.tsx';
 import { Ago } from '../parts/ago.tsx';
 import { FileChangesPanel } from '../parts/file-changes.tsx';
@@ -55,7 +56,7 @@ export async function inboxPage(visit: Visit): Promise<Html> {
 type WaitingProps = { visit: Visit; view: ThreadView; hasFiles: boolean };
 
 async function Waiting({ visit, view, hasFiles }: WaitingProps): Promise<Html> {
-  const { thread, prompt, workflow, steps, startedAt, head } = view;
+  const { thread, prompt, workflow, steps, startedAt, head, parent, branch } = view;
   const said = await readSaidUpTo(visit.site.engine.repository, head, { limit: 1 });
   const last = said.find(({ kind }) => kind === 'step');
   return (
@@ -70,6 +71,7 @@ async function Waiting({ visit, view, hasFiles }: WaitingProps): Promise<Html> {
           started <Ago at={startedAt} nowMs={visit.nowMs} />
         </span>
       </p>
+      {parent && <CalledBy parent={parent} branch={branch} />}
       {last && (
         <details class="last" open={last.text.length < LONG_REPLY}>
           <summary>

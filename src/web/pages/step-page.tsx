@@ -6,6 +6,7 @@ import { formatCount, formatDuration } from '../../format-time.ts';
 import { iso } from '../../iso.ts';
 import { firstLine } from '../../thread/append/commit-message.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
+import { branchesInMeta } from '../../schema/built-in/block-meta.ts';
 import { readRefused, type RefusedReply } from '../../thread/read/read-suspension.ts';
 import { readTrace } from '../../thread/read/read-trace.ts';
 import { agentName } from '../../thread/read/step-view.ts';
@@ -25,6 +26,8 @@ import { storyAddress } from './story-address.ts';
 import type { Visit } from '../site.ts';
 
 const PAGE_TURNS = 20;
+/** So many threads that a step called are named. */
+const MAX_CHILDREN = 50;
 
 /**
  * A step, or a turn that ended in a suspension: what it was told, said and did.
@@ -123,6 +126,8 @@ function Facts({ found: { thread, commit }, nowMs, agent }: { found: FoundTurn; 
   const { rule, usage, agentVersion } = commit.node;
   const step = commit.kind === 'step' ? commit.node : undefined;
   const used = formatUsage(usage);
+  // Its branches are in the order in which the step took in their ends.
+  const branches = step && branchesInMeta(step.meta);
   return (
     <>
       <p class="facts">
@@ -143,12 +148,13 @@ function Facts({ found: { thread, commit }, nowMs, agent }: { found: FoundTurn; 
         <p class="facts">
           <span>
             ran{' '}
-            {step.childThreads.map((end, index) => (
+            {step.childThreads.slice(0, MAX_CHILDREN).map((end, index) => (
               <>
                 {index > 0 && ', '}
-                <a href={`/t/${end}`}>a child thread</a>
+                <a href={`/t/${end}`}>{branches?.[index]?.key ?? 'a child thread'}</a>
               </>
             ))}
+            {step.childThreads.length > MAX_CHILDREN && ` and ${step.childThreads.length - MAX_CHILDREN} more`}
           </span>
         </p>
       )}

@@ -1,10 +1,12 @@
 import type { Html } from '../html.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
+import { foldChildren, ownKey } from '../../engine/describe/fold-children.ts';
 import { plural } from '../../format-time.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { findForkOrigin } from '../runs/find-fork-origin.ts';
 import { stateOf } from '../live/topics.ts';
+import { CalledBy } from '../parts/called-by.tsx';
 import { Page } from '../parts/layout.tsx';
 import { Ago } from '../parts/ago.tsx';
 import { WorkflowLink } from '../parts/workflow-link.tsx';
@@ -64,8 +66,12 @@ function ForkLinks({ thread, origin }: { thread: string; origin: string | undefi
   );
 }
 
+/** So many children are listed. */
+const MAX_CHILDREN = 100;
+
 function Facts({ view, nowMs }: { view: ThreadView; nowMs: number }): Html {
-  const { status, workflow, steps, nextRole, parent, calls, usage, startedAt, endedAt, reason } = view;
+  const { status, workflow, steps, nextRole, parent, branch, calls, usage, startedAt, endedAt, reason } = view;
+  const children = foldChildren(calls, MAX_CHILDREN);
   return (
     <div class="thread-facts">
       <p class="facts">
@@ -84,21 +90,23 @@ function Facts({ view, nowMs }: { view: ThreadView; nowMs: number }): Html {
         {usage && <span>{formatUsage(usage)}</span>}
       </p>
       {reason && status !== 'suspended' && <Reason text={reason} />}
-      {parent && (
-        <p class="facts">
-          called by <a href={`/t/${parent}`}>{parent}</a>
-        </p>
-      )}
+      {parent && <CalledBy parent={parent} branch={branch} />}
       {calls.length > 0 && (
         <details>
           <summary>{plural(calls.length, 'child thread')}</summary>
           <ul class="children">
-            {calls.map((child) => (
+            {children.shown.map((child) => (
               <li>
-                <a href={`/t/${child.thread}`}>{child.thread}</a> <Status status={child.status} /> {child.role}
+                <a href={`/t/${child.thread}`}>{child.thread}</a> <Status status={child.status} /> {child.role}{' '}
+                {ownKey(child.key)}
               </li>
             ))}
           </ul>
+          {children.rest !== '' && (
+            <p class="quiet">
+              … and {children.rest}; <code>uwf thread show {view.thread} --json=calls</code> has all
+            </p>
+          )}
         </details>
       )}
     </div>

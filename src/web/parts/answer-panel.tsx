@@ -43,7 +43,8 @@ export async function AnswerPanel({ visit, view, again, isBelowStory = false }: 
       <Reason question={question} />
       {isOfChild && (
         <p class="quiet">
-          The question is that of the child thread <a href={`/t/${asking.thread}`}>{asking.thread}</a>.
+          The question is that of {asking.branch === null ? 'the child thread' : `branch ${asking.branch.key},`}{' '}
+          <a href={`/t/${asking.thread}`}>{asking.thread}</a>.
         </p>
       )}
       {(isOfChild || !isBelowStory) && (

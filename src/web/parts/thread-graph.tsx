@@ -52,14 +52,25 @@ function RoleTable({ view, path: { definition, visits }, hrefOf }: RoleTableProp
   const usages = new Map(Object.entries(view.usageByRole));
   return (
     <DataTable columns={['Role', 'Steps', 'Used', 'Job']}>
-      {Object.entries(definition.roles).map(([role, { description }]) => (
+      {jobsOf(definition).map(([role, job]) => (
         <tr id={idOf(role)}>
           <th scope="row">{visits.has(role) ? <a href={hrefOf(role)}>{role}</a> : role}</th>
           <td class="number">{formatCount(visits.get(role)?.count ?? 0)}</td>
           <td>{formatUsage(usages.get(role) ?? null)}</td>
-          <td>{description.trim().split('\n', 1)[0]}</td>
+          <td>{job}</td>
         </tr>
       ))}
     </DataTable>
   );
+}
+
+/** Roles and blocks, each with the first line of what it does. */
+function jobsOf({
+  roles,
+  blocks = {},
+}: ThreadPath['definition']): (readonly [name: string, job: string | undefined])[] {
+  return [
+    ...Object.entries(roles).map(([role, { description }]) => [role, description.trim().split('\n', 1)[0]] as const),
+    ...Object.keys(blocks).map((block) => [block, 'a block of branches'] as const),
+  ];
 }

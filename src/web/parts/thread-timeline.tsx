@@ -163,7 +163,7 @@ function nameOfLane({ name, isOfChildren, bars }: TimelineLane): string {
 
 function barText(span: Span): string {
   if (span.kind === 'wait') return span.isOpen ? 'waits' : 'waited';
-  return span.kind === 'child' ? span.workflow : String(span.number);
+  return span.kind === 'child' ? span.key || span.workflow : String(span.number);
 }
 
 function nameOf(span: Span): string {

@@ -14,7 +14,7 @@ function step(role: string, number: number, fromMs: number, untilMs: number): Sp
 
 function child(fromMs: number, untilMs: number): Span {
   const thread = parseThreadId('01KAM40000000000000000000A');
-  return { kind: 'child', role: 'builder', thread, workflow: 'part', fromMs, untilMs, isOpen: false, usage };
+  return { kind: 'child', role: 'builder', thread, workflow: 'part', key: '', fromMs, untilMs, isOpen: false, usage };
 }
 
 function nodeHash(): NodeHash {

@@ -141,7 +141,7 @@ function format(turn: DescribedTurn, count: number, paint: Palette): string {
     ['told', `${formatCount(prompt.length)} characters; 'uwf step read ${step} --prompt' prints them`],
     ['trace', turn.trace && `'uwf step turns ${step}' shows it`],
     ['attempts', refused.length === 0 ? null : `${refused.length} not accepted: ${errors.join(', ')}`],
-    ['children', turn.childThreads.join(', ')],
+    ['children', firstOf(turn.childThreads)],
     ['replaces', turn.replaces],
     ['compact', turn.compact && `${turn.compact} stands for the steps before`],
     ['artifacts', turn.artifacts.join(', ')],
@@ -152,4 +152,12 @@ function format(turn: DescribedTurn, count: number, paint: Palette): string {
       ? [formatMeta(readableMeta(turn.meta)), harmless(turn.text).trim()]
       : [suspensionMarkdown({ refused, text: turn.text }, paint)];
   return [facts, ...said].filter((part) => part !== '').join('\n\n');
+}
+
+/** So many hashes are printed. */
+const MAX_HASHES = 20;
+
+function firstOf(hashes: readonly string[]): string {
+  const left = hashes.length - MAX_HASHES;
+  return [...hashes.slice(0, MAX_HASHES), ...(left > 0 ? [`… and ${left} more`] : [])].join(', ');
 }

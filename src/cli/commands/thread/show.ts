@@ -1,4 +1,5 @@
 import type { ChildView } from '../../../engine/describe/describe-children.ts';
+import { foldChildren, ownKey } from '../../../engine/describe/fold-children.ts';
 import { describeThread, hintToAnswer, type ThreadView } from '../../../engine/describe/describe.ts';
 import { describeInterruption, hintAtInterruption } from '../../../engine/recovery/interruption.ts';
 import type { SuspensionOutline } from '../../../thread/read/read-suspension.ts';
@@ -12,13 +13,14 @@ import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { formatFacts } from '../../output/table.ts';
 import { formatAgo, formatTime } from '../../../format-time.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';
-import { oneLine } from '../../output/width.ts';
+import { fitTo, oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({
   arguments: [threadArgument],
   json: {
     ...threadFields,
     parent: 'the thread that called it, or null',
+    branch: 'which branch of the parent it is: block, key; null for a thread that is none',
     parentState: 'the last step or start of the parent when it called; null without a parent',
     children: 'the threads that it called',
     calls:
@@ -77,10 +79,11 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
     ...Object.entries(roles.length > 1 ? view.usageByRole : {}).map(
       ([role, usage]) => [`  ${oneLine(role)}`, formatUsage(usage)] as const,
     ),
-    ['asked by', view.waitsFor && paint.id(view.waitsFor)],
+    ['asked by', view.waitsFor && askedBy(view.waitsFor, view.calls, paint)],
     ['depth', view.depth === 0 && view.calls.length === 0 ? null : String(view.depth)],
+    ['branch', view.branch && `${paint.name(oneLine(view.branch.block))} ${oneLine(view.branch.key)}`],
     ['parent', view.parent && `${paint.id(view.parent)}  ${paint.quiet(`called from ${view.parentState}`)}`],
-    ...view.calls.map((child, place) => [place === 0 ? 'children' : '', describeChild(child, paint)] as const),
+    ...describeChildren(view.calls, paint).map((line, place) => [place === 0 ? 'children' : '', line] as const),
     ['head', view.head],
   ]);
 }
@@ -96,10 +99,27 @@ function aboutSuspension({ suspension, cause, due, refused, text }: SuspensionOu
   ];
 }
 
-function describeChild({ thread, status, role, end, isLeft }: ChildView, paint: Output['paint']): string {
+/** So many children have lines of their own. */
+const MAX_CHILDREN = 20;
+const MAX_KEY = 60;
+
+function describeChildren(calls: readonly ChildView[], paint: Output['paint']): string[] {
+  const { shown, rest } = foldChildren(calls, MAX_CHILDREN);
+  const lines = shown.map((child) => describeChild(child, paint));
+  return rest === '' ? lines : [...lines, paint.quiet(`… and ${rest}; --json=calls has all`)];
+}
+
+function describeChild({ thread, status, role, key, end, isLeft }: ChildView, paint: Output['paint']): string {
   const ended = end === null ? '' : `  ${paint.quiet(`end ${end}`)}`;
   const left = isLeft ? `  ${paint.warning('left: no later try asked for it')}` : '';
-  return `${paint.id(thread)}  ${paintStatus(paint, status)}  ${paint.name(oneLine(role))}${ended}${left}`;
+  const called = `${paint.name(oneLine(role))} ${fitTo(oneLine(ownKey(key)), MAX_KEY)}`.trimEnd();
+  return `${paint.id(thread)}  ${paintStatus(paint, status)}  ${called}${ended}${left}`;
+}
+
+/** The thread that asks, with the key of the call that leads there. */
+function askedBy(thread: string, calls: readonly ChildView[], paint: Output['paint']): string {
+  const key = ownKey(calls.find((child) => child.thread === thread)?.key ?? null);
+  return `${paint.id(thread)}  ${fitTo(oneLine(key), MAX_KEY)}`.trimEnd();
 }
 
 function nextStep({ thread, status, interruption }: ThreadView): string | undefined {

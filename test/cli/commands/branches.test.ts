@@ -1,0 +1,78 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createCliRepository, scriptedConfig, type CliRepository } from '../../helpers/cli.ts';
+
+const COUNT = 23;
+const items = Array.from({ length: COUNT }, (_, place) => ({ id: `part-${place}` }));
+const status = (...names: string[]): string => `{ properties: { $status: { enum: [${names.join(', ')}] } } }`;
+
+const workflow = `name: many
+roles:
+  planner: { schema: { properties: { items: { type: array } }, required: [items] } }
+  worker: { schema: ${status('good')} }
+blocks:
+  work:
+    isolation: shared
+    each: { over: "$last('planner').items", as: item, key: item.id, role: worker, prompt: 'Do {{ item.id }}.' }
+    join: all
+moderator:
+  - { from: __start__, to: planner }
+  - { from: planner, to: work }
+  - { from: work, to: __end__ }
+`;
+
+/** A repository in which a thread has run to its end, or as far as it goes. */
+async function ran(worker: object): Promise<{ repository: CliRepository; thread: string }> {
+  const replies = {
+    planner: [{ meta: { items }, reply: 'A plan.' }],
+    worker: [{ meta: { $status: 'good' }, ...worker }],
+  };
+  const files = { '.uwf/workflows/many.yaml': workflow, '.uwf/config.yaml': scriptedConfig(replies) };
+  const repository = createCliRepository(files);
+  const { stdout } = await repository.uwf(['run', 'many', '-p', 'Go.', '--json=thread']);
+  const thread = /"thread":"([^"]+)"/.exec(stdout)?.[1] ?? '';
+  return { repository, thread };
+}
+
+describe('a block of many branches that have ended', () => {
+  let repository: CliRepository;
+  let thread: string;
+  beforeAll(async () => {
+    ({ repository, thread } = await ran({ reply: 'Done.' }));
+  });
+
+  test('is folded by show, with the keys of the first', async () => {
+    const { stdout } = await repository.uwf(['thread', 'show', thread]);
+    expect(stdout.match(/ended {2}work part-\d+ {2}end/g)).toHaveLength(20);
+    expect(stdout).toContain(`… and ${COUNT - 20} ended; --json=calls has all`);
+  });
+
+  test('is folded in the graph of the log, where each start names its key', async () => {
+    const { stdout } = await repository.uwf(['log', '--graph', thread]);
+    expect(stdout.match(/start of part-\d+: Do part-\d+\./g)).toHaveLength(20);
+    expect(stdout).toContain(`| … and ${COUNT - 20} more`);
+  });
+
+  test('is folded where its step is shown', async () => {
+    const { stdout } = await repository.uwf(['step', 'show', '2', '--thread', thread]);
+    expect(stdout).toMatch(/^children .*, … and 3 more$/m);
+  });
+
+  test('has branches that name themselves', async () => {
+    const { stdout } = await repository.uwf(['thread', 'show', thread, '--query', 'calls[key = "part-7"].thread']);
+    const branch = await repository.uwf(['thread', 'show', JSON.parse(stdout) as string, '--json=branch']); // as asked
+    expect(JSON.parse(branch.stdout)).toEqual({ branch: { block: 'work', key: 'part-7' } });
+  });
+});
+
+test('branches that wait are folded in the graph, and the one that asks is named', async () => {
+  const { repository, thread } = await ran({ suspend: 'Which?', reply: 'So.' });
+  const graph = await repository.uwf(['log', '--graph', thread]);
+  expect(graph.stdout.match(/start of part-\d+/g)).toHaveLength(20);
+  expect(graph.stdout).toContain(`| … and ${COUNT - 20} more`);
+  const shown = await repository.uwf(['thread', 'show', thread]);
+  expect(shown.stdout).toMatch(/^asked by {2}\S+ {2}part-\d+$/m);
+  const { stderr } = await repository.uwf(['thread', 'resume', thread, '-p', 'this']);
+  const key = /branch (part-\d+) continues/.exec(stderr)?.[1];
+  expect(shown.stdout).toMatch(new RegExp(`^asked by {2}\\S+ {2}${key}$`, 'm'));
+  expect(stderr).toMatch(/is suspended: part-\d+: Which\?/);
+});
