@@ -185,7 +185,7 @@ async function ofAgents(repository: Repository, env: GitEnvironment, from: Diagn
   const resolveFrom = configRoot(repository) ?? repository.location?.gitDir ?? '/';
   const { workTrees } = from;
   const found = [
-    ...(workTrees === undefined ? [] : diagnoseWorkTrees({ repository, config, env, workTrees })),
+    ...(workTrees === undefined ? [] : await diagnoseWorkTrees({ repository, config, env, workTrees })),
     ...diagnoseVariables(config, env),
     ...(await diagnoseBindings(repository, config, from.cwd ?? resolveFrom)),
   ];

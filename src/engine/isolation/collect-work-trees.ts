@@ -4,10 +4,10 @@ import { removeOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
 import { markUnfinished } from '../../git/repository/thread-work-tree.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { sizeOf } from '../../git/system/size-of.ts';
-import { isThreadId } from '../../thread/thread-id.ts';
+import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { orElse } from '../../or-else.ts';
-import { listWorkTrees, noteAtRest } from './find-reusable.ts';
+import { findOver, listWorkTrees, noteAtRest } from './find-reusable.ts';
 import { gitPlace, workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
 
 /**
@@ -36,8 +36,20 @@ export async function collectWorkTrees(engine: WorkTreesContext): Promise<{ path
 export function findAsideWorkTrees(engine: WorkTreesContext): string[] {
   const folder = realPath(workTreesFolder(engine));
   return orElse(() => readdirSync(folder), [])
-    .filter((name) => !isThreadId(name))
+    .filter((name) => !isThreadId(name) && !name.startsWith('.'))
     .map((name) => join(folder, name));
+}
+
+/** Lists the work trees of threads that are over, or gone, with files that no snapshot has. */
+export async function findLeftWorkTrees(engine: WorkTreesContext): Promise<{ top: string; thread: ThreadId }[]> {
+  const git = gitPlace(engine);
+  const left: { top: string; thread: ThreadId }[] = [];
+  for (const { top, note } of listWorkTrees(engine, git)) {
+    if (note === undefined || !isThreadId(note.thread) || findLease(engine.repository, note.thread)) continue;
+    if ((await findOver(engine, note.thread)) === undefined) continue;
+    if ((await noteAtRest(engine, git, { top, note })) === undefined) left.push({ top, thread: note.thread });
+  }
+  return left;
 }
 
 /** Tells whether no process is making a work tree that has no note yet. */

@@ -89,7 +89,7 @@ export async function noteAtRest(
 }
 
 /** Finds the head of a thread that has ended; none of one that was removed. One that cannot be read may go on. */
-async function findOver(
+export async function findOver(
   { repository }: WorkTreesContext,
   thread: ThreadId,
 ): Promise<{ head: ObjectId | undefined } | undefined> {
