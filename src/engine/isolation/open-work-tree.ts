@@ -1,12 +1,13 @@
-import { renameSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { messageOf, UwfError } from '../../errors.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { runGit } from '../../git/process/run-git.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
-import { branchesMadeFor, noteThread, type ThreadNote } from '../../git/repository/thread-work-tree.ts';
+import { realPath } from '../../git/repository/git-directory.ts';
+import { branchesMadeFor, mainWorkTree, noteThread, type ThreadNote } from '../../git/repository/thread-work-tree.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import {
@@ -19,6 +20,7 @@ import {
   treeOfFiles,
   type OwnContent,
 } from '../../git/worktree/own-work-tree.ts';
+import { isWithin } from '../../is-within.ts';
 import { filesOfStep, findRecordedBefore } from '../../thread/read/step-files.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
@@ -66,7 +68,7 @@ export async function openWorkTree(
     renameSync(folder, asideOf(folder));
     await removeOwnWorkTree(git, folder, []);
   }
-  makeRoom(dirname(folder));
+  makeRoom(git, dirname(folder));
   await assertFits(engine, git, wanted.tree);
   return (await reuse(engine, git, folder, content)) ?? (await make(engine, git, folder, content));
 }
@@ -82,9 +84,13 @@ function notMoved(folder: string, aside: string): UwfError {
 }
 
 /** @throws {UwfError} `no-place-for-work-trees` if the folder cannot be made */
-function makeRoom(folder: string): void {
+function makeRoom({ location }: GitPlace, folder: string): void {
+  const main = mainWorkTree(location);
   try {
     makeFolders(folder);
+    // A home folder can be a repository. What is made here is no change of its files, and not to be committed there.
+    if (main !== undefined && isWithin(realPath(folder), realPath(main)))
+      writeFileSync(join(folder, '.gitignore'), '*\n');
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     throw new UwfError(`the folder for work trees of threads cannot be made: ${messageOf(error)}`, {

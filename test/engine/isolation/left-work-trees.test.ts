@@ -1,0 +1,55 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { chain, config, createScene, until, type Scene } from '../../faults/scene.ts';
+import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
+
+/** Leaves a file, and hangs after it while there is a file `hold` in its home folder. */
+const agent = `#!/bin/sh
+echo x > left
+while [ -e "$HOME/hold" ]; do sleep 0.02; done
+printf -- '---\\n$status: done\\n---\\nDone.\\n'
+`;
+
+function createIsolating(isolation: string): Scene {
+  const scene = createScene({
+    '.uwf/workflows/w.yaml': `${chain('w', ['coder'])}\nisolation: ${isolation}\n`,
+    '.uwf/config.yaml': config(['./agent']),
+    agent,
+  });
+  scene.git('add', '-A');
+  scene.git('commit', '-qm', 'code');
+  return scene;
+}
+
+test('doctor names the work tree of a cancelled thread whose files no snapshot has, also after it was removed', async () => {
+  const [scene, home, state] = [createIsolating('worktree'), createTemporaryFolder(), createTemporaryFolder()];
+  const env = { HOME: home, XDG_STATE_HOME: state };
+  writeFileSync(join(home, 'hold'), '');
+  const run = scene.start(['run', 'w', '-p', 'x', '--json'], { env });
+  const left = (): string | undefined =>
+    readdirSync(state, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith('/left'));
+  await until('the agent has left a file', () => left() !== undefined);
+  const thread = left()?.split('/').at(-2) ?? '';
+  expect(await scene.uwf(['thread', 'cancel', thread], { env })).toMatchObject({ code: 0 });
+  await run.outcome;
+  const doctor = async (): Promise<string> => {
+    const { stdout, stderr } = await scene.uwf(['doctor'], { env });
+    return stdout + stderr;
+  };
+  expect(await doctor()).toContain(`has files that no snapshot has, and thread ${thread} is over`);
+  await scene.uwf(['thread', 'rm', thread], { env });
+  await scene.uwf(['gc'], { env });
+  expect(await doctor()).toContain(`has files that no snapshot has, and thread ${thread} is over`);
+  scene.git('worktree', 'remove', '--force', join(state, left() ?? '', '..'));
+  expect(await doctor()).not.toContain('no snapshot');
+});
+
+test('a folder for work trees below the main one is no change of its files', async () => {
+  const scene = createIsolating('strict');
+  const env = { XDG_STATE_HOME: join(scene.dir, '.state') };
+  expect(await scene.uwf(['run', 'w', '-p', 'x'], { env })).toMatchObject({ code: 0 });
+  expect(existsSync(join(scene.dir, '.state/uwf/worktrees'))).toBe(true);
+  expect(scene.git('status', '--porcelain')).toBe('');
+  expect(await scene.uwf(['run', 'w', '-p', 'x', '--isolate', '--with-changes'], { env })).toMatchObject({ code: 0 });
+});
