@@ -78,7 +78,7 @@ export type ListedFacts = Pick<
 >;
 
 /** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
-const FORM = 'facts 6';
+const FORM = 'facts 7';
 
 const isTakenIn = objectOf<TakenInChild>({
   thread: stringThat(isThreadId),
