@@ -5,6 +5,7 @@ import { inPlaceOf } from '../../or-else.ts';
 import { configHere } from '../open/open-config.ts';
 import { workTreesHere } from '../open/user-folders.ts';
 import { openForWriting } from '../open/open-repository.ts';
+import { ProgressLine } from '../output/progress-line.ts';
 import { formatFacts } from '../output/table.ts';
 import { formatCount } from '../../format-time.ts';
 
@@ -39,7 +40,9 @@ working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to co
     // Without a sound configuration it is not known where work trees lie: all else is cleaned up.
     const config = await configHere(cli, repository).catch(inPlaceOf(UwfError, undefined));
     const workTrees = config && workTreesHere(cli.env);
-    const found = await collectGarbage({ repository, config: config ?? {}, env: cli.env, workTrees });
+    const progress = cli.stderr.isTTY === true ? new ProgressLine(cli.stderr) : undefined;
+    const engine = { repository, config: config ?? {}, env: cli.env, workTrees };
+    const found = await collectGarbage(engine, (line) => progress?.tell(line)).finally(() => progress?.clear());
     const { packs, lookup, removed } = found;
     const fact = (title: string, kind: keyof typeof found): [string, string] => {
       const items = removed.filter((item) => item.kind === kind);

@@ -16,10 +16,15 @@ import { gitPlace, workTreesFolder, type WorkTreesContext } from './work-tree-fo
  *
  * @returns what was removed, with its size
  */
-export async function collectWorkTrees(engine: WorkTreesContext): Promise<{ path: string; bytes: number }[]> {
+export async function collectWorkTrees(
+  engine: WorkTreesContext,
+  onProgress?: (line: string) => void,
+): Promise<{ path: string; bytes: number }[]> {
   const git = gitPlace(engine);
   const removed: { path: string; bytes: number }[] = [];
-  for (const { top, gitDir, note, branches } of listWorkTrees(engine, git)) {
+  const all = listWorkTrees(engine, git);
+  for (const [at, { top, gitDir, note, branches }] of all.entries()) {
+    onProgress?.(`comparing and removing work trees: ${at + 1} of ${all.length}`);
     const resting = note && (await noteAtRest(engine, git, { top, note }));
     if (resting === undefined && (note !== undefined || !isUnfinished(engine, top))) continue;
     const bytes = orElse(() => sizeOf(top), 0);

@@ -70,9 +70,13 @@ export type Collected = {
  *
  * Nothing that a thread is made of is touched, and threads that a process works on are left alone. Objects that nothing leads to
  * are git's to collect, in its own time.
+ * @param onProgress told a line about work that can take minutes
  * @throws {GitFailed} {GitNotFound} if git cannot fold the packs; all else is done then
  */
-export async function collectGarbage(engine: WorkTreesContext): Promise<Collected> {
+export async function collectGarbage(
+  engine: WorkTreesContext,
+  onProgress?: (line: string) => void,
+): Promise<Collected> {
   const { repository, env } = engine;
   await repository.refs.removeStaleLocks();
   const { stateDir, location } = repository;
@@ -83,7 +87,8 @@ export async function collectGarbage(engine: WorkTreesContext): Promise<Collecte
     scratch: await removeOrphanedScratch(repository),
     snapshots: stateDir === undefined ? [] : removeStaleQuarantines(snapshotFolder(stateDir)),
     transfers: stateDir === undefined ? [] : removeStaleQuarantines(incomingFolder(stateDir)),
-    workTrees: location === undefined || engine.workTrees === undefined ? [] : await collectWorkTrees(engine),
+    workTrees:
+      location === undefined || engine.workTrees === undefined ? [] : await collectWorkTrees(engine, onProgress),
     temporary: [
       ...(location === undefined ? [] : removeTemporaryFiles(join(location.commonDir, 'objects'))),
       ...(stateDir === undefined ? [] : removeStaleQuarantines(mergesFolder(stateDir))),

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chain, config, createScene, until, type Scene } from '../../faults/scene.ts';
+import { runCommand } from '../../helpers/cli.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 /** Leaves a file, and hangs after it while there is a file `hold` in its home folder. */
@@ -52,4 +53,13 @@ test('a folder for work trees below the main one is no change of its files', asy
   expect(existsSync(join(scene.dir, '.state/uwf/worktrees'))).toBe(true);
   expect(scene.git('status', '--porcelain')).toBe('');
   expect(await scene.uwf(['run', 'w', '-p', 'x', '--isolate', '--with-changes'], { env })).toMatchObject({ code: 0 });
+});
+
+test('gc tells at a terminal how many work trees it has looked at', async () => {
+  const scene = createIsolating('worktree');
+  const env = { HOME: createTemporaryFolder(), XDG_STATE_HOME: createTemporaryFolder() };
+  await scene.uwf(['run', 'w', '-p', 'x'], { env });
+  const { code, all } = await runCommand(['gc'], { cwd: scene.dir, env, isTTY: true });
+  expect(code).toBe(0);
+  expect(all).toMatch(/work trees: 1 of 1.*work trees +1 /s);
 });
