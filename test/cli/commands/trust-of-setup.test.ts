@@ -61,3 +61,15 @@ test('the script of the main work tree runs, whatever the base of a thread has u
   expect(await uwf([...run, '--from', hostile])).toMatchObject({ code: 0 });
   expect(readFileSync(mark, 'utf8')).toBe('agreed\n');
 });
+
+test("the agent's script of the main work tree runs, whatever the base of a thread has under its name", async () => {
+  const { dir, git, uwf } = await trusted();
+  const ran = `${dir}-hostile`;
+  const script = readFileSync(join(dir, 'one.sh'), 'utf8');
+  writeFileSync(join(dir, 'one.sh'), `touch '${ran}'\n${script}`);
+  git('commit', '-qam', 'hostile');
+  const hostile = git('rev-parse', 'HEAD');
+  git('reset', '-q', '--hard', 'HEAD~1');
+  expect(await uwf([...run, '--from', hostile])).toMatchObject({ code: 0 });
+  expect(existsSync(ran)).toBe(false);
+});
