@@ -99,11 +99,16 @@ async function factsOf(engine: EngineContext, pointer: ThreadPointer): Promise<T
   return withVerdict(repository, pointer, listCorrupt(repository), facts);
 }
 
-/** Says which command lets a suspended thread go on; where a child thread of it waits, by what that waits for. */
-export async function hintToAnswer(
-  engine: EngineContext,
-  { thread, waitsFor, suspension }: ThreadView,
-): Promise<string | undefined> {
-  const asking = waitsFor === null ? suspension : (await describeThread(engine, waitsFor)).suspension;
-  return asking === null ? undefined : hintToResume(thread, asking);
+/**
+ * Says which command lets a suspended thread go on; where a child thread of it waits, by what that waits for. A branch is answered
+ * by its own thread, because its caller may wait for several.
+ */
+export async function hintToAnswer(engine: EngineContext, view: ThreadView): Promise<string | undefined> {
+  const asking = view.waitsFor === null ? view : await describeThread(engine, view.waitsFor);
+  return asking.suspension === null ? undefined : hintToResume(threadToAnswer(view, asking).thread, asking.suspension);
+}
+
+/** The thread whose resumption answers a question that was asked in a thread, or in one below it. */
+export function threadToAnswer(view: ThreadView, asking: ThreadView): ThreadView {
+  return asking.branch === null ? view : asking;
 }

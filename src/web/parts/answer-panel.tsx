@@ -1,5 +1,5 @@
 import type { Html } from '../html.ts';
-import type { ThreadView } from '../../engine/describe/describe.ts';
+import { threadToAnswer, type ThreadView } from '../../engine/describe/describe.ts';
 import { formatTime } from '../../format-time.ts';
 import { FormFields, onlyChoice, type FormState } from '../forms/schema-form.tsx';
 import { commandToAnswer } from '../questions/command-to-answer.ts';
@@ -115,6 +115,7 @@ type FormProps = { visit: Visit; question: WaitingQuestion; again: TypedAnswer |
 function AnswerForm({ visit, question, again }: FormProps): Html {
   const { view, asking, suspension } = question;
   const { thread } = view;
+  const answered = threadToAnswer(view, asking);
   const state: FormState = {
     id: thread,
     typed: again?.typed ?? firstTyped(question),
@@ -123,9 +124,9 @@ function AnswerForm({ visit, question, again }: FormProps): Html {
   return (
     <ActForm
       visit={visit}
-      action={`/t/${thread}/resume`}
+      action={`/t/${answered.thread}/resume`}
       id={`form-${thread}-${suspension.suspension}`}
-      head={view.head}
+      head={answered.head}
     >
       <input type="hidden" name="asked" value={`${asking.thread}@${asking.head}`} />
       <WhatIsWrong state={state} />

@@ -1,11 +1,12 @@
 import { replyTemplate } from '../../agent/human/reply-template.ts';
+import { threadToAnswer } from '../../engine/describe/describe.ts';
 import { limitOptions } from '../../engine/limits/limits.ts';
 import { onlyChoice } from '../forms/schema-form.tsx';
 import type { WaitingQuestion } from './read-question.ts';
 
 /** The command that answers a question at a terminal, with what a person fills in; one line for each of few answers. */
 export function commandToAnswer(question: WaitingQuestion): string {
-  const resume = `uwf thread resume ${question.view.thread}`;
+  const resume = `uwf thread resume ${threadToAnswer(question.view, question.asking).thread}`;
   switch (question.kind) {
     case 'permission':
       return `${resume} -p yes\n${resume} -p no`;

@@ -34,6 +34,9 @@ test('the graph has the block among the roles', async () => {
 test('a question names its branch, and the branch its caller', async () => {
   const inbox = await visitor.page('/inbox');
   expect(inbox).toContain('The question is that of branch tests, <a');
+  // Its caller may wait for several.
+  expect(inbox).toMatch(/uwf thread resume (\w+) -p[^]*<\/article>/);
+  expect(inbox).not.toContain(`uwf thread resume ${thread} `);
   const [, asking] = /that of branch tests, <a href="([^"]*)"/.exec(inbox) ?? [];
   expect(await (await visitor.get(asking ?? '')).text()).toContain(`branch tests of <a href="/t/${thread}">`);
 });
