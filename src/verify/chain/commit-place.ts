@@ -10,14 +10,16 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** The place of a commit: its thread, and the last step up to it. Small, because many are kept. */
 export type CommitPlace = {
-  /** The kind of the commit, and the hash of its node. */
+  /** The kind of the commit, and its node. */
   kind: ThreadCommit['kind'];
   hash: NodeHash;
+  oid?: ObjectId | undefined;
   /** The number of the step, if it is one. */
   number: number | undefined;
   start: StartPlace;
-  /** The last step, or the start: its hash and its commit. */
+  /** The last step, or the start: its node and its commit. */
   state: NodeHash;
+  stateOid?: ObjectId | undefined;
   stateAt: CommittedState;
 };
 
@@ -41,16 +43,23 @@ export type BranchPlace = Pick<ThreadCall, 'key' | 'thread'> &
 export function commitPlaceOf(
   commit: ThreadCommit,
   start: CommitOf<'start'>,
-  { state, stateAt }: Pick<CommitPlace, 'state' | 'stateAt'>,
+  { state, stateOid, stateAt }: Pick<CommitPlace, 'state' | 'stateOid' | 'stateAt'>,
 ): CommitPlace {
   return {
     kind: commit.kind,
     hash: commit.hash,
+    oid: oidOfNode(commit),
     number: commit.kind === 'step' ? commit.node.number : undefined,
     start: startPlaceOf(start),
     state,
+    stateOid,
     stateAt,
   };
+}
+
+/** The blob of the node that makes a commit one of a thread. */
+export function oidOfNode({ kind, index }: Pick<ThreadCommit, 'kind' | 'index'>): ObjectId | undefined {
+  return index.find(({ path }) => path === `${kind}.json`)?.oid;
 }
 
 const startPlaces = new WeakMap<CommitOf<'start'>, StartPlace>();
@@ -90,5 +99,5 @@ function readStartPlace({ hash, node, index }: CommitOf<'start'>): StartPlace {
  */
 export async function readCommitPlace(repository: Repository, id: ObjectId, thread?: ThreadId): Promise<CommitPlace> {
   const { head, start, last = start } = await readPlace(repository, id, thread ? [thread] : [], undefined);
-  return commitPlaceOf(head, start, { state: last.hash, stateAt: committedAt(last) });
+  return commitPlaceOf(head, start, { state: last.hash, stateOid: oidOfNode(last), stateAt: committedAt(last) });
 }

@@ -28,6 +28,8 @@ export class KnownNodes implements NodeSource {
   readonly #maxNodes: number;
   #oids: OidTable;
   #others: NodeSource[] = [];
+  /** Nodes behind further parents whose places are known. */
+  readonly #behind = new Map<NodeHash, ObjectId>();
   /** The nodes up to an earlier commit, and how to read them anew, with what lies behind further parents. */
   #earlier: { nodes: Segment; recall: () => Promise<unknown> } | undefined;
   #recalled: Promise<unknown> | undefined;
@@ -140,8 +142,8 @@ export class KnownNodes implements NodeSource {
   }
 
   /** Adds one node behind a further parent, to which otherwise the whole history may have to be walked. */
-  addOneBehind(hash: NodeHash, oid: ObjectId): void {
-    this.#others.push({ find: async (wanted) => (wanted === hash ? this.#cache.read({ hash, oid }) : undefined) });
+  addOneBehind(hash: NodeHash, oid: ObjectId | undefined): void {
+    if (oid !== undefined) this.#behind.set(hash, oid);
   }
 
   /** Adds the nodes behind further parents of earlier commits, oldest first. */
@@ -157,7 +159,8 @@ export class KnownNodes implements NodeSource {
   async find(hash: NodeHash): Promise<StoredNode | undefined> {
     const earlier = this.#earlier;
     const oid = await this.#oidOf(hash);
-    if (oid !== undefined) return this.#cache.read({ hash, oid });
+    const known = oid ?? this.#behind.get(hash);
+    if (known !== undefined) return this.#cache.read({ hash, oid: known });
     for (const other of this.#others.toReversed()) {
       const node = await other.find(hash);
       if (node !== undefined) return node;

@@ -14,7 +14,7 @@ import { NodeCache, KnownNodes } from './known-nodes.ts';
 import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
 import { furtherParents, MIN_KEPT_NODES, moveNodes, resumeVerification } from './resume-verification.ts';
 import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
-import { growVerified, textPathOf, type VerifiedTally } from './verified.ts';
+import { addCaller, growVerified, textPathOf, type VerifiedTally } from './verified.ts';
 
 /** What {@link NewCommits} asks about the origin of commits. */
 export type Origin = {
@@ -160,9 +160,11 @@ export class NewCommits {
     for (const parent of parents) {
       known.addBehind(parent);
       const place = await this.#settleParent(parent, nesting, report);
-      if (place) threads.set(parent, place);
-      // A child names the start of its caller.
-      if (commit.kind === 'start' && place?.start.oid) known.addOneBehind(place.start.hash, place.start.oid);
+      if (place) {
+        threads.set(parent, place);
+        known.addOneBehind(place.hash, place.oid);
+        if (commit.kind === 'start') addCaller(known, place);
+      }
       if (reason() !== undefined) return undefined;
     }
     const caller = commit.kind === 'start' && parents[0] !== undefined ? threads.get(parents[0]) : undefined;

@@ -4,6 +4,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
+import { oidOfNode } from './commit-place.ts';
 import { findRecordedBefore } from '../../thread/read/step-files.ts';
 import { committedAt, type CommitOf, type ThreadPlace } from '../../thread/read/thread-state.ts';
 
@@ -15,7 +16,7 @@ export class ThreadProgress {
   readonly start: CommitOf<'start'>;
   head: Pick<ThreadCommit, 'id' | 'kind' | 'hash'>;
   /** The newest step; `undefined` before the first. */
-  last: { hash: NodeHash; ancestors: readonly NodeHash[]; at: CommittedState } | undefined;
+  last: { hash: NodeHash; oid: ObjectId | undefined; ancestors: readonly NodeHash[]; at: CommittedState } | undefined;
   /** How many steps there are. */
   steps = 0;
   /** The kind of the first commit after the newest step. */
@@ -34,7 +35,10 @@ export class ThreadProgress {
   static upTo({ head: { id, kind, hash }, start, last, pauses, tally }: ThreadPlace): ThreadProgress {
     const progress = new ThreadProgress(start);
     progress.head = { id, kind, hash };
-    if (last !== undefined) progress.last = { hash: last.hash, ancestors: last.node.ancestors, at: committedAt(last) };
+    if (last !== undefined) {
+      const { hash, node } = last;
+      progress.last = { hash, oid: oidOfNode(last), ancestors: node.ancestors, at: committedAt(last) };
+    }
     progress.steps = tally.steps;
     progress.#pause = pauses[0]?.kind;
     progress.#recorded = last;
@@ -50,12 +54,13 @@ export class ThreadProgress {
    * Adds the next commit.
    * @throws {CorruptThread} if it is another start
    */
-  advance({ id, hash, commit, ...event }: ThreadCommit): void {
+  advance({ id, hash, commit, index, ...event }: ThreadCommit): void {
     const { kind } = event;
     if (kind === 'start') throw new CorruptThread(id, 'a second start in one chain');
     this.head = { id, kind, hash };
     if (kind === 'step') {
-      this.last = { hash, ancestors: event.node.ancestors, at: committedAt({ id, commit }) };
+      const oid = oidOfNode({ kind, index });
+      this.last = { hash, oid, ancestors: event.node.ancestors, at: committedAt({ id, commit }) };
       this.steps += 1;
       this.#own.add(id);
       this.#pause = undefined;
@@ -72,6 +77,11 @@ export class ThreadProgress {
   /** The last step's hash, or the start's. */
   get state(): NodeHash {
     return this.last?.hash ?? this.start.hash;
+  }
+
+  /** The blob of that node. */
+  get stateOid(): ObjectId | undefined {
+    return this.last ? this.last.oid : oidOfNode(this.start);
   }
 
   /** The commit of the last step, or of the start. */

@@ -11,7 +11,7 @@ import { KnownNodes, NodeCache } from './known-nodes.ts';
 import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
 import { furtherParents } from './resume-verification.ts';
 import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
-import { growVerified, textPathOf, type Verified } from './verified.ts';
+import { addCaller, growVerified, textPathOf, type Verified } from './verified.ts';
 import { callerCommit, type CommitOf } from '../../thread/read/thread-state.ts';
 import { WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
 import { repeatMergeOf } from '../blocks/repeat-merge.ts';
@@ -127,8 +127,10 @@ export class Verification {
     const further = furtherParents(commit);
     for (const parent of further) known.addBehind(parent);
     const threads = commit.kind === 'start' ? undefined : await this.#verifyParents(further, visited);
+    for (const { hash, oid } of threads?.values() ?? []) known.addOneBehind(hash, oid);
     if (!isKnown) {
       const caller = await this.#callerOf(commit, report);
+      if (caller) addCaller(known, caller);
       const place = { start, before, caller, threads: threads ?? new Map() };
       await checkCommit(this.#cache.repository, checked, place, nodes, known, this.#sound, report);
       if (commit.kind === 'step' && commit.node.merge !== undefined) await this.#repeatMerge(commit, report);

@@ -2,6 +2,7 @@ import type { Replay, Replayer } from '../replay/replay.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
+import type { CommitPlace } from './commit-place.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
 import type { Tally } from '../../thread/read/tally.ts';
@@ -39,6 +40,12 @@ export async function growVerified(
   before.progress.advance(commit);
   if (commit.kind === 'step') await before.replay.add(commit, textOf(text), known);
   return before;
+}
+
+/** Adds the nodes of a caller that the start of its child names. */
+export function addCaller(known: KnownNodes, { start, state, stateOid }: CommitPlace): void {
+  known.addOneBehind(start.hash, start.oid);
+  known.addOneBehind(state, stateOid);
 }
 
 function textOf(node: StoredNode | undefined): string {
