@@ -3,81 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
-import { chain, config, createScene, type Scene, type UwfOutcome } from './scene.ts';
+import { createBlockScene, environmentOf, paidTurns, storedTurns } from './block-scene.ts';
+import type { Scene, UwfOutcome } from './scene.ts';
 
 /** How many runs are killed; a campaign by hand takes 200. */
 const KILLS = Number(process.env['SUITE_BLOCK_KILLS'] ?? 6);
-
-/** Writes down each turn that it takes, and leaves a file. */
-const agent = `#!/bin/sh
-cat >/dev/null
-echo "$UWF_THREAD $UWF_ROLE" >> "$PAID"
-echo done > "$UWF_THREAD-$UWF_ROLE"
-printf -- '---\\n$status: done\\n---\\n%s is done.\\n' "$UWF_ROLE"
-`;
-
-/** Six branches, of which two have three branches of their own. */
-const outer = `name: outer
-isolation: worktree
-roles:
-  planner: { schema: {} }
-  closer: { schema: {} }
-blocks:
-  teams:
-    isolation: worktree
-    merge: { order: key }
-    branches:
-      a: { workflow: leaf }
-      b: { workflow: inner }
-      c: { role: closer }
-      d: { workflow: inner }
-      e: { workflow: leaf }
-      f: { workflow: leaf }
-    join: all
-moderator:
-  - { from: __start__, to: planner, when: null }
-  - { from: planner, to: teams, when: null }
-  - { from: teams, to: closer, when: null }
-  - { from: closer, to: __end__, when: null }
-`;
-
-const inner = `name: inner
-isolation: worktree
-roles:
-  planner: { schema: {} }
-blocks:
-  parts:
-    isolation: worktree
-    merge: { order: end }
-    branches: { x: { workflow: leaf }, y: { role: planner }, z: { workflow: leaf } }
-    join: all
-moderator:
-  - { from: __start__, to: parts, when: null }
-  - { from: parts, to: __end__, when: null }
-`;
-
-function createBlockScene(): Scene {
-  const agents = { robot: { package: 'builtin:command', config: { argv: ['./agent'], graceMs: 300 } } };
-  const scene = createScene({
-    '.uwf/workflows/outer.yaml': outer,
-    '.uwf/workflows/inner.yaml': inner,
-    '.uwf/workflows/leaf.yaml': chain('leaf', ['first', 'second']),
-    '.uwf/config.yaml': config([], { agents }),
-    agent,
-  });
-  scene.git('add', '-A');
-  scene.git('commit', '-qm', 'code');
-  return scene;
-}
-
-/** The places of the scene's work trees, and of the list of turns. */
-function environmentOf(scene: Scene): Record<string, string> {
-  return { XDG_STATE_HOME: `${scene.dir}-state`, PAID: paidFile(scene) };
-}
-
-function paidFile(scene: Scene): string {
-  return join(scene.dir, '.git', 'paid');
-}
 
 const preload = { NODE_OPTIONS: `--require ${join(import.meta.dirname, 'faulty-fs-preload.cjs')}` };
 
@@ -92,29 +22,6 @@ async function killAt(scene: Scene, thread: string, share: number, calls: number
   await sleep(tookMs * (share * 2 - 1));
   running.process.kill('SIGKILL');
   return running.outcome;
-}
-
-/** The turns that are stored, as the agent writes them down: `<thread> <role>`. */
-function storedTurns(scene: Scene): string[] {
-  const refs = scene.git('for-each-ref', '--format=%(refname)', 'refs/threads', 'refs/history');
-  return refs.split('\n').flatMap((ref) => {
-    const thread = ref.split('/').at(-1) ?? '';
-    const trailer = (key: string): string => `%(trailers:key=Uwf-${key},valueonly,separator=)`;
-    const commits = scene
-      .git('log', '--first-parent', `--format=${trailer('Type')} ${trailer('Role')}`, ref)
-      .split('\n');
-    // The commits before a child's start are its caller's.
-    const own = commits.slice(0, commits.indexOf('thread-start '));
-    return own.flatMap((line) => (line.startsWith('thread-step ') ? `${thread} ${line.slice(12)}` : []));
-  });
-}
-
-function paidTurns(scene: Scene): Map<string, number> {
-  const paid = new Map<string, number>();
-  for (const line of readFileSync(paidFile(scene), 'utf8').trim().split('\n')) {
-    paid.set(line, (paid.get(line) ?? 0) + 1);
-  }
-  return paid;
 }
 
 test(`blocks that are killed at ${KILLS} moments pay no stored turn twice and leave nothing over`, async () => {
