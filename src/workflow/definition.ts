@@ -83,8 +83,8 @@ export type WorkflowDefinition = {
   isolation?: Isolation;
 };
 
-/** A block has at most this many branches. */
-export const MAX_BRANCHES = 2_000;
+/** A block has at most this many branches: their ends are parents of one commit, beside the step before and what the step recorded. */
+export const MAX_BRANCHES = 1_900;
 
 /** How the step of a block can end (its `$status`), where `join` does not name a status of its own. */
 export const JOINED = 'joined';

@@ -46,7 +46,7 @@ class Maker {
       {
         ...this.#one<JsonObject>(
           { branches },
-          { each: { ...this.#some(item, { atOnce: this.#one(1, 2000) }), ...task() } },
+          { each: { ...this.#some(item, { atOnce: this.#one(1, 1900) }), ...task() } },
         ),
         join: this.#one<JsonValue>('all', 'any', { atLeast: this.#one(1, 3) }, '$count($branches) = $total'),
         isolation,
