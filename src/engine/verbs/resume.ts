@@ -1,10 +1,12 @@
 import { findLimitWaitedAt, WaitsAtLimit } from '../limits/limits.ts';
 import type { Repository } from '../../git/repository.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
-import { findCalledNow, findThreadsAt, findUnkeyedNow } from '../../thread/find/find-children.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import { asksForWords } from '../../thread/hint-to-go-on.ts';
+import { findThreadsAt } from '../../thread/find/find-children.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { reopenThread, resumeThread } from '../../thread/append/resume-thread.ts';
-import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readState, stateHash, type ThreadState } from '../../thread/read/thread-state.ts';
@@ -14,9 +16,9 @@ import { admitThreads } from '../agents/admission.ts';
 import { tellTaken, type EngineContext } from '../engine-context.ts';
 import { branchOf, tellContinued } from '../children/branch-of.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
+import { findWaitingChild, findWaitingChildren } from '../children/waiting-children.ts';
 import type { ThreadOver } from '../events.ts';
-import { findLease } from '../leases/find-lease.ts';
-import type { Lease } from '../leases/lease.ts';
+import { LeaseHeld, type Lease } from '../leases/lease.ts';
 import { runOn, runThread, type RunOptions } from './run.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 
@@ -54,9 +56,13 @@ async function goOn(
   adoptLease?: string,
 ): Promise<ThreadOver> {
   return withThread(engine, thread, adoptLease, async (before, lease) => {
-    const child = await findAnsweredChild(engine, before, options.answer);
+    const { answer, more } = options;
+    if (answer === undefined && (await takeUpBranches(engine, before, more))) {
+      return runResumed(engine, lease, before, {});
+    }
+    const child = await findAnsweredChild(engine, before, answer);
     if (child === undefined) {
-      assertHears(before, options.answer);
+      assertHears(before, answer);
       return runResumed(engine, lease, before, options);
     }
     await goOn(engine, child, options);
@@ -121,25 +127,38 @@ async function runResumed(
   return runOn(engine, lease, resumed, { isAnswered, ...wish });
 }
 
-/** A child that waits for a person, and its key if it is the branch of a block. */
-type WaitingChild = { thread: ThreadId; branch: string | undefined };
+/** Causes that a new try may do away with. The others need a person who has seen what happened in that thread. */
+const passing: ReadonlySet<SuspendCause> = new Set(['agent', 'invalid-reply', 'timeout', 'limit']);
 
-/** The children that a suspended thread waits for and that wait themselves, in the order in which they began. */
-async function findWaitingChildren({ repository }: EngineContext, state: ThreadState): Promise<WaitingChild[]> {
-  if (state.head.kind !== 'suspend' || state.head.node.cause !== 'child') return [];
-  const called = [...(await findCalledNow(repository, state, state.id)), ...(await findUnkeyedNow(repository, state))];
-  const waiting: WaitingChild[] = [];
-  for (const { pointer, start } of called.toSorted((a, b) => a.start.node.startedAtMs - b.start.node.startedAtMs)) {
-    const { kind } = await readThreadCommit(repository, pointer.head);
-    if (kind !== 'suspend' || findLease(repository, pointer.id) !== undefined) continue;
-    const { call } = start.node;
-    waiting.push({ thread: pointer.id, branch: call?.block && call.key });
-  }
-  return waiting;
+/**
+ * Takes up all branches of a block that wait, but for those that ask for words: the caller then runs them beside each other.
+ * @returns false if fewer than two wait, or all of them ask
+ */
+async function takeUpBranches(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<boolean> {
+  const waiting = await findWaitingChildren(engine, state);
+  if (waiting.length < 2 || waiting.every(({ branch }) => branch === undefined)) return false;
+  return takeUpBelow(engine, state, more);
 }
 
-async function findWaitingChild(engine: EngineContext, state: ThreadState): Promise<ThreadId | undefined> {
-  return (await findWaitingChildren(engine, state))[0]?.thread;
+/** Resumes a thread without running it, if it waits for no words. */
+async function takeUp(engine: EngineContext, thread: ThreadId, more?: MoreLimits): Promise<boolean> {
+  return withThread(engine, thread, undefined, async (state) => {
+    if (state.head.kind !== 'suspend') return false;
+    const { node } = state.head;
+    const isPassing = node.cause === 'child' ? await takeUpBelow(engine, state, more) : passing.has(node.cause);
+    if (!isPassing || asksForWords(node) || (await findLimitWaitedAt(engine, state, more))) return false;
+    await resumeThread(engine.repository, state, undefined, more);
+    return true;
+  });
+}
+
+async function takeUpBelow(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<boolean> {
+  let isAny = false;
+  for (const { thread } of await findWaitingChildren(engine, state)) {
+    const isTaken = await takeUp(engine, thread, more).catch(inPlaceOf(LeaseHeld, false));
+    isAny ||= isTaken;
+  }
+  return isAny;
 }
 
 /** An answer to a caller is meant for the child that asked. Of several branches, only the person knows which. */

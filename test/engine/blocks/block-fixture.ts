@@ -55,8 +55,9 @@ export async function createBlockFixture(
   });
 }
 
-/** Reports `bad` where its prompt says so, and asks a person where it says ASK until it is told the answer. */
+/** Reports `bad` where its prompt says so, fails where it says DOWN until there is a file `up`, and asks a person where it says ASK until it is told the answer. */
 const READER = `prompt=$(cat)
+case "$prompt" in *DOWN*) test -e up || exit 1;; esac
 case "$prompt" in
   *'the answer'*) ;;
   *ASK*) printf -- '---\\n$status: $SUSPEND\\nreason: what now?\\n---\\n'; exit 0;;

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { BlockDefinition } from '../../../src/workflow/definition.ts';
 import { readChain } from '../../../src/thread/read/read-chain.ts';
@@ -156,6 +158,16 @@ describe('a branch that waits', () => {
       branches: { a: {}, b: {}, c: {} },
     });
     expectCleanFsck(fixture.dir);
+  });
+
+  test('because its agent failed is taken up with all others like it by one resumption', async () => {
+    const { engine, dir } = await createBlockFixture();
+    const down = { workflow: 'review', prompt: 'DOWN' };
+    const definition = await withBlock({ branches: { a: down, b: down, c: down }, join: 'all' });
+    const { thread } = await engine.start({ definition, prompt: 'Go.' });
+    expect((await engine.run(thread)).text).toContain('3 branches wait:');
+    writeFileSync(path.join(dir, 'up'), '');
+    expect(await engine.resume(thread)).toMatchObject({ event: 'thread.ended' });
   });
 
   test('is not waited for once the join is decided without it', async () => {
