@@ -15,8 +15,11 @@ export type BranchEnd = {
   end: { outcome: 'completed' | 'failed' | 'cancelled'; returnCode: number; summary: string };
 };
 
-/** The metas of all branches of a block have as many characters of JSON together, each an equal part of them. */
-const MAX_METAS = 8 * 1024 * 1024;
+/** A node has at most 16 MiB and 500,000 values. The metas of all branches have a part of that, each an equal share. */
+const MAX_BYTES = 12 * 1024 * 1024;
+const MAX_LINES = 400_000;
+/** A node is indented JSON, and a branch's meta stands as deep in that of the block's step. */
+const INDENTATION = 10;
 /** The summary of a branch is cut to as many UTF-16 units. */
 const MAX_SUMMARY = 1000;
 
@@ -35,12 +38,17 @@ export async function readBranchEnd(repository: Repository, id: ObjectId, total:
     .replace(/[\uD800-\uDBFF]$/, '');
   const last = await lastStep(repository, end);
   const meta = last?.node.meta ?? null;
-  const hasRoom = JSON.stringify(meta).length <= MAX_METAS / total;
   return {
     status: last ? statusOf(last.node.meta) : null,
-    meta: hasRoom ? meta : null,
+    meta: hasRoom(meta, total) ? meta : null,
     end: { outcome, returnCode, summary },
   };
+}
+
+function hasRoom(meta: JsonObject | null, total: number): boolean {
+  const json = JSON.stringify(meta, null, 2);
+  const lines = json.split('\n').length;
+  return lines <= MAX_LINES / total && Buffer.byteLength(json) + lines * INDENTATION <= MAX_BYTES / total;
 }
 
 async function lastStep(repository: Repository, end: ThreadCommit): Promise<CommitOf<'step'> | undefined> {
