@@ -84,7 +84,12 @@ export type ChildRequest = {
 };
 
 /** What came of a child thread, and the commit that it is at. */
-export type ChildResult = { outcome: ChildOutcome; head: ObjectId };
+export type ChildResult = {
+  outcome: ChildOutcome;
+  head: ObjectId;
+  /** Whether a person has stopped the child, and it alone: it goes on when it is run again. */
+  isStopped?: boolean;
+};
 
 type RunChild = (engine: EngineContext, parent: ThreadState, request: ChildRequest) => Promise<ChildResult>;
 

@@ -1,11 +1,15 @@
 import { UwfError } from '../errors.ts';
 
 /** The process at work on a thread could not be ended. */
-export function cannotStop(thread: string, where: string): UwfError {
+export function cannotStop(
+  thread: string,
+  where: string,
+  hint = 'stop it where it runs, as the user it runs as',
+): UwfError {
   return new UwfError(`the process at work on thread ${thread} could not be stopped: ${where}`, {
     code: 'cannot-stop',
     kind: 'environment',
-    hint: 'stop it where it runs, as the user it runs as',
+    hint,
   });
 }
 

@@ -49,7 +49,7 @@ function suspended(cause: 'child' | 'invalid-reply', reason: string): BlockEnd {
 type BlockEnd = Extract<TurnEnd, { kind: 'done' }> | Extract<TurnEnd, { kind: 'suspended' }>;
 type BlockResult = { end: BlockEnd; merged?: MergedFiles };
 
-/** A branch whose thread waits for a person. */
+/** A branch whose thread waits for a person: for an answer, or to be run again once a person has stopped it. */
 type Waiting = { branch: Branch; thread: ThreadId; reason: string };
 /** A branch that has ended and was not taken in yet. */
 type Ended = { key: string; end: ChildEnd };
@@ -186,13 +186,14 @@ class BlockRun {
 
   /** Takes up the branches that a person has answered meanwhile, and waits for those that another process runs. */
   async #takeUpWaiting(): Promise<boolean> {
-    const { engine } = this.#turn;
+    const { engine, calls } = this.#turn;
     let isAny = false;
     for (const [key, { branch, thread }] of this.#waiting) {
       const isElsewhere = findLease(engine.repository, thread) !== undefined;
       if (isElsewhere) await joinThread(engine, thread);
       const { head } = await getThread(engine.repository, thread);
-      if ((await readThreadCommit(engine.repository, head)).kind === 'suspend') continue;
+      const { kind } = await readThreadCommit(engine.repository, head);
+      if (kind === 'suspend' || (kind !== 'end' && calls.wasStopped(thread))) continue;
       this.#waiting.delete(key);
       this.#queue.push(branch);
       isAny = true;

@@ -1,4 +1,6 @@
 import type { ChildOutcome } from '../../agent/contract.ts';
+import { UwfError } from '../../errors.ts';
+import type { Repository } from '../../git/repository.ts';
 import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { callIdFor, type CallPlace } from '../../thread/new-thread-id.ts';
@@ -8,11 +10,13 @@ import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { admitThreads, admitWorkflow } from '../agents/admission.ts';
+import type { ThreadOver } from '../events.ts';
 import type { ChildRequest, ChildResult, EngineContext } from '../engine-context.ts';
 import { tellContinued } from './branch-of.ts';
 import { definitionOf, pinnedDefinition, pinnedSubWorkflow } from './sub-workflow.ts';
 import { DepthExceeded, KeyTaken } from '../engine-errors.ts';
 import { LeaseHeld, type Lease } from '../leases/lease.ts';
+import { stopDone } from '../leases/stop-request.ts';
 import { combineLimits, DEFAULT_LIMITS } from '../limits/limits.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { runOn } from '../verbs/run.ts';
@@ -25,6 +29,7 @@ import { readCurrent, withLease } from '../leases/with-thread.ts';
  *
  * The child's lease is taken before the child is looked for, so that of two processes with the same call one pays. A new
  * child runs the definition that was pinned when the parent started. A child that waits for a person is left as it is.
+ * Another process may stop or cancel the child alone: then it waits, or has ended.
  * @throws {KeyTaken} if the key of the call led to a child that was called otherwise
  */
 export async function runChild(
@@ -32,11 +37,23 @@ export async function runChild(
   parent: ThreadState,
   request: ChildRequest,
 ): Promise<ChildResult> {
-  const inner: EngineContext = { ...engine, signal: AbortSignal.any([engine.signal, request.signal]) };
+  const signal = AbortSignal.any([engine.signal, request.signal]);
+  const stop = new AbortController();
+  const inner: EngineContext = { ...engine, signal: AbortSignal.any([signal, stop.signal]) };
   const id = request.unkeyed ?? callIdFor(request.call);
+  let token = '';
   try {
-    return await withLease(inner, id, undefined, (lease) => runUnderLease(inner, lease, id, parent, request));
+    return await withLease(inner, id, undefined, (lease) => {
+      ({ token } = lease);
+      lease.hearStops(() => stop.abort(new Error('another process stopped this thread')));
+      return runUnderLease(inner, lease, id, parent, request);
+    });
   } catch (error) {
+    const isStopped = stop.signal.aborted && !signal.aborted && isOfStop(error);
+    if (isStopped) {
+      await stopDone(engine.repository, id, token, signal);
+      if (!signal.aborted) return lookAtStopped(engine, id);
+    }
     if (!(error instanceof LeaseHeld) || error.thread !== id) throw error;
     // The parent goes on when that process is done and a person resumes the parent.
     return waiting(id, parent, 'another process runs the child thread');
@@ -65,11 +82,32 @@ async function runUnderLease(
   if (over.event === 'thread.suspended') {
     return { outcome: { kind: 'suspended', threadId: id, reason: over.text }, head: over.head };
   }
+  return resultOf(repository, over);
+}
+
+/** A failure of another kind, such as a step that could not be stored, counts whoever stopped the thread. */
+function isOfStop(error: unknown): boolean {
+  return !(error instanceof UwfError) || error.kind === 'interrupted';
+}
+
+/** What became of a child that another process stopped: it may have cancelled it, too. */
+async function lookAtStopped(engine: EngineContext, id: ThreadId): Promise<ChildResult> {
+  const child = await readCurrent(engine.repository, id);
+  const over = child.end && (await describeOver(engine, child));
+  if (over === undefined) {
+    const reason = `it was stopped; 'uwf thread resume ${id}' goes on with it`;
+    return { ...waiting(id, child, reason), isStopped: true };
+  }
+  engine.relay(over);
+  return resultOf(engine.repository, over);
+}
+
+async function resultOf(repository: Repository, over: ThreadOver): Promise<ChildResult> {
   const head = await readThreadCommit(repository, over.head);
   if (head.kind !== 'end') throw new CorruptThread(over.head, 'a thread that is over ends in no end');
   const { outcome, returnCode } = head.node;
-  const summary = over.text;
-  const ended: ChildOutcome = { kind: 'ended', endHash: head.hash, threadId: id, returnCode, outcome, summary };
+  const { thread: threadId, text: summary } = over;
+  const ended: ChildOutcome = { kind: 'ended', endHash: head.hash, threadId, returnCode, outcome, summary };
   return { outcome: ended, head: head.id };
 }
 

@@ -45,6 +45,7 @@ export class TurnCalls {
   readonly #stop = new AbortController();
   readonly #running = new Map<ThreadId, { request: CallRequest; outcome: Promise<ChildOutcome> }>();
   readonly #ends = new Map<ThreadId, ChildEnd>();
+  readonly #stopped = new Set<ThreadId>();
   readonly #asked = new Set<ThreadId>();
   readonly #ordinals = new Map<string, number>();
   readonly #adopted = new Map<ThreadId, ChildThread>();
@@ -122,7 +123,7 @@ export class TurnCalls {
 
   async #answer(id: ThreadId, call: CallPlace, request: CallRequest): Promise<ChildOutcome> {
     const { key, workflow, prompt, signal, branch } = request;
-    const { outcome, head } = await this.#engine.runChild(this.#engine, this.#caller, {
+    const { outcome, head, isStopped } = await this.#engine.runChild(this.#engine, this.#caller, {
       call,
       isOwnKey: key !== undefined,
       // Earlier versions ran no blocks.
@@ -133,6 +134,7 @@ export class TurnCalls {
       signal: AbortSignal.any([signal, this.#stop.signal]),
     });
     if (outcome.kind === 'ended') this.#ends.set(id, { hash: parseNodeHash(outcome.endHash), commit: head });
+    if (isStopped) this.#stopped.add(id);
     return outcome;
   }
 
@@ -158,6 +160,11 @@ export class TurnCalls {
   /** The end of a child that has ended in this turn. */
   endOf(id: ThreadId): ChildEnd | undefined {
     return this.#ends.get(id);
+  }
+
+  /** Whether a person has stopped a child of this turn, and it alone. */
+  wasStopped(id: ThreadId): boolean {
+    return this.#stopped.has(id);
   }
 
   /** Stops the children that the agent has not waited for. They keep what they have stored. */

@@ -41,6 +41,8 @@ export type LeaseRecord = {
   deadlineMs: number;
   /** The process groups of the agent at work: its own, and those of programs that it has uwf run. */
   processGroups: readonly ProcessIdentity[];
+  /** Whether a request beside the lease to end the work on this thread alone is awaited, or was heard; else a signal ends the holder. */
+  stopRequest?: 'awaited' | 'heard';
   /** Of a slot: the thread that works in it. */
   thread?: string;
   /** The top of the work tree that agents of the thread work in, if it is not the thread's own. */

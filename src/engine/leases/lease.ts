@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tryTo } from '../../or-else.ts';
+import { orElse, tryTo } from '../../or-else.ts';
 import { isGroupAlive } from '../../agent/processes/process-group.ts';
 import { UwfError } from '../../errors.ts';
 import { identityOf, ownIdentity, type ProcessIdentity } from '../../git/system/process-identity.ts';
@@ -20,6 +20,7 @@ import {
   replaceRecordFile,
   type LeaseRecord,
 } from './lease-file.ts';
+import { isStopRequested, removeStopRequest } from './stop-request.ts';
 import { takeOverLease } from './take-over-lease.ts';
 
 /** Another process works on the thread. */
@@ -45,6 +46,7 @@ export class LeaseHeld extends UwfError {
 
 const RENEW_MS = 15_000;
 const HAND_OVER_POLL_MS = 20;
+const REQUEST_POLL_MS = 250;
 
 /** The right to work on a thread, held by this process until it is released. */
 export interface Lease {
@@ -60,6 +62,11 @@ export interface Lease {
    * @returns false if it was noted before, or no other process can see it
    */
   noteWorkTree(top: string): boolean;
+  /**
+   * Has `stop` called once when another process asks to end the work on this thread. The lease says that this is awaited, so
+   * that its holder, which works on other threads too, is not ended instead.
+   */
+  hearStops(stop: () => void): void;
   /** Hands the lease to another live process, which adopts it with the token; this one no longer holds it. */
   handOver(pid: number): void;
   release(): void;
@@ -130,6 +137,7 @@ class FileLease implements Lease {
   readonly #now: () => number;
   readonly #timer: NodeJS.Timeout;
   #record: LeaseRecord;
+  #listening: NodeJS.Timeout | undefined;
 
   constructor(path: string, record: LeaseRecord, now: () => number) {
     this.#path = path;
@@ -155,6 +163,19 @@ class FileLease implements Lease {
     return true;
   }
 
+  hearStops(stop: () => void): void {
+    tryTo(() => removeStopRequest(this.#path));
+    this.#tryToWrite({ stopRequest: 'awaited' });
+    this.#listening = setInterval(() => {
+      // What cannot be read now is read the next time.
+      if (!orElse(() => isStopRequested(this.#path, this.token), false)) return;
+      clearInterval(this.#listening);
+      stop();
+      this.#tryToWrite({ stopRequest: 'heard' });
+    }, REQUEST_POLL_MS);
+    this.#listening.unref();
+  }
+
   handOver(pid: number): void {
     clearInterval(this.#timer);
     this.#write({ holder: identityOf(pid) });
@@ -162,6 +183,7 @@ class FileLease implements Lease {
 
   release(): void {
     clearInterval(this.#timer);
+    clearInterval(this.#listening);
     // An error means that it is gone, or that the disk has become read-only: then it is free when this process has ended.
     if (this.#isMine()) tryTo(() => rmSync(this.#path));
   }
@@ -197,6 +219,7 @@ function takeInProcess(repository: Repository, thread: ThreadId, adopt: string |
     token: record.token,
     setProcessGroup: () => {},
     noteWorkTree: () => false,
+    hearStops: () => {},
     handOver: () => {},
     release() {
       if (leases.get(thread)?.token === record.token) leases.delete(thread);

@@ -10,6 +10,7 @@ import {
   type LeaseRecord,
   type UnreadableRecord,
 } from './lease-file.ts';
+import { removeStopRequest } from './stop-request.ts';
 
 /** How long the agent of a dead holder has to end by itself. */
 const GRACE_MS = 5_000;
@@ -64,6 +65,7 @@ export async function takeOverLease(
       if ((await Promise.all(ends)).includes(false)) return { kind: 'held', by: current };
     }
     replaceRecordFile(path, record);
+    removeStopRequest(path);
     removeVoidClaims(path, claims);
     return { kind: 'taken' };
   } finally {

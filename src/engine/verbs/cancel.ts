@@ -1,21 +1,24 @@
 import { endThread } from '../../thread/append/end-thread.ts';
 import { findChildren } from '../../thread/find/find-children.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { describeOver } from '../describe/gather-facts.ts';
-import { stopThread } from './stop.ts';
+import { afterStop } from './stop.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 
 /** The exit code that shells give to an interrupted program. */
 const CANCELLED_CODE = 130;
 
+type CancelOptions = { reason?: string | undefined; graceMs?: number | undefined };
+
 /** Cancels a thread and its children. Stops the process that runs it, if there is one. See `Engine.cancel`. */
 export async function cancelThread(
   engine: EngineContext,
   thread: string,
-  options: { reason?: string | undefined; graceMs?: number | undefined } = {},
+  options: CancelOptions = {},
 ): Promise<ThreadOver> {
   const { repository } = engine;
   const before = await readCurrent(repository, thread);
@@ -23,7 +26,11 @@ export async function cancelThread(
     const status = statusOfHead(before.head);
     throw new WrongThreadState(before.id, status, 'it is over already', `run 'uwf thread show ${before.id}'`);
   }
-  await stopThread(engine, before.id, options);
+  return afterStop(engine, before.id, options, () => endStopped(engine, before, options));
+}
+
+async function endStopped(engine: EngineContext, before: ThreadState, options: CancelOptions): Promise<ThreadOver> {
+  const { repository } = engine;
   for (const { pointer } of await findChildren(repository, before)) {
     if (!(await readCurrent(repository, pointer.id)).end) await cancelThread(engine, pointer.id, options);
   }

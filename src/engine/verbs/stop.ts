@@ -8,7 +8,9 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { cannotStop } from '../engine-errors.ts';
 import { findLease, findLeaseRecord, findLeasesOf } from '../leases/find-lease.ts';
+import type { LeaseRecord } from '../leases/lease-file.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
+import { requestStop } from '../leases/stop-request.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
 /** What a stop found: no process at work, or one that has ended now; `isKilled` if it had to be killed. */
@@ -16,10 +18,15 @@ export type StopOutcome = { wasRunning: boolean; isKilled: boolean };
 
 const DEFAULT_GRACE_MS = 10_000;
 const POLL_MS = 25;
+/** How long after the grace time a process may take to end the work on one of its threads. An agent without a process may take 30 s. */
+const UNHEARD_MS = 35_000;
+
+type StopOptions = { graceMs?: number | undefined };
 
 /**
  * Ends the work on a thread: asks the process at work to stop (it ends its agent's processes), and after the grace
- * time kills it together with its agent's process group.
+ * time kills it together with its agent's process group. Of a child thread that its caller's process runs, only the work
+ * on that thread ends.
  *
  * The thread stays where its last step left it. Where the process has died and left its agent, that is ended.
  * @throws {UwfError} `cannot-stop` if the process is on another machine, or not ours to stop
@@ -27,43 +34,90 @@ const POLL_MS = 25;
 export async function stopThread(
   engine: EngineContext,
   thread: string,
-  options: { graceMs?: number | undefined } = {},
+  options: StopOptions = {},
 ): Promise<StopOutcome> {
-  const { repository } = engine;
+  return afterStop(engine, thread, options, (outcome) => Promise.resolve(outcome));
+}
+
+/** The same, and does `then` before a process that ran the thread as a child looks at what has become of it. */
+export async function afterStop<T>(
+  { repository }: EngineContext,
+  thread: string,
+  { graceMs = DEFAULT_GRACE_MS }: StopOptions,
+  then: (outcome: StopOutcome) => Promise<T>,
+): Promise<T> {
   const { id } = await getThread(repository, thread);
-  const token = findLease(repository, id)?.token;
-  if (token === undefined) return endOrphans(repository, id);
-  const deadlineMs = performance.now() + (options.graceMs ?? DEFAULT_GRACE_MS);
-  let asked: ProcessIdentity | undefined;
-  for (;;) {
-    const lease = findLease(repository, id);
-    if (lease?.token !== token) {
-      // A process that the signal ended before it listened has left its lease.
-      await endOrphans(repository, id);
-      return { wasRunning: true, isKilled: false };
-    }
-    const { holder } = lease;
-    if (performance.now() >= deadlineMs) {
-      await kill(repository, id, holder);
-      return { wasRunning: true, isKilled: true };
-    }
-    // A lease that is handed over to a process in the background changes its holder.
-    if (holder.pid !== asked?.pid) ask(id, holder);
-    asked = holder;
-    await sleep(POLL_MS);
+  const stop = new Stop(repository, id);
+  try {
+    return await then(await stop.endWork(graceMs));
+  } finally {
+    stop.withdraw();
   }
 }
 
-function ask(thread: ThreadId, holder: ProcessIdentity): void {
-  if (isAlive(holder) === 'other-host') throw cannotStop(thread, `process ${holder.pid} runs on ${holder.host}`);
-  if (holder.pid === process.pid) throw cannotStop(thread, "it is this very process; abort the engine's signal");
-  signal(thread, holder, 'SIGTERM');
-}
+class Stop {
+  readonly #repository: Repository;
+  readonly #thread: ThreadId;
+  #asked: ProcessIdentity | undefined;
+  #withdraw: (() => void) | undefined;
 
-async function kill(repository: Repository, thread: ThreadId, holder: ProcessIdentity): Promise<void> {
-  signal(thread, holder, 'SIGKILL');
-  while (isAlive(holder) === true) await sleep(POLL_MS);
-  await endOrphans(repository, thread);
+  constructor(repository: Repository, thread: ThreadId) {
+    this.#repository = repository;
+    this.#thread = thread;
+  }
+
+  async endWork(graceMs: number): Promise<StopOutcome> {
+    const token = findLease(this.#repository, this.#thread)?.token;
+    if (token === undefined) return endOrphans(this.#repository, this.#thread);
+    const deadlineMs = performance.now() + graceMs;
+    for (let isKilled = false; ; await sleep(POLL_MS)) {
+      const lease = findLease(this.#repository, this.#thread);
+      if (lease?.token !== token) {
+        // A process that the signal ended before it listened has left its lease.
+        await endOrphans(this.#repository, this.#thread);
+        return { wasRunning: true, isKilled };
+      }
+      const overdueMs = performance.now() - deadlineMs;
+      // A lease that is handed over to a process in the background changes its holder.
+      if (lease.holder.pid !== this.#asked?.pid) this.#ask(lease);
+      else if (overdueMs >= 0) isKilled = (await this.#kill(lease, overdueMs)) || isKilled;
+    }
+  }
+
+  withdraw(): void {
+    this.#withdraw?.();
+  }
+
+  #ask(lease: LeaseRecord): void {
+    const { holder } = lease;
+    const { pid, host } = holder;
+    if (isAlive(holder) === 'other-host') throw cannotStop(this.#thread, `process ${pid} runs on ${host}`);
+    this.#asked = holder;
+    if (lease.stopRequest !== undefined) {
+      this.#withdraw = requestStop(this.#repository, this.#thread, lease);
+      return;
+    }
+    if (pid === process.pid) throw cannotStop(this.#thread, "it is this very process; abort the engine's signal");
+    signal(this.#thread, holder, 'SIGTERM');
+  }
+
+  /** Kills the process; of one that works on other threads too, only the agent of this thread. @returns false if it killed nothing */
+  async #kill({ holder, stopRequest, processGroups }: LeaseRecord, overdueMs: number): Promise<boolean> {
+    if (stopRequest === undefined) {
+      signal(this.#thread, holder, 'SIGKILL');
+      while (isAlive(holder) === true) await sleep(POLL_MS);
+      return true;
+    }
+    if (overdueMs >= UNHEARD_MS) {
+      const where = `process ${holder.pid}, which works on its caller too, does not answer`;
+      throw cannotStop(this.#thread, where, 'stop the thread that called it');
+    }
+    const groups = processGroups.filter(({ pid }) => isGroupAlive(pid));
+    // An agent that dies before the request is heard has failed: it would be started, and paid, again.
+    if (stopRequest === 'awaited' || groups.length === 0) return false;
+    for (const group of groups) await endGroupLedBy(group, 0);
+    return true;
+  }
 }
 
 /** Ends the agents that a process left behind when it died, and gives its lease back. They may work for a child thread, whose lease names them. */

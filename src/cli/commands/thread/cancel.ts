@@ -6,7 +6,7 @@ import { openForWriting } from '../../open/open-repository.ts';
 
 export const command: Command = defineCommand({
   description: `Stops the process that runs the thread, cancels its children, and writes its end. All its steps stay
-readable.`,
+readable. The thread that called it goes on, and is told how it ended.`,
   arguments: [threadArgument],
   options: {
     reason: { short: 'm', value: '<text>', summary: 'why; becomes the summary' },

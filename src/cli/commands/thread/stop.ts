@@ -6,7 +6,8 @@ import { openForReading } from '../../open/open-repository.ts';
 
 export const command: Command = defineCommand({
   description: `Asks the process that runs the thread, and its agent, to stop, and kills them if they have not ended within
-the grace time. The thread keeps its steps and can be run on.`,
+the grace time. The thread keeps its steps and can be run on. Of a thread that another thread called, only its own work ends:
+the caller waits for it, and goes on with its other branches.`,
   arguments: [threadArgument],
   options: { grace: { value: '<span>', summary: 'wait so long before killing; 10s', parse: parseDuration } },
   json: {
