@@ -34,7 +34,7 @@ const instead = {
   workflow: "a block has 'branches', each with a 'role' or a 'workflow'",
   over: "it belongs under 'each'",
   atOnce: "it belongs under 'each'",
-  schema: 'uwf makes the schema of what a block reports',
+  schema: 'the schema of what a block reports is made by uwf',
 };
 
 /** Reads `blocks`. What is missing or wrong is reported; a block that makes no sense without it is left out. */
