@@ -32,10 +32,12 @@ const names = /\b(?:[0-9A-HJKMNP-TV-Z]{13}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{40})\
  * was not changed gets the id that follows from its call now.
  *
  * @param base has what the thread keeps that is no node: recorded files, and what artifacts pin
+ * @param hasOldIds leaves the ids of child threads as they are given
  */
 export async function putTogether(
   lines: readonly ForgedLine[],
   base: MapRepository = createMapRepository(),
+  { hasOldIds = false }: { hasOldIds?: boolean } = {},
 ): Promise<{ repository: MapRepository; head: ObjectId }> {
   const renamed = new Map<string, string>();
   const nodes = new Map<string, EncodedNode>();
@@ -56,7 +58,8 @@ export async function putTogether(
     const { type, payload } = followed(line);
     const was = memberOf(line.payload, 'id');
     const caller = memberOf(line.payload, 'parentState');
-    const id = calledId(payload, typeof caller === 'string' ? states.get(caller) : undefined, renamed);
+    const at = typeof caller === 'string' && !hasOldIds ? states.get(caller) : undefined;
+    const id = calledId(payload, at, renamed);
     if (id !== undefined && typeof was === 'string' && ids.has(was)) renamed.set(was, id);
     const node = encodeNode(type, id === undefined ? payload : followed(line).payload);
     nodes.set(node.hash, node);

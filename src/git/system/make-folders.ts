@@ -14,6 +14,8 @@ const MAX_TRIES = 100;
  * does not end below `/proc`.
  */
 export function makeFolders(path: string): string | undefined {
+  // Most are there, and a failed call costs more than this one.
+  if (isFolder(path)) return undefined;
   const made = make(path);
   if (made === undefined) return undefined;
   for (let folder = path; folder.length >= made.length; folder = dirname(folder)) share(folder);
