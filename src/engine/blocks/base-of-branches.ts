@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { findRecordedBefore } from '../../thread/read/step-files.ts';
+import { findNewestRecorded } from '../../thread/read/step-files.ts';
 import { isIsolated } from '../isolation/isolation.ts';
 import type { BlockTurn } from './prepare-block.ts';
 
@@ -16,6 +16,6 @@ export async function baseOfBranches({
   if (!isIsolated(block.isolation)) return undefined;
   const { start, last } = state;
   if (start.node.base === undefined) return 'head';
-  const step = last?.node.workspace === undefined ? last && (await findRecordedBefore(engine.repository, last)) : last;
+  const step = await findNewestRecorded(engine.repository, last);
   return step?.node.workspace?.commit ?? start.node.base;
 }

@@ -5,7 +5,7 @@ import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
 import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
 import { findFilesOfBranch } from '../../thread/read/branch-end.ts';
-import { filesOfStep, findRecordedBefore } from '../../thread/read/step-files.ts';
+import { filesOfStep, findNewestRecorded } from '../../thread/read/step-files.ts';
 import type { BlockTurn } from './prepare-block.ts';
 
 /** The files of all branches, as the block's step records them. */
@@ -40,7 +40,7 @@ export async function mergeBranches(
   const merged = await mergeAll({ repository, env, signal }, base, base, branches);
   const { tree, objects, release, conflicts, gitVersion: git, isRepeatable } = merged;
   const { start, last } = state;
-  const before = last?.node.workspace === undefined ? last && (await findRecordedBefore(repository, last)) : last;
+  const before = await findNewestRecorded(repository, last);
   const commit = (before && (await filesOfStep(repository, before))?.commit) ?? start.node.base;
   return {
     merge: { base, branches, git, isRepeatable },

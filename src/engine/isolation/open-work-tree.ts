@@ -21,7 +21,7 @@ import {
   type OwnContent,
 } from '../../git/worktree/own-work-tree.ts';
 import { isWithin } from '../../is-within.ts';
-import { filesOfStep, findRecordedBefore } from '../../thread/read/step-files.ts';
+import { filesOfStep, findNewestRecorded } from '../../thread/read/step-files.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -169,7 +169,7 @@ async function filesWanted(
   { repository }: EngineContext,
   { start, last }: FilesPlace,
 ): Promise<Pick<OwnContent, 'at' | 'tree' | 'commit' | 'bring'>> {
-  const step = last?.node.workspace === undefined ? last && (await findRecordedBefore(repository, last)) : last;
+  const step = await findNewestRecorded(repository, last);
   const files = step && (await filesOfStep(repository, step));
   const bring = repository.objects.prefetch?.bind(repository.objects);
   const { base } = start.node;

@@ -83,6 +83,11 @@ export async function restoreStep(
   return { ...(await restoreWorkTree({ location, env }, { ...content, bring }, folder)), isWhole, missing };
 }
 
+/** The newest step of a thread that recorded its files. @param last the thread's newest step, if it has one */
+export async function findNewestRecorded(repository: Repository, last: Step | undefined): Promise<Step | undefined> {
+  return last === undefined || last.node.workspace !== undefined ? last : findRecordedBefore(repository, last);
+}
+
 /** The newest step before another that recorded its files. */
 export async function findRecordedBefore(repository: Repository, step: Step): Promise<Step | undefined> {
   for await (const commit of readChain(repository, step.id)) {

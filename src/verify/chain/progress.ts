@@ -5,7 +5,7 @@ import type { CommittedState } from '../../thread/new-thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { oidOfNode } from './commit-place.ts';
-import { findRecordedBefore } from '../../thread/read/step-files.ts';
+import { findNewestRecorded } from '../../thread/read/step-files.ts';
 import { committedAt, type CommitOf, type ThreadPlace } from '../../thread/read/thread-state.ts';
 
 /** The snapshot of a step that recorded files; earlier versions have none on an unborn branch. */
@@ -92,8 +92,7 @@ export class ThreadProgress {
   /** The commit with the files that the newest recording step left; else the one that the thread's work tree was made from. */
   async readBase(repository: Repository): Promise<ObjectId | undefined> {
     if (this.#recorded !== undefined && 'node' in this.#recorded) {
-      const last = this.#recorded;
-      const step = last.node.workspace ? last : await findRecordedBefore(repository, last);
+      const step = await findNewestRecorded(repository, this.#recorded);
       this.#recorded = step && { snapshot: step.node.workspace?.commit };
     }
     return this.#recorded?.snapshot ?? this.start.node.base;
