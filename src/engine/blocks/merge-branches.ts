@@ -4,7 +4,7 @@ import { mergeAll } from '../../git/worktree/merge-trees.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
 import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
-import { findFilesOfBranch } from '../../thread/read/branch-end.ts';
+import { findFilesToMerge } from '../../thread/read/branch-end.ts';
 import { filesOfStep, findNewestRecorded } from '../../thread/read/step-files.ts';
 import type { BlockTurn } from './prepare-block.ts';
 
@@ -30,13 +30,7 @@ export async function mergeBranches(
     const reason = 'the thread has no work tree of its own';
     throw new BlockFailed(choice.role, 'merge', JSON.stringify(block.merge), reason);
   }
-  const branches: MergeRecord['branches'] = [];
-  for (const { key, end } of completed) {
-    const commit = await findFilesOfBranch(repository, end);
-    // None of its turns was isolated.
-    if (commit !== undefined) branches.push({ key, commit });
-  }
-  if (block.merge?.order === 'key') branches.sort((a, b) => (a.key < b.key ? -1 : 1));
+  const branches = await findFilesToMerge(repository, block.merge?.order, completed);
   const merged = await mergeAll({ repository, env, signal }, base, base, branches);
   const { tree, objects, release, conflicts, gitVersion: git, isRepeatable } = merged;
   const { start, last } = state;

@@ -1,6 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
+import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import { readTextAt, readThreadCommit, statusOf, type ThreadCommit } from '../thread-commit.ts';
 import { readChain } from './read-chain.ts';
@@ -56,8 +57,26 @@ async function lastStep(repository: Repository, end: ThreadCommit): Promise<Comm
   return undefined;
 }
 
-/** Finds the newest snapshot of a branch; `undefined` if none of its steps recorded files. */
-export async function findFilesOfBranch(repository: Repository, end: ObjectId): Promise<ObjectId | undefined> {
+/**
+ * Finds what the merge of a block merges: the newest snapshots of the branches that have completed, in the order of the merge.
+ * Leaves out a branch of which no step recorded files, as none of its turns was isolated.
+ *
+ * @param completed in the order in which they ended
+ */
+export async function findFilesToMerge(
+  repository: Repository,
+  order: 'key' | 'end' | undefined,
+  completed: readonly { key: string; end: ObjectId }[],
+): Promise<MergeRecord['branches']> {
+  const branches: MergeRecord['branches'] = [];
+  for (const { key, end } of completed) {
+    const commit = await findFilesOfBranch(repository, end);
+    if (commit !== undefined) branches.push({ key, commit });
+  }
+  return order === 'key' ? branches.toSorted((a, b) => (a.key < b.key ? -1 : 1)) : branches;
+}
+
+async function findFilesOfBranch(repository: Repository, end: ObjectId): Promise<ObjectId | undefined> {
   for await (const commit of readChain(repository, end)) {
     if (commit.kind === 'step' && commit.node.workspace !== undefined) return commit.node.workspace.commit;
   }

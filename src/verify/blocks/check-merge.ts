@@ -2,7 +2,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isCompleted, type TakenBranch } from '../../moderator/judge-join.ts';
 import { isMergeRecord, type MergeRecord } from '../../schema/built-in/merge-record.ts';
-import { findFilesOfBranch } from '../../thread/read/branch-end.ts';
+import { findFilesToMerge } from '../../thread/read/branch-end.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { CONFLICT, type BlockDefinition } from '../../workflow/definition.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
@@ -37,26 +37,14 @@ export async function checkMerge(
   }
   const base = await before.readBase(repository);
   if (merge.base !== base) faults.push(`it was merged into ${merge.base}; its branches began at ${base}`);
-  const wanted = await branchesToMerge(repository, block, ended);
+  const completed = ended.filter(isCompleted).map(({ key, commit }) => ({ key, end: commit }));
+  const wanted = await findFilesToMerge(repository, block.merge?.order, completed);
   if (textOf(merge.branches) !== textOf(wanted)) {
     faults.push(
       'the commits that it says were merged are not the newest files of its completed branches in their order',
     );
   }
   return faults;
-}
-
-async function branchesToMerge(
-  repository: Repository,
-  { merge }: Pick<BlockDefinition, 'merge'>,
-  ended: readonly EndedBranch[],
-): Promise<MergeRecord['branches']> {
-  const branches: MergeRecord['branches'] = [];
-  for (const branch of ended.filter(isCompleted)) {
-    const commit = await findFilesOfBranch(repository, branch.commit);
-    if (commit !== undefined) branches.push({ key: branch.key, commit });
-  }
-  return merge?.order === 'key' ? branches.toSorted((a, b) => (a.key < b.key ? -1 : 1)) : branches;
 }
 
 function textOf(branches: MergeRecord['branches']): string {
