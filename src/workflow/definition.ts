@@ -5,6 +5,11 @@ import type { Rule } from '../schema/built-in/workflow.ts';
 
 export type { Isolation, Limits, Rule };
 
+/** Tells whether turns or branches work in a work tree of their own. */
+export function isIsolated(isolation: Isolation | undefined): boolean {
+  return isolation === 'worktree' || isolation === 'strict';
+}
+
 /** What a schema cannot say of a reply: JSONata over `$meta`, `$steps`, `$start`; false makes the reply invalid. */
 export type RoleCheck = { expression: string; message: string };
 

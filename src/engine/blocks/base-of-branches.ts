@@ -1,6 +1,6 @@
+import { isIsolated } from '../../workflow/definition.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { findNewestRecorded } from '../../thread/read/step-files.ts';
-import { isIsolated } from '../isolation/isolation.ts';
 import type { BlockTurn } from './prepare-block.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { UwfError } from '../../errors.ts';
-import { findBlock, findRole, type BlockDefinition } from '../../workflow/definition.ts';
+import { isIsolated, findBlock, findRole, type BlockDefinition } from '../../workflow/definition.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
-import { isIsolated } from '../isolation/isolation.ts';
 import { gitPlace } from '../isolation/work-tree-folder.ts';
 import { workingPlace } from '../isolation/working-top.ts';
 import { allowanceOf, findLimitReached } from '../limits/limits.ts';

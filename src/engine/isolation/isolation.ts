@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { WorkTreeChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import { findRole, type Isolation, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { findRole, isIsolated, type Isolation, type WorkflowDefinition } from '../../workflow/definition.ts';
 
 /**
  * How the turns of a role are kept apart: as the role says, else the workflow, else `worktree` in a thread that was started
@@ -15,11 +15,6 @@ export function isolationOf(
   const said = findRole(definition, role)?.isolation ?? definition.isolation;
   if (base === undefined) return said === 'shared' ? 'shared' : 'none';
   return said ?? 'worktree';
-}
-
-/** Tells whether a role works in the thread's own work tree. */
-export function isIsolated(isolation: Isolation | undefined): boolean {
-  return isolation === 'worktree' || isolation === 'strict';
 }
 
 /** Tells whether a role of a workflow asks for a work tree of the thread's own. */

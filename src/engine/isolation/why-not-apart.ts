@@ -1,3 +1,4 @@
+import { isIsolated } from '../../workflow/definition.ts';
 import { describeMissing } from '../../git/worktree/missing-files.ts';
 import { describeChanges } from '../../git/worktree/work-tree-changes.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
@@ -6,7 +7,6 @@ import type { TraceDraft } from '../../thread/append/trace-files.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
-import { isIsolated } from './isolation.ts';
 import { gitPlace } from './work-tree-folder.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { findStart, type KnownStarts } from '../../thread/read/read-start.ts';
 import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
-import type { Isolation, WorkflowDefinition } from '../../workflow/definition.ts';
+import { isIsolated, type Isolation, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { pinnedDefinition } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { WorkingTop } from '../workspace/working-folder.ts';
-import { isIsolated, isolationOf } from './isolation.ts';
+import { isolationOf } from './isolation.ts';
 import { workTreeFolder } from './work-tree-folder.ts';
 
 /** Where a role works, and how it is kept apart. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findRole } from '../../workflow/definition.ts';
+import { isIsolated, findRole } from '../../workflow/definition.ts';
 import { UwfError } from '../../errors.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
@@ -13,7 +13,6 @@ import { resolveLinks } from '../../thread/cas/resolve-links.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
 import { writeSession } from '../agents/sessions.ts';
-import { isIsolated } from '../isolation/isolation.ts';
 import { relinkOwnTree } from '../isolation/work-tree-folder.ts';
 import { whyNotApart } from '../isolation/why-not-apart.ts';
 import { findHeldTurn, forgetHeldTurn, holdTurn, reasonOfSecrets } from '../recovery/held-turn.ts';

@@ -12,7 +12,7 @@ import { readHistory, toContextStep } from '../../thread/context/context-history
 import { readStandingAnswer } from '../../thread/context/standing-answer.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
-import type { RoleDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
+import { isIsolated, type RoleDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { commonRequest } from '../agents/common-request.ts';
 import { prepareAgent } from '../agents/prepare-agent.ts';
 import { readSession } from '../agents/sessions.ts';
@@ -23,7 +23,6 @@ import { roomFor } from '../config/config.ts';
 import { allowanceOf, combineLimits, findLimitReached } from '../limits/limits.ts';
 import { TurnClock } from '../limits/turn-clock.ts';
 import { compactIfLarge } from '../verbs/compact.ts';
-import { isIsolated } from '../isolation/isolation.ts';
 import { workingPlace } from '../isolation/working-top.ts';
 import { workingFolder } from '../workspace/working-folder.ts';
 import type { ChosenStep, PreparedStep, RoleChoice } from './step.ts';

@@ -12,7 +12,6 @@ import { tellNeighbours } from '../leases/tell-neighbours.ts';
 import { storeKeptTurn } from '../recovery/store-kept-turn.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { keepTurn } from '../recovery/kept-turn.ts';
-import { isIsolated } from '../isolation/isolation.ts';
 import { TurnListener } from '../trace/turn-listener.ts';
 import { filesBefore } from '../workspace/record-workspace.ts';
 import { acceptReply, askAgain, giveUp } from './accept.ts';
@@ -31,7 +30,7 @@ import type {
   TurnResult,
   TurnWish,
 } from './step.ts';
-import { findBlock } from '../../workflow/definition.ts';
+import { isIsolated, findBlock } from '../../workflow/definition.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** Tries after the first, where a role does not say how many. */

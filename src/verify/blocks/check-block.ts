@@ -8,7 +8,7 @@ import { payloadOf } from '../../schema/payload-of.ts';
 import { contentNode } from '../../thread/append/draft-commit.ts';
 import { readBranchEnd } from '../../thread/read/branch-end.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
-import type { BlockDefinition, Isolation } from '../../workflow/definition.ts';
+import { isIsolated, type BlockDefinition } from '../../workflow/definition.ts';
 import type { BranchPlace, CommitPlace } from '../chain/commit-place.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 import { isMarked } from '../is-marked.ts';
@@ -110,7 +110,7 @@ async function checkCalls(
   { repository, before }: BlockBasis,
 ): Promise<string[]> {
   const faults: string[] = [];
-  const base = isApart(block.isolation) ? { wanted: await before.readBase(repository) } : undefined;
+  const base = isIsolated(block.isolation) ? { wanted: await before.readBase(repository) } : undefined;
   const caller = taken[0]?.place.start.branch?.thread;
   for (const { key, place } of taken) {
     const { branch } = place.start;
@@ -137,10 +137,6 @@ async function isPrompt(repository: Repository, { prompt }: BranchPlace, wanted:
   if (prompt === undefined) return false;
   if (prompt.hash === contentNode(wanted).hash) return true;
   return isMarked(wanted, payloadOf(await readNodeAt(repository, prompt), 'content').text);
-}
-
-function isApart(isolation: Isolation | undefined): boolean {
-  return isolation === 'worktree' || isolation === 'strict';
 }
 
 /** @param wanted absent where the caller has no base: then what was checked out counts, which nothing records */

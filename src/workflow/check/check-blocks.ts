@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../cas/canonical.ts';
 import { JSONATA_FUNCTIONS } from '../../expression/analysis/function-names.ts';
-import type { Isolation } from '../definition.ts';
+import { isIsolated } from '../definition.ts';
 import { didYouMean } from '../diagnostics/did-you-mean.ts';
 import type { Report } from '../diagnostics/report.ts';
 import { checkRoleName } from './check-names.ts';
@@ -70,20 +70,16 @@ function checkIsolation(report: Report, { name, block, path }: SourceBlock): voi
 function checkMerge(report: Report, { name, block, path }: SourceBlock, { definition }: Reduction): void {
   if (block.merge === undefined) return;
   const place = [...path, 'merge'];
-  if (!hasOwnTree(block.isolation)) {
+  if (!isIsolated(block.isolation)) {
     const message = `block '${name}' merges, but its branches have no work trees of their own`;
     const hint = "add 'isolation: worktree' to the block, or remove 'merge'";
     report.error('merge-without-isolation', place, message, { hint, at: 'key' });
   }
-  if (!hasOwnTree(definition.isolation)) {
+  if (!isIsolated(definition.isolation)) {
     const message = `block '${name}' merges, but the workflow has no work tree of its own to merge into`;
     const hint = "add 'isolation: worktree' to the workflow";
     report.error('merge-without-isolation', place, message, { hint, at: 'key' });
   }
-}
-
-function hasOwnTree(isolation: Isolation | undefined): boolean {
-  return isolation === 'worktree' || isolation === 'strict';
 }
 
 function checkJoin(report: Report, { name, block: { join, branches }, path }: SourceBlock): void {
