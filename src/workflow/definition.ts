@@ -114,6 +114,14 @@ export function findRole(definition: RolesAndBlocks, name: string): RoleDefiniti
   return { description: '', systemPrompt: '', extractPrompt: '', schema, retries: 0, snapshot: 'off', ...own };
 }
 
+/** What the branches of a block run, by their keys, in the order of the definition; what those of an `each` run is without a key. */
+export function tasksOf({
+  branches = {},
+  each,
+}: Pick<BlockDefinition, 'branches' | 'each'>): [key: string | undefined, task: BranchDefinition][] {
+  return each ? [[undefined, each]] : Object.entries(branches);
+}
+
 export function findBlock({ blocks }: Pick<WorkflowDefinition, 'blocks'>, name: string): BlockDefinition | undefined {
   return blocks !== undefined && Object.hasOwn(blocks, name) ? blocks[name] : undefined;
 }

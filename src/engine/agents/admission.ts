@@ -6,7 +6,8 @@ import { UwfError } from '../../errors.ts';
 import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
 import { isMadeForThread } from '../../git/repository/thread-work-tree.ts';
 import type { StartedThread } from '../../thread/read/thread-state.ts';
-import { isIsolated, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { isIsolated, tasksOf, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { AgentUse, EngineContext } from '../engine-context.ts';
 import { bindingFor, configRoot, getAgent } from '../config/config.ts';
 import { definitionOf, pinnedDefinition, pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';
@@ -120,13 +121,11 @@ class Gathering {
       this.addUse(binding, this.#folderOf(role, cwd), isApart || isRecording(snapshot));
       await this.addChild(binding, role, state);
     }
-    for (const [block, { branches = {}, each, merge }] of Object.entries(definition.blocks ?? {})) {
-      this.#isMerging ||= merge !== undefined;
-      const { pinnedName } = await import('../blocks/pin-blocks.ts');
-      if (each?.workflow !== undefined) await this.#addWorkflow(each.workflow, pinnedName(block, undefined), state);
-      for (const [key, { workflow }] of Object.entries(branches)) {
+    for (const [name, block] of Object.entries(definition.blocks ?? {})) {
+      this.#isMerging ||= block.merge !== undefined;
+      for (const [key, { workflow }] of tasksOf(block)) {
         // A role of this workflow has been added already.
-        if (workflow !== undefined) await this.#addWorkflow(workflow, pinnedName(block, key), state);
+        if (workflow !== undefined) await this.#addWorkflow(workflow, pinnedName(name, key), state);
       }
     }
   }

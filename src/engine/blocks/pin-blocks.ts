@@ -1,15 +1,13 @@
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { JsonObject } from '../../json.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import { BLOCK_PACKAGE, type AgentRecord } from '../../schema/built-in/agent.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
 import type { PinnedWorkflow } from '../../thread/append/start-thread.ts';
-import { END, START, type BranchDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { END, START, tasksOf, type BranchDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import { DEFINITION_KEY } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
-
-export { pinnedName };
 
 /** The version of the built-in agents of blocks, which stands in the records of threads. */
 const VERSION = '1.0.0';
@@ -21,7 +19,7 @@ export function workflowOf({ workflow }: BranchDefinition, { name }: Pick<Workfl
 
 /** The record of what runs a block. It links to the definition of the branches of an `each`. */
 export function blockRecord(config: JsonObject = {}): AgentRecord {
-  return { name: 'block', package: 'builtin:block', version: VERSION, config };
+  return { name: 'block', package: BLOCK_PACKAGE, version: VERSION, config };
 }
 
 /**
@@ -43,12 +41,13 @@ export async function pinBlocks(
     children[name] = pinned;
     return { workflow: workflowOf(branch, caller), [DEFINITION_KEY]: { [CAS_KEY]: pinned.hash } };
   };
-  for (const [block, { branches = {}, each }] of Object.entries(caller.blocks ?? {})) {
-    const shared = each && (await pin(pinnedName(block, undefined), each));
-    agents[block] = blockRecord(shared);
-    for (const [key, branch] of Object.entries(branches)) {
+  for (const [block, definition] of Object.entries(caller.blocks ?? {})) {
+    agents[block] = blockRecord();
+    for (const [key, task] of tasksOf(definition)) {
       const name = pinnedName(block, key);
-      agents[name] = { ...blockRecord(await pin(name, branch)), name: 'workflow', package: 'builtin:workflow' };
+      const record = blockRecord(await pin(name, task));
+      // The branches of an `each` share the record of their block.
+      agents[name] = key === undefined ? record : { ...record, name: 'workflow', package: 'builtin:workflow' };
     }
   }
   return { agents, children };

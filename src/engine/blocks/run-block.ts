@@ -9,6 +9,7 @@ import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { CONFLICT, type BranchDefinition } from '../../workflow/definition.ts';
+import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { ChildEnd } from '../children/turn-calls.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
@@ -20,10 +21,8 @@ import { baseOfBranches } from './base-of-branches.ts';
 import { findBranches } from './find-branches.ts';
 import { describeBlock } from './describe-block.ts';
 import type { MergedFiles } from './merge-branches.ts';
-import { pinnedName, workflowOf } from './pin-blocks.ts';
-import { prepareBlock, type BlockTurn } from './prepare-block.ts';
-
-export { prepareBlock };
+import { workflowOf } from './pin-blocks.ts';
+import type { BlockTurn } from './prepare-block.ts';
 
 /**
  * Runs the branches of a block until its join is decided, each as a child thread.

@@ -3,7 +3,7 @@ import { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { nearestName } from '../../nearest-name.ts';
-import type { WorkflowDefinition } from '../../workflow/definition.ts';
+import { tasksOf, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { listNames } from '../../workflow/diagnostics/did-you-mean.ts';
 import { WorkflowNotFound } from '../../workflow/registry/find-workflow.ts';
 import { listWorkflows } from '../../workflow/registry/list-workflows.ts';
@@ -111,8 +111,8 @@ async function ofBranches(
   cwd: string,
 ): Promise<Diagnosis[]> {
   const found: Diagnosis[] = [];
-  for (const [block, { branches = {}, each }] of Object.entries(blocks)) {
-    const called = [...Object.values(branches), ...(each ? [each] : [])].flatMap(({ workflow }) => workflow ?? []);
+  for (const [block, definition] of Object.entries(blocks)) {
+    const called = tasksOf(definition).flatMap(([, { workflow }]) => workflow ?? []);
     for (const workflow of new Set(called)) {
       const hint = await whyNotThere(repository, workflow, cwd);
       if (hint === undefined) continue;

@@ -1,3 +1,4 @@
+import { BLOCK_PACKAGE } from '../../schema/built-in/agent.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
@@ -15,7 +16,7 @@ import type { Lease } from './lease.ts';
 type TurnPlace = { thread: ThreadId; cwd: string; isolation: Isolation; agent: AgentRecord };
 
 /** Agents that leave files alone: a person, and callers of threads that have leases of their own. */
-const withoutFiles: ReadonlySet<string> = new Set(['builtin:human', 'builtin:workflow', 'builtin:block']);
+const withoutFiles: ReadonlySet<string> = new Set(['builtin:human', 'builtin:workflow', BLOCK_PACKAGE]);
 
 /**
  * Notes in a thread's lease which work tree its agents work in, and tells if agents of other runs work there too, unless that

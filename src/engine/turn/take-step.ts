@@ -101,7 +101,10 @@ async function takeTurn(step: ChosenStep): Promise<ThreadState> {
     const prepared = await prepareStep(step);
     return storeAfter(prepared, async () => ({ result: await runUntilAccepted(prepared) }));
   }
-  const { prepareBlock, runBlock } = await import('../blocks/run-block.ts');
+  const [{ prepareBlock }, { runBlock }] = await Promise.all([
+    import('../blocks/prepare-block.ts'),
+    import('../blocks/run-block.ts'),
+  ]);
   const prepared = await prepareBlock(step);
   return storeAfter(prepared, () => runBlock(prepared));
 }

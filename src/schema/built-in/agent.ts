@@ -16,6 +16,9 @@ export type AgentRecord = {
   config: JsonObject;
 };
 
+/** The package that the record of a block names: no agent runs a block, its branches do. */
+export const BLOCK_PACKAGE = 'builtin:block';
+
 export const agentSchema: JsonObject = builtInObject(
   'agent',
   'A record of the agent that ran: its package and what may be known of its configuration. Nothing is run from it.',

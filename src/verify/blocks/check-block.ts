@@ -4,6 +4,7 @@ import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import type { DecisionContext } from '../../moderator/decision.ts';
 import { listBranches } from '../../moderator/list-branches.ts';
+import { BLOCK_PACKAGE } from '../../schema/built-in/agent.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { contentNode } from '../../thread/append/draft-commit.ts';
 import { readBranchEnd } from '../../thread/read/branch-end.ts';
@@ -158,6 +159,3 @@ export function checkBlockTurn(
   }
   return faults;
 }
-
-/** The package that the record of a block's agent names. */
-export const BLOCK_PACKAGE = 'builtin:block';

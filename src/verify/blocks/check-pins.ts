@@ -2,11 +2,11 @@ import { pathName } from '../../cas/path-name.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { isOfType } from '../../schema/built-in.ts';
+import { BLOCK_PACKAGE } from '../../schema/built-in/agent.ts';
 import type { Workflow } from '../../schema/built-in/workflow.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { linkedSchema, pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { ReportFault } from '../fault.ts';
-import { BLOCK_PACKAGE } from './check-block.ts';
 
 const WORKFLOW = 'workflow/workflow.json';
 

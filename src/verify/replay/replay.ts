@@ -14,7 +14,7 @@ import { payloadOf } from '../../schema/payload-of.ts';
 import { readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf, StepEntry } from '../../thread/read/thread-state.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';
-import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { tasksOf, findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from '../../workflow/check/expressions-of.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { checkBlock, checkBlockTurn, type BlockBasis } from '../blocks/check-block.ts';
@@ -233,15 +233,13 @@ function describe(decision: Decision): string {
  * step: rules match its role, and templates have its fields.
  */
 export async function stepsSeenByRules({ roles, blocks = {}, moderator }: WorkflowDefinition): Promise<StepsSeen> {
-  const ofBlocks = Object.values(blocks).flatMap(({ each, branches = {} }) =>
-    each ? [each] : Object.values(branches),
-  );
+  const tasks = Object.values(blocks).flatMap(tasksOf);
   const checks = Object.values(roles).flatMap(({ check = [] }) => check.map(({ expression }) => expression));
   const overs = Object.values(blocks).flatMap(({ each }) => (each ? [each.over] : []));
   const expressions = [...moderator.flatMap(({ when }) => when ?? []), ...overs, ...checks];
   const templates = [
     ...moderator.flatMap(({ prompt, location }) => [prompt, location]),
-    ...ofBlocks.map(({ prompt }) => prompt),
+    ...tasks.map(([, { prompt }]) => prompt),
   ];
   let seen: StepsSeen = { ...NOTHING_SEEN, newest: 1 };
   for (const expression of expressions) seen = seenByBoth(seen, await seenByExpression(expression));

@@ -6,6 +6,7 @@ import type { Report } from '../diagnostics/report.ts';
 import { checkRoleName } from './check-names.ts';
 import { blockSchema } from '../notation/block-schema.ts';
 import { branchesOf, type SourceBlock } from '../notation/read-blocks.ts';
+import { pinnedName } from '../nodes/stored-blocks.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 
 /** What the expressions and templates of an `each` see under names of their own, and words of JSONata and Liquid. */
@@ -107,7 +108,7 @@ export function checkStoredNames(report: Report, { blocks, roles }: Reduction): 
     const branches = branchesOf(block).filter(({ key }) => key !== undefined);
     const own = [
       { name: block.name, title: `block '${block.name}'`, path: block.path },
-      ...branches.map(({ key, title, path }) => ({ name: `${block.name}.${key}`, title, path })),
+      ...branches.map(({ key, title, path }) => ({ name: pinnedName(block.name, key), title, path })),
     ];
     for (const { name, title, path } of own) {
       const owner = owners.get(name);

@@ -1,6 +1,12 @@
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { isolations } from '../../schema/built-in/schema-parts.ts';
-import type { BlockDefinition, BranchDefinition, EachDefinition, JoinDefinition } from '../definition.ts';
+import {
+  tasksOf,
+  type BlockDefinition,
+  type BranchDefinition,
+  type EachDefinition,
+  type JoinDefinition,
+} from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 import { blockSchema } from './block-schema.ts';
@@ -22,11 +28,11 @@ export type SourceBranch = {
 
 /** The branches of a block, in the order of the file. */
 export function branchesOf({ name, block, path }: SourceBlock): SourceBranch[] {
-  const { branches = {}, each } = block;
-  const fixed = Object.entries(branches).map(([key, branch]) => {
-    return { branch, key, title: `branch '${key}' of block '${name}'`, path: [...path, 'branches', key] };
-  });
-  return each ? [{ branch: each, title: `'each' of block '${name}'`, path: [...path, 'each'] }] : fixed;
+  return tasksOf(block).map(([key, branch]) =>
+    key === undefined
+      ? { branch, title: `'each' of block '${name}'`, path: [...path, 'each'] }
+      : { branch, key, title: `branch '${key}' of block '${name}'`, path: [...path, 'branches', key] },
+  );
 }
 
 const instead = {
