@@ -19,12 +19,8 @@ export async function prepareBlock(step: ChosenStep): Promise<BlockTurn> {
   const block = findBlock(definition, choice.role);
   const role = findRole(definition, choice.role);
   if (block === undefined || role === undefined) throw new Error(`'${choice.role}' is no block`);
-  if (choice.again) {
-    throw refused('poked', `'${choice.role}' is a block; no agent hears what you say`, state.id);
-  }
-  if (choice.agent !== undefined) {
-    throw refused('without-agent', `'${choice.role}' is a block, and is run by no agent`, state.id);
-  }
+  if (choice.again) throw notPoked(choice.role, state.id);
+  if (choice.agent !== undefined) throw withoutAgent(choice.role);
   const place = await workingPlace(engine, state, definition, choice.role);
   // Branches with work trees of their own leave the caller's as it is.
   const isolation = isIsolated(block.isolation) ? 'none' : place.isolation;
@@ -56,14 +52,18 @@ export async function prepareBlock(step: ChosenStep): Promise<BlockTurn> {
   };
 }
 
-function refused(what: 'poked' | 'without-agent', message: string, thread: string): UwfError {
-  const hint =
-    what === 'poked'
-      ? `poke a branch before it has ended, or fork the thread in front of the block: 'uwf thread fork ${thread} --at <step>'`
-      : 'name the agents of its roles in the configuration';
-  return new UwfError(message, {
-    code: what === 'poked' ? 'block-not-poked' : 'block-without-agent',
+function notPoked(block: string, thread: string): UwfError {
+  return new UwfError(`'${block}' is a block; no agent hears what you say`, {
+    code: 'block-not-poked',
     kind: 'usage',
-    hint,
+    hint: `poke a branch before it has ended, or fork the thread in front of the block: 'uwf thread fork ${thread} --at <step>'`,
+  });
+}
+
+function withoutAgent(block: string): UwfError {
+  return new UwfError(`'${block}' is a block, and is run by no agent`, {
+    code: 'block-without-agent',
+    kind: 'usage',
+    hint: 'name the agents of its roles in the configuration',
   });
 }

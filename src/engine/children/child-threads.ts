@@ -85,7 +85,7 @@ async function runUnderLease(
   return resultOf(repository, over);
 }
 
-/** A failure of another kind, such as a step that could not be stored, counts whoever stopped the thread. */
+/** Tells whether the run ended because it was stopped. Any other failure, as of storing a step, is raised all the same. */
 function isOfStop(error: unknown): boolean {
   return !(error instanceof UwfError) || error.kind === 'interrupted';
 }

@@ -4,6 +4,7 @@ import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { findLease } from '../leases/find-lease.ts';
+import { branchOf } from './branch-of.ts';
 
 /** A child that waits for a person, and its key if it is the branch of a block. */
 type WaitingChild = { thread: ThreadId; branch: string | undefined };
@@ -16,8 +17,7 @@ export async function findWaitingChildren({ repository }: EngineContext, state: 
   for (const { pointer, start } of called.toSorted((a, b) => a.start.node.startedAtMs - b.start.node.startedAtMs)) {
     const { kind } = await readThreadCommit(repository, pointer.head);
     if (kind !== 'suspend' || findLease(repository, pointer.id) !== undefined) continue;
-    const { call } = start.node;
-    waiting.push({ thread: pointer.id, branch: call?.block && call.key });
+    waiting.push({ thread: pointer.id, branch: branchOf(start.node.call)?.key });
   }
   return waiting;
 }
