@@ -75,8 +75,8 @@ describe.each(agentNames)('%s', (name) => {
 });
 
 function prepare(repository: TemporaryRepository, config: JsonObject): void {
-  repository.git('config', 'user.name', 'Somebody');
-  repository.git('config', 'user.email', 'somebody@example.com');
+  repository.git('config', 'user.name', 'A U Thor');
+  repository.git('config', 'user.email', 'author@example.com');
   writeFileSync(join(repository.dir, 'README.md'), '# Greetings\n');
   repository.git('add', '.');
   repository.git('commit', '--quiet', '-m', 'Begin');

@@ -52,8 +52,8 @@ test('two agents run the branches of a block at once, and their files are merged
     package: 'builtin:acp',
     config: { ...agentUnderTest(name, server.url, home).config, permissions: 'allow' },
   });
-  repository.git('config', 'user.name', 'Somebody');
-  repository.git('config', 'user.email', 'somebody@example.com');
+  repository.git('config', 'user.name', 'A U Thor');
+  repository.git('config', 'user.email', 'author@example.com');
   repository.git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
   mkdirSync(join(repository.dir, '.uwf'));
   const agents = { opencode: agentOf('opencode'), claude: agentOf('claude') };
