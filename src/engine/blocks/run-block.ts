@@ -62,8 +62,6 @@ class BlockRun {
   readonly #ends: ChildEnd[] = [];
   readonly #stops = new Map<string, AbortController>();
   readonly #waiting = new Map<string, Waiting>();
-  /** The threads of branches that have not ended. */
-  readonly #threads = new Set<ThreadId>();
   readonly #failures: Error[] = [];
   readonly #ended: Ended[] = [];
   #queue: Branch[] = [];
@@ -105,7 +103,6 @@ class BlockRun {
   async #knownFirst(branches: readonly Branch[]): Promise<Branch[]> {
     const { engine, state, choice } = this.#turn;
     const known = await findBranches(engine, state, choice.role);
-    for (const { thread } of known) this.#threads.add(thread);
     const places = new Map(known.map(({ key }, place) => [key, place]));
     const placeOf = ({ key }: Branch): number => places.get(key) ?? places.size;
     return branches.toSorted((a, b) => placeOf(a) - placeOf(b));
@@ -164,7 +161,6 @@ class BlockRun {
       branch: { pinnedAs, base: this.#base },
     };
     const thread = calls.childOf(call);
-    this.#threads.add(thread);
     const outcome = await calls.run(call);
     if (outcome.kind === 'suspended') {
       this.#waiting.set(key, { branch, thread, reason: outcome.reason });
@@ -172,7 +168,6 @@ class BlockRun {
     }
     const end = calls.endOf(thread);
     if (end === undefined) throw new Error(`the branch '${key}' ended without an end`);
-    this.#threads.delete(thread);
     this.#ended.push({ key, end });
   }
 
@@ -207,10 +202,12 @@ class BlockRun {
   }
 
   async #cancelRest(): Promise<void> {
-    const { engine, choice } = this.#turn;
+    if (this.#taken.length === this.#total) return;
+    const { engine, state, choice } = this.#turn;
     const reason = `block '${choice.role}' was decided without it`;
-    for (const thread of this.#threads) {
-      // It was not begun, or has ended meanwhile.
+    for (const { thread, endedAtMs } of await findBranches(engine, state, choice.role)) {
+      if (endedAtMs !== undefined) continue;
+      // It may end meanwhile.
       await cancelThread(engine, thread, { reason }).catch(inPlaceOf(WrongThreadState, undefined));
     }
   }

@@ -1,3 +1,4 @@
+import type { EngineOptions } from '../../../src/engine/engine-context.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
 import type { BlockDefinition, WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
@@ -38,6 +39,7 @@ export async function withBlock(
 export async function createBlockFixture(
   { phases = [], config = {} }: { phases?: unknown[]; config?: Partial<Config> } = {},
   others: readonly WorkflowDefinition[] = [],
+  options: Partial<EngineOptions> = {},
 ): Promise<EngineFixture> {
   const script: Config = {
     ...scripted({ planner: [`---\nphases: ${JSON.stringify(phases)}\n---\nA plan.\n`], closer: [reply('done')] }),
@@ -48,6 +50,7 @@ export async function createBlockFixture(
   script.roles['checker'] ??= 'reader';
   const known = [review, ...others];
   return createFixture(script, {
+    ...options,
     resolveWorkflow: (name) => {
       const found = known.find((each) => each.name === name);
       return found ? Promise.resolve(found) : Promise.reject(new Error(`no ${name}`));

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { UwfError } from '../../../src/errors.ts';
+import type { AgentUse } from '../../../src/engine/engine-context.ts';
 import type { BlockDefinition } from '../../../src/workflow/definition.ts';
 import { readChain } from '../../../src/thread/read/read-chain.ts';
 import type { JsonObject } from '../../../src/json.ts';
@@ -186,6 +188,23 @@ describe('a branch that waits', () => {
       'ended',
     ]);
   });
+});
+
+test('a branch that could not begin does not keep a join from being decided without it', async () => {
+  let isRefused = false;
+  const admit = (uses: readonly AgentUse[]): Promise<void> => {
+    // The first branch alone: its workflow is admitted before its thread is made.
+    const isFirst = !isRefused && fixture.events.some(({ event }) => event === 'step.finished');
+    if (!isFirst || !uses.some(({ binding }) => binding.name === 'reader')) return Promise.resolve();
+    isRefused = true;
+    return Promise.reject(new UwfError('not now', { code: 'not-trusted', kind: 'agent' }));
+  };
+  const fixture = await createBlockFixture({}, [], { admit });
+  const definition = await withBlock({ branches: { a: good, b: good }, join: 'any' });
+  const { thread } = await fixture.engine.start({ definition, prompt: 'Go.' });
+  const over = await fixture.engine.run(thread);
+  expect(isRefused).toBe(true);
+  expect(await blockMeta(fixture, over.head)).toMatchObject({ $status: 'joined', order: ['b'] });
 });
 
 test('a role alone runs as a workflow of the same name', async () => {
