@@ -72,6 +72,7 @@ export const artefacts = [
           'src/thread/read/readable-meta.ts',
           'src/thread/read/recorded-files.ts',
           'src/workflow/check/check-names.ts',
+          'src/workflow/nodes/stored-blocks.ts',
           'src/workflow/registry/workflow-refs.ts',
         ],
       },
