@@ -1,0 +1,74 @@
+import type { ObjectId } from '../git/format/object-id.ts';
+import type { PushEdit, PushResult } from '../git/transport/remote.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+
+/** A thread of a remote that can go on. */
+export type TurnJob = {
+  /** The remote's name in git's configuration, or its URL. */
+  remote: string;
+  thread: ThreadId;
+  /** Its head at the remote when it was offered. */
+  head: ObjectId;
+  /** What a machine must have for its next turn: the `needs` of its role, sorted. */
+  needs: readonly string[];
+};
+
+/**
+ * What came of a job. `done`: a turn was published. `again`: it could not be tried now; offer it later. `stale`: the thread
+ * has moved, or cannot go on; drop it.
+ */
+export type TurnVerdict = 'done' | 'again' | 'stale';
+
+/** Edits of a queue that have to go with the push of a step, so that a worker which lost its job cannot publish. */
+export interface Fence {
+  /**
+   * Returns the edits for a push that begins now.
+   * @param isLast whether the worker gives the thread back with this push
+   */
+  edits(isLast: boolean): Promise<readonly PushEdit[]>;
+  /** Tells what the push did with these edits. */
+  settle(results: readonly PushResult[]): void;
+}
+
+/** A worker's right to a job. */
+export type TurnLock = {
+  /** Aborted when the right is lost, or when the worker gives its jobs back: the agent must stop. */
+  signal: AbortSignal;
+  fence?: Fence | undefined;
+};
+
+/** Does one turn of a thread and publishes it. */
+export type TakeTurn = (job: TurnJob, lock: TurnLock) => Promise<TurnVerdict>;
+
+/** How a worker takes jobs. */
+export type WorkOptions = {
+  /** How many jobs it takes at once. */
+  atOnce: number;
+  /** What this machine has: it takes jobs whose needs are all among these. */
+  labels: readonly string[];
+  /** Is told what goes wrong, one line each, without passwords. */
+  onTrouble: (text: string) => void;
+};
+
+/** Work that goes on until it is stopped. */
+export interface Work {
+  /** Takes no more jobs, and resolves when those at work are done. */
+  finish(): Promise<void>;
+  /** Aborts the jobs at work, gives them back, and resolves when that is done. */
+  giveBack(): Promise<void>;
+}
+
+/**
+ * Says which worker should try which thread. It is a hint, never the truth: a step counts when the thread's ref was moved
+ * under its expected value, so a queue may lose jobs or give one out twice.
+ *
+ * Each implementation passes `test/contracts/turn-queue.ts`.
+ */
+export interface TurnQueue {
+  /** Offers threads. One that was offered before with the same head is offered once. */
+  offer(jobs: readonly TurnJob[]): Promise<void>;
+  /** Takes jobs, in any order. A queue has at most one worker. */
+  work(take: TakeTurn, options: WorkOptions): Promise<Work>;
+  /** Ends the connection. Call it after the work has ended. */
+  close(): Promise<void>;
+}
