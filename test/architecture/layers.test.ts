@@ -19,6 +19,7 @@ const floors: Record<string, number> = {
   sync: 8,
   mcp: 9,
   web: 9,
+  worker: 9,
   cli: 10,
 };
 
