@@ -29,6 +29,8 @@ export type RoleDefinition = {
   cwd?: string;
   /** Whether it works in the thread's own work tree; default: as the workflow says. */
   isolation?: Isolation;
+  /** Labels that a machine must have to take its turns unasked: sorted, each once. Absent: none. */
+  needs?: string[];
 };
 
 /** What a branch of a block runs: another workflow, or a role of this one, and what it is told (a Liquid template). */
@@ -112,6 +114,11 @@ export function findRole(definition: RolesAndBlocks, name: string): RoleDefiniti
   // Branches with work trees of their own leave the caller's alone; others work where the caller's roles do.
   const own = isolation === 'none' || isolation === 'shared' ? { isolation } : {};
   return { description: '', systemPrompt: '', extractPrompt: '', schema, retries: 0, snapshot: 'off', ...own };
+}
+
+/** The `needs` of a role; none for a block, because its branches are threads of their own. */
+export function needsOf({ roles }: Pick<WorkflowDefinition, 'roles'>, name: string): readonly string[] {
+  return Object.hasOwn(roles, name) ? (roles[name]?.needs ?? []) : [];
 }
 
 /** What the branches of a block run, by their keys, in the order of the definition; what those of an `each` run is without a key. */

@@ -72,6 +72,7 @@ class Maker {
       retries: this.#one(0, 2, 100),
       snapshot: this.#one<JsonValue>('off', 'on', 'changed', true, false),
       cwd: this.#one('.', 'src', 'a/b..c/d', '...'),
+      needs: this.#one<JsonValue>([], ['gpu'], ['gpu', 'docker', '4.cores_x-9']),
       'x-note': 1,
     });
   }

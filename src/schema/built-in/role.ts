@@ -34,6 +34,8 @@ export type Role = {
   cwd?: string;
   /** Whether it works in the thread's own work tree; absent: as the workflow says. */
   isolation?: Isolation;
+  /** Labels that a machine must have to take its turns unasked: sorted, each once. Absent: none. */
+  needs?: string[];
 };
 
 export const roleSchema: JsonObject = builtInObject(

@@ -55,7 +55,8 @@ export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow 
 }
 
 function rolePayload(name: string, role: RoleDefinition, schema: NodeHash): JsonObject {
-  const { description, systemPrompt, extractPrompt, check, limits, retries, snapshot, cwd, isolation } = role;
+  const { description, systemPrompt, extractPrompt, check, limits, retries, snapshot, cwd, isolation, needs } = role;
+  const labels = [...new Set(needs)].toSorted();
   return {
     name,
     description,
@@ -68,6 +69,7 @@ function rolePayload(name: string, role: RoleDefinition, schema: NodeHash): Json
     ...(snapshot && { snapshot }),
     ...(cwd !== undefined && { cwd }),
     ...(isolation && { isolation }),
+    ...(labels.length > 0 && { needs: labels }),
   };
 }
 

@@ -13,6 +13,7 @@ import { payloadOf } from '../../schema/payload-of.ts';
 import { END, type Limits, type WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
 import { isInside, retriesBounds } from '../notation/file-schema.ts';
+import { areNeeds } from '../notation/file-schema-parts.ts';
 
 /** A node that was to be a workflow's, or a part of one, is something else. */
 export class NotAWorkflow extends UwfError {
@@ -96,7 +97,8 @@ function isPlain({ roles, moderator, limits }: WorkflowDefinition): boolean {
     !isEmpty(roles) &&
     [limits, ...all.map((role) => role.limits)].every(isBounded) &&
     all.every(
-      ({ check, retries = 0, cwd }) => check?.length !== 0 && retries <= retriesBounds.maximum && isInside(cwd),
+      ({ check, retries = 0, cwd, needs = [] }) =>
+        check?.length !== 0 && retries <= retriesBounds.maximum && isInside(cwd) && areNeeds(needs),
     ) &&
     moderator.every(({ to, prompt, returnCode }) => prompt?.trim() !== '' && (returnCode === undefined || to === END))
   );
@@ -148,7 +150,7 @@ function inOrderOfRules({ roles, moderator }: WorkflowDefinition): WorkflowDefin
 
 /** Fields of successors that this version does not follow. */
 const unfollowed: Partial<Record<TypeName, readonly string[]>> = {
-  role: ['needs', 'outputs', 'memo'],
+  role: ['outputs', 'memo'],
 };
 
 async function read(source: NodeSource, hash: JsonValue | undefined, wanted: TypeName): Promise<Stored> {

@@ -6,6 +6,16 @@ import { isolations } from '../../schema/built-in/schema-parts.ts';
 /** Wider than a workflow's: role names go into paths percent-encoded, and United Workforce lets them be camel case. */
 export const roleName: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+/** A label in the `needs` of a role. */
+export const label: RegExp = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const MAX_NEEDS = 32;
+
+/** Tells whether labels are valid, in order, and each there once. */
+export function areNeeds(labels: readonly string[]): boolean {
+  const isNext = (text: string, at: number): boolean => at === 0 || (labels[at - 1] ?? '') < text;
+  return labels.length <= MAX_NEEDS && labels.every((text, at) => label.test(text) && isNext(text, at));
+}
+
 /** An integer within bounds. */
 export type Bounds = { minimum: number; maximum: number };
 

@@ -3,7 +3,8 @@ import type { JsonObject } from '../../json.ts';
 import { limitBounds, limitNames } from '../../schema/built-in/limits.ts';
 import type { Limits } from '../definition.ts';
 import { blockProperties } from './block-file-schema.ts';
-import { fields, isolationField, needed, oneKeyOf, orFile, roleName, text, type Bounds } from './file-schema-parts.ts';
+import { fields, isolationField, label, MAX_NEEDS, needed, oneKeyOf, orFile } from './file-schema-parts.ts';
+import { roleName, text, type Bounds } from './file-schema-parts.ts';
 import { schemaKeywordTypes } from './schema-keyword-types.ts';
 
 // What a workflow file may say, as JSON Schema of draft 7, which editors know best. The readers of this folder take from
@@ -144,6 +145,13 @@ export const roleProperties: JsonObject = {
     patternErrorMessage: 'a folder of the work tree, relative to its top',
   },
   isolation: isolationField('the role works'),
+  needs: {
+    description: "labels that a machine must have to take the role's turns unasked: [docker, gpu]",
+    ...orFile('array', 'null'),
+    items: { type: 'string', pattern: label.source },
+    maxItems: MAX_NEEDS,
+    uniqueItems: true,
+  },
 };
 
 const edges: JsonObject = { $ref: '#/definitions/edges' };

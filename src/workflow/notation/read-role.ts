@@ -4,6 +4,7 @@ import type { RoleCheck, RoleDefinition } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 import { readFields, type Fields } from './fields.ts';
+import { readNeeds } from './read-needs.ts';
 import { checkProperties, isInside, retriesBounds, roleProperties } from './file-schema.ts';
 import { readLimits } from './read-limits.ts';
 
@@ -40,6 +41,7 @@ export function readRole(report: Report, name: string, value: JsonValue, path: P
   const snapshot = readSnapshot(fields);
   const cwd = readCwd(fields);
   const isolation = fields.oneOf('isolation', isolations);
+  const needs = readNeeds(report, fields);
   const role: RoleDefinition = {
     description: fields.text('description') ?? '',
     systemPrompt: joinPrompt(fields),
@@ -51,6 +53,7 @@ export function readRole(report: Report, name: string, value: JsonValue, path: P
     ...(snapshot && { snapshot }),
     ...(cwd !== undefined && { cwd }),
     ...(isolation && { isolation }),
+    ...(needs.length > 0 && { needs }),
   };
   return { role, schemaPath: fields.pathOf(schemaKey), hasSchema: schema !== undefined, checkPaths };
 }

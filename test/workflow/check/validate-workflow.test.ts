@@ -32,6 +32,10 @@ moderator:
   return text;
 }
 
+function labels(count: number): string {
+  return Array.from({ length: count }, (_, at) => `l${at}`).join(', ');
+}
+
 test('a workflow without mistakes is reduced and nothing is said', async () => {
   const { definition, diagnostics } = await loadText(sample());
   expect(diagnostics).toEqual([]);
@@ -203,6 +207,17 @@ describe('each mistake is found where it stands', () => {
       { 'description: checks': 'cwd: ../elsewhere' },
       ['7 error bad-cwd: ../elsewhere'],
     ],
+    ['needs that are no list', { 'description: checks': 'needs: gpu' }, ['7 error wrong-type: gpu']],
+    ['a need that is no text', { 'description: checks': 'needs: [gpu, 3]' }, ['7 error wrong-type: 3']],
+    ['a need that is no label', { 'description: checks': 'needs: [gpu, "GPU 2"]' }, ['7 error bad-label: "GPU 2"']],
+    [
+      'a label of 65 letters',
+      { 'description: checks': `needs: [${'a'.repeat(65)}]` },
+      [`7 error bad-label: ${'a'.repeat(65)}`],
+    ],
+    ['a need that is there twice', { 'description: checks': 'needs: [gpu, "gpu"]' }, ['7 error bad-label: "gpu"']],
+    ['too many needs', { 'description: checks': `needs: [${labels(33)}]` }, [`7 error too-large: [${labels(33)}]`]],
+    ['as many needs as there may be', { 'description: checks': `needs: [${labels(32)}]` }, []],
     ['both notations', { 'moderator:': 'graph: {}\nmoderator:' }, ['14 error two-notations: graph']],
   ])('%s', async (_name, changes, expected) => {
     expect(findings(await loadText(sample(changes)))).toEqual(expected);

@@ -20,6 +20,7 @@ const shapeCodes: ReadonlySet<string> = new Set([
   'no-edge',
   'empty-prompt',
   'bad-cwd',
+  'bad-label',
 ]);
 
 async function errorsOf(value: JsonValue): Promise<string[]> {
