@@ -130,7 +130,7 @@ function Roles({ definition }: { definition: WorkflowDefinition }): Html {
       <h2 id="roles">
         Roles <span class="count">{roles.length}</span>
       </h2>
-      {roles.map(([name, { description, systemPrompt, schema }]) => (
+      {roles.map(([name, { description, systemPrompt, schema, needs }]) => (
         <details class="file" id={`role-${name}`}>
           <summary>
             <strong>{name}</strong> <span class="quiet">{description}</span>
@@ -139,6 +139,12 @@ function Roles({ definition }: { definition: WorkflowDefinition }): Html {
           <PlainText text={systemPrompt} />
           <h3>What it reports</h3>
           <PlainText text={JSON.stringify(schema, null, 2)} />
+          {needs !== undefined && (
+            <>
+              <h3>What it needs of a machine</h3>
+              <PlainText text={needs.join(', ')} />
+            </>
+          )}
         </details>
       ))}
     </section>

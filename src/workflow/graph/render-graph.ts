@@ -1,4 +1,5 @@
-import { END, findBlock, RESUME, START, type BlockDefinition, type WorkflowDefinition } from '../definition.ts';
+import { END, findBlock, needsOf, RESUME, START } from '../definition.ts';
+import type { BlockDefinition, WorkflowDefinition } from '../definition.ts';
 import { askedStatuses } from '../notation/status-condition.ts';
 import { describeBranches, foldBranches, sayBlock } from './describe-block.ts';
 
@@ -80,6 +81,7 @@ function renderText(definition: WorkflowDefinition, edges: readonly Edge[]): str
   for (const name of reachOrder([...Object.keys(roles), ...Object.keys(blocks)], edges)) {
     const block = findBlock(definition, name);
     const description = block ? sayBlock(block) : (roles[name]?.description.split('\n', 1)[0] ?? '');
+    const needs = needsOf(definition, name);
     const own = edges.filter(({ from }) => from === name);
     if (own.length === 0 && (name === START || name === RESUME)) continue;
     const lines = own.map(({ to, label }, index) => {
@@ -87,7 +89,8 @@ function renderText(definition: WorkflowDefinition, edges: readonly Edge[]): str
       return `  ${branch}${label === '' ? '' : ` ${label} `}──▶ ${titleOf(to)}`;
     });
     const branches = block ? branchLines(block).map((line) => `  ║ ${line}`) : [];
-    const title = description === '' ? titleOf(name) : `${titleOf(name)}   ${description}`;
+    const needed = needs.length === 0 ? '' : `needs ${needs.join(', ')}`;
+    const title = [titleOf(name), description, needed].filter((part) => part !== '').join('   ');
     paragraphs.push([title, ...branches, ...lines].join('\n'));
   }
   return `${paragraphs.join('\n\n')}\n`;

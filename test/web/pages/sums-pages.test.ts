@@ -44,6 +44,14 @@ describe('the page of a workflow', () => {
     expect(await page(`/w/${hash}`)).toContain('Of 3 runs that are over');
   });
 
+  test('shows what a role needs of a machine', async () => {
+    const [writer] = Object.values(definition.roles);
+    const roles = { writer: { ...writer, needs: ['gpu', 'docker'] } };
+    await registerWorkflow(fixture.repository, { ...definition, name: 'needy', roles });
+    expect(await page('/w/needy')).toContain('docker, gpu');
+    expect(await page('/w/poem')).not.toContain('What it needs');
+  });
+
   test('shows a registered one with its versions', async () => {
     await registerWorkflow(fixture.repository, { ...definition, name: 'song' });
     await registerWorkflow(fixture.repository, { ...definition, name: 'song', description: 'newer' });

@@ -39,6 +39,13 @@ describe('renderGraph', () => {
     );
   });
 
+  test('names what a role needs', () => {
+    const [end, checker] = ['end', 'checker'].map((name) => ({ ...definition.roles[name]!, needs: ['docker', 'gpu'] }));
+    const drawn = renderGraph({ ...definition, roles: { end: end!, checker: checker! } }, 'text');
+    expect(drawn).toContain('\nend   needs docker, gpu\n');
+    expect(drawn).toContain('\nchecker   checks   needs docker, gpu\n');
+  });
+
   const branches = Object.fromEntries(
     Array.from({ length: 1000 }, (_, index) => [`b${index}`, { workflow: 'review' }]),
   );

@@ -50,9 +50,10 @@ that matches decides.`,
 });
 
 function formatRoles({ roles }: WorkflowDefinition, { paint }: Output): string {
-  const facts = Object.entries(roles).map(
-    ([role, { description }]) => [`  ${paint.name(role)}`, oneLine(description) || '-'] as const,
-  );
+  const facts = Object.entries(roles).map(([role, { description, needs = [] }]) => {
+    const needed = needs.length === 0 ? '' : `  ${paint.quiet('needs')} ${needs.join(', ')}`;
+    return [`  ${paint.name(role)}`, `${oneLine(description) || '-'}${needed}`] as const;
+  });
   return `${paint.title('roles')}\n${formatFacts(facts)}`;
 }
 
