@@ -55,7 +55,16 @@ export async function fetchFrom(
 ): Promise<Fetched> {
   // A fetch that changes no ref would leave the locks of a killed process, for which git waits.
   await repository.refs.removeStaleLocks();
-  const selection = await selectRefs(remote, options, mayBeMissing);
+  return fetchSelection(repository, remote, await selectRefs(remote, options, mayBeMissing), options);
+}
+
+/** Fetches refs that were selected. */
+export async function fetchSelection(
+  repository: Repository,
+  remote: Remote,
+  selection: Selection,
+  options: SyncOptions,
+): Promise<Fetched> {
   const { name, url } = remote;
   const report: FetchReport = { remote: name, url, threads: [], workflows: [], refused: [], held: [] };
   if (selection.refs.length === 0) return { report, there: [] };

@@ -11,6 +11,7 @@ import { isTrueRedaction } from '../../verify/incoming/check-redaction.ts';
 import { checkIncoming, type IncomingTip } from '../../verify/incoming/check-incoming.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import { checkPartialClone } from '../../verify/incoming/check-partial-clone.ts';
+import { readClaim } from '../claims/claim.ts';
 import { Redactions } from '../reconcile/redactions.ts';
 import { Refusals } from '../refusals.ts';
 import type { Refusal } from '../report.ts';
@@ -65,6 +66,8 @@ export async function receiveRefs(
     if (one.ref.kind === 'redacted') {
       const fault = await faultOfRecord(objects, one.id, here.threads.get(one.ref.thread) ?? []);
       if (fault !== undefined) faults.set(one.name, fault);
+    } else if (one.ref.kind === 'claim') {
+      if (!(await isClaimOf(objects, one.id, one.ref.thread))) faults.set(one.name, 'it is no claim of a worker');
     } else if (await view.objects.has(one.id)) unchecked.push(tipOf(one));
     else faults.set(one.name, NOT_BROUGHT);
   }
@@ -132,6 +135,7 @@ async function selectWanted(
 /** Tells whether a ref of this repository reaches a tip: then it was verified before. */
 async function isKnown(objects: ObjectStore, { id, ref }: ParsedRef, here: SortedRefs): Promise<boolean> {
   if (ref.kind === 'removed') return true;
+  if (ref.kind === 'claim') return false;
   if (ref.kind === 'redacted') return here.redacted.get(ref.thread) === id;
   if (ref.kind === 'workflow') return here.workflows.get(ref.workflow) === id;
   for (const tip of here.threads.get(ref.thread) ?? []) {
@@ -155,6 +159,16 @@ async function faultOfRecord(objects: ObjectStore, id: ObjectId, here: readonly 
     const fault = faultOf(error);
     if (fault === undefined) throw error;
     return fault;
+  }
+}
+
+/** A remote can lead a claim's ref to anything. What is no claim is not brought here. */
+async function isClaimOf(objects: ObjectStore, id: ObjectId, thread: ThreadId): Promise<boolean> {
+  try {
+    return (await readClaim(objects, id))?.thread === thread;
+  } catch (error) {
+    if (faultOf(error) === undefined) throw error;
+    return false;
   }
 }
 

@@ -1,10 +1,12 @@
 import { UwfError } from '../../errors.ts';
+import { matcherOf } from '../../git/transport/list-remote-refs.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { ambiguousThread } from '../../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { parseSharedRef, SHARED_PATTERNS } from '../refs/shared-ref.ts';
 import { sortRefs } from '../refs/sorted-refs.ts';
+import { CLAIMS_PREFIX } from '../claims/claim.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
 /** A remote has no thread of this id or prefix. */
@@ -36,13 +38,15 @@ export type Selection = {
  * @throws {ThreadNotThere} {UwfError} `ambiguous-thread` if a named thread is unknown or ambiguous
  */
 export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMissing: boolean): Promise<Selection> {
-  const { threads, sinceMs, endedSinceMs, endedUntilMs, signal } = options;
+  const { threads, sinceMs, endedSinceMs, endedUntilMs, spine, signal } = options;
   const isByEnd = endedSinceMs !== undefined || endedUntilMs !== undefined;
+  // The contents of claims are what is read of them.
+  const patterns = spine ? SHARED_PATTERNS.filter((pattern) => !pattern.startsWith(CLAIMS_PREFIX)) : SHARED_PATTERNS;
   if (threads === undefined && sinceMs === undefined && !isByEnd) {
-    return { refs: SHARED_PATTERNS, named: new Set(), covers: (name) => typeof parseSharedRef(name) !== 'string' };
+    return { refs: patterns, named: new Set(), covers: isSharedBy(patterns) };
   }
   const listed = await remote.list(
-    SHARED_PATTERNS.flatMap((pattern) => {
+    patterns.flatMap((pattern) => {
       if (!isByEnd || threads !== undefined) return [pattern];
       if (pattern.startsWith(ACTIVE_PREFIX)) return [];
       return pattern.startsWith(HISTORY_PREFIX) ? patternsOfDays(endedSinceMs, endedUntilMs) : [pattern];
@@ -68,6 +72,19 @@ export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMiss
     return sinceMs === undefined || threadTimeMs(ref.thread) >= sinceMs;
   };
   return { refs: listed.map(({ name }) => name).filter(covers), named, covers };
+}
+
+/**
+ * Selects the refs of some patterns or names, with no thread named by a user.
+ * @param refs patterns with one `*` at the end, or names
+ */
+export function selectPatterns(refs: readonly string[]): Selection {
+  return { refs, named: new Set(), covers: isSharedBy(refs) };
+}
+
+function isSharedBy(patterns: readonly string[]): (name: string) => boolean {
+  const isWanted = matcherOf(patterns);
+  return (name) => isWanted(name) && typeof parseSharedRef(name) !== 'string';
 }
 
 /** A longer time is one pattern for all days. */

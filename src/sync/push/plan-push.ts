@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
-import type { PushEdit, Remote, RemoteRef } from '../../git/transport/remote.ts';
+import type { PushEdit, PushResult, Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
@@ -37,6 +37,9 @@ export type PushPlan = { parts: PushPart[]; held: Held[]; rejected: Refusal[] };
 /** The threads to push; `undefined`: all threads and workflows. */
 type PushScope = ReadonlySet<ThreadId> | undefined;
 
+/** Edits of others that a push carries: claims of a worker. */
+export type PushFence = { edits: readonly PushEdit[]; settle: (results: readonly PushResult[]) => void };
+
 /** What one push starts from. */
 export type PushFacts = {
   /** The remote's refs, as far as they are known. Their commits may be missing here. */
@@ -44,6 +47,8 @@ export type PushFacts = {
   scope: PushScope;
   /** Names of refs that the remote does not allow to change: not to be tried again. The push adds to them. */
   refused: Set<string>;
+  /** Edits that have to go with all others, or none goes. */
+  fence?: PushFence | undefined;
 };
 
 /**

@@ -59,11 +59,11 @@ export async function pushOnce(
   facts: PushFacts,
   options: SyncOptions,
 ): Promise<Pushed> {
-  const { there, scope, refused } = facts;
+  const { there, scope, refused, fence } = facts;
   const { dryRun, signal, onProgress } = options;
   const { parts, held, rejected } = await planThreadPush(repository, remote, facts, options);
   const report: PushReport = { ...emptyReport(remote), held, rejected };
-  const edits = editsOf(parts);
+  const edits = [...editsOf(parts), ...(fence?.edits ?? [])];
   if (edits.length === 0) return { report, isContended: false };
   const pushing = dryRun
     ? edits.map(({ name }): PushResult => ({ name, outcome: 'done' }))
@@ -72,6 +72,7 @@ export async function pushOnce(
   const goingAlong = scope && findAllAlongside(repository, parts, scope, there);
   goingAlong?.catch(() => {});
   const results = await pushing;
+  fence?.settle(results.slice(edits.length - fence.edits.length));
   const outcomes = new Map<string, PushResult>(results.map((result) => [result.name, result]));
   const outcomesOf = (part: PushPart): (PushResult['outcome'] | undefined)[] =>
     part.edits.map(({ name }) => outcomes.get(name)?.outcome);

@@ -6,6 +6,7 @@ import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
+import { CLAIMS_PREFIX } from '../claims/claim.ts';
 
 /** Removal marks: a ref for each removed thread. */
 const REMOVED_PREFIX = 'refs/uwf/removed/';
@@ -17,6 +18,7 @@ export const SHARED_PATTERNS: readonly string[] = [
   WORKFLOWS_PREFIX,
   REMOVED_PREFIX,
   REDACTED_PREFIX,
+  CLAIMS_PREFIX,
 ].map((prefix) => `${prefix}*`);
 
 /** The parsed name of a shared ref; `date` is the UTC day in the name of an ended thread's ref. */
@@ -24,7 +26,8 @@ export type SharedRef =
   | { kind: 'thread'; thread: ThreadId; date: string | undefined }
   | { kind: 'workflow'; workflow: string }
   | { kind: 'removed'; thread: ThreadId }
-  | { kind: 'redacted'; thread: ThreadId };
+  | { kind: 'redacted'; thread: ThreadId }
+  | { kind: 'claim'; thread: ThreadId };
 
 /** The commit of a thread's ref; `endedOn` is the UTC day in the name of a history ref. */
 export type Tip = { id: ObjectId; endedOn: string | undefined };
@@ -51,11 +54,13 @@ export function parseSharedRef(name: string): SharedRef | string {
   }
   const active = after(ACTIVE_PREFIX);
   const removed = after(REMOVED_PREFIX);
-  const thread = active ?? removed ?? after(REDACTED_PREFIX);
+  const redacted = after(REDACTED_PREFIX);
+  const thread = active ?? removed ?? redacted ?? after(CLAIMS_PREFIX);
   if (thread === undefined) return 'it is no ref of a thread or a workflow';
   if (!isThreadId(thread)) return 'its name is no thread id';
   if (active !== undefined) return { kind: 'thread', thread, date: undefined };
-  return { kind: removed === undefined ? 'redacted' : 'removed', thread };
+  if (removed !== undefined) return { kind: 'removed', thread };
+  return { kind: redacted === undefined ? 'claim' : 'redacted', thread };
 }
 
 /** The ref of a thread's tip; the same in every repository. */

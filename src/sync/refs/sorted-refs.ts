@@ -17,6 +17,8 @@ export type SortedRefs = {
   removed: Map<ThreadId, ObjectId>;
   /** Redaction records, by the ids that the threads had before. */
   redacted: Map<ThreadId, ObjectId>;
+  /** Claims of workers; a repository has none but those of its remotes. */
+  claims: Map<ThreadId, ObjectId>;
   /** Refs with a name that no shared ref has, and what is wrong with the name. */
   strays: Map<string, string>;
 };
@@ -28,6 +30,7 @@ export function sortRefs(refs: Iterable<{ name: string; id: ObjectId }>): Sorted
     workflows: new Map(),
     removed: new Map(),
     redacted: new Map(),
+    claims: new Map(),
     strays: new Map(),
   };
   for (const { name, id } of refs) {
@@ -36,6 +39,7 @@ export function sortRefs(refs: Iterable<{ name: string; id: ObjectId }>): Sorted
     else if (ref.kind === 'workflow') standing.workflows.set(ref.workflow, id);
     else if (ref.kind === 'removed') standing.removed.set(ref.thread, id);
     else if (ref.kind === 'redacted') standing.redacted.set(ref.thread, id);
+    else if (ref.kind === 'claim') standing.claims.set(ref.thread, id);
     else {
       const tips = standing.threads.get(ref.thread) ?? [];
       standing.threads.set(ref.thread, [...tips, { id, endedOn: ref.date }].toSorted(inOrder));

@@ -28,7 +28,7 @@ export async function readTracked({ refs }: Repository, remote: Remote): Promise
 }
 
 function nameThere(rest: string): string {
-  return /^(?:removed|redacted)\//.test(rest) ? `refs/uwf/${rest}` : `refs/${rest}`;
+  return /^(?:removed|redacted|claims)\//.test(rest) ? `refs/uwf/${rest}` : `refs/${rest}`;
 }
 
 /** The edits that bring the tracking refs up to date with changes at the remote. */

@@ -1,0 +1,93 @@
+import { canonicalJson } from '../../cas/canonical.ts';
+import { parseRefName } from '../../git/format/ref-name.ts';
+import { isObjectId, type ObjectFormat, type ObjectId } from '../../git/format/object-id.ts';
+import type { RefName } from '../../git/ref-store.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { readBlob, readCommit, readTree, type ObjectReader } from '../../git/stores/read.ts';
+import { parseJson } from '../../json.ts';
+import { orElse } from '../../or-else.ts';
+import { isNumber, isString, objectOf, stringThat } from '../../shape.ts';
+import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+
+/** Claims of workers: a ref at the remote for each thread that a worker works on. */
+export const CLAIMS_PREFIX = 'refs/uwf/claims/';
+
+const FILE = 'claim.json';
+const MAX_BYTES = 16 * 1024;
+/** The longest name of a worker, a machine or a role, in UTF-16 code units. */
+const MAX_NAME = 200;
+/** The longest reason for holding a step back, in UTF-16 code units. */
+const MAX_REASON = 2_000;
+
+/** The shortest and the longest time, in ms, for which a claim counts while it does not change. */
+export const CLAIM_DEADLINES = { min: 1_000, max: 3_600_000, ofMalformed: 60_000 };
+
+const WRITER = { name: 'uwf', email: 'uwf@localhost' };
+
+/** What a worker says of a thread that it works on. Source: docs/format.md, Claims. */
+export type Claim = {
+  thread: ThreadId;
+  /** The commit that the thread was at. */
+  head: ObjectId;
+  /** The worker's name. */
+  worker: string;
+  /** The name of its machine. */
+  host: string;
+  /** 16 hexadecimal digits, drawn when the worker starts. */
+  session: string;
+  /** 0, and one more with each renewal. */
+  count: number;
+  /** The claim counts until it was seen unchanged for this time, in ms. */
+  deadlineMs: number;
+  /** The role whose turn it is. */
+  role?: string;
+  /** Why a finished turn is not published. */
+  held?: string;
+};
+
+const isName = stringThat((text): text is string => text.length > 0 && text.length <= MAX_NAME);
+const isReason = stringThat((text): text is string => text.length <= MAX_REASON);
+
+const isClaim = objectOf<Claim>({
+  thread: stringThat(isThreadId),
+  head: stringThat(isObjectId),
+  worker: isName,
+  host: isName,
+  session: isString,
+  count: isNumber,
+  deadlineMs: isNumber,
+  role: { mayBe: isName },
+  held: { mayBe: isReason },
+});
+
+/** The ref of a thread's claim at a remote. */
+export function claimRef(thread: ThreadId): RefName {
+  return parseRefName(CLAIMS_PREFIX + thread);
+}
+
+/**
+ * Makes the commit of a claim. It has no parents, so that old claims can be collected.
+ * @param atMs the time of the commit, in ms since 1970; for people alone
+ */
+export function makeClaim(format: ObjectFormat, claim: Claim, atMs: number): { id: ObjectId; batch: ObjectBatch } {
+  const batch = new ObjectBatch(format);
+  const held = claim.held?.slice(0, MAX_REASON);
+  const text = canonicalJson({ ...claim, ...(held !== undefined && { held }) });
+  const tree = batch.addTree([{ mode: '100644', name: FILE, id: batch.addBlob(text) }]);
+  const writer = { ...WRITER, atMs };
+  const message = `${claim.worker.replaceAll(/\s+/g, ' ')} works on ${claim.thread}\n`;
+  return { id: batch.addCommit({ tree, parents: [], author: writer, committer: writer, message }), batch };
+}
+
+/** Reads a claim; `undefined` if it is malformed. Its deadline is within the bounds. */
+export async function readClaim(objects: ObjectReader, id: ObjectId): Promise<Claim | undefined> {
+  const { tree, parents } = await readCommit(objects, id);
+  const [file, ...others] = await readTree(objects, tree);
+  if (file?.name !== FILE || others.length > 0 || parents.length > 0) return undefined;
+  const data = await readBlob(objects, file.id);
+  if (data.length > MAX_BYTES) return undefined;
+  const claim = orElse(() => parseJson(Buffer.from(data).toString('utf8')), undefined);
+  if (!isClaim(claim)) return undefined;
+  const deadlineMs = Math.min(Math.max(claim.deadlineMs, CLAIM_DEADLINES.min), CLAIM_DEADLINES.max);
+  return Number.isNaN(deadlineMs) ? undefined : { ...claim, deadlineMs };
+}
