@@ -49,6 +49,11 @@ export type EngineOptions = {
   cwd?: string;
   /** The folder for work trees of threads, absolute, outside of the repository; absent: threads have none. */
   workTrees?: string;
+  /**
+   * Whether threads that ask for no work tree of their own get one all the same, and what their turns change is recorded:
+   * the next turn may be taken on another machine. Default: they work in `cwd`.
+   */
+  keepsApart?: boolean;
   /** Told everything, in order. What it throws is swallowed: telling never stops a run. */
   onEvent?: (event: EngineEvent) => void;
   /** Ends the agent at work and the run; what was stored stays. */
@@ -100,6 +105,7 @@ export type EngineContext = {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly workTrees: string | undefined;
+  readonly keepsApart: boolean;
   readonly signal: AbortSignal;
   readonly sealKey: () => Uint8Array;
   readonly admit: Admit;
@@ -158,6 +164,7 @@ export function createEngineContext(
     ),
     cwd,
     workTrees: options.workTrees,
+    keepsApart: options.keepsApart ?? false,
     // Made when it is needed: the first AbortController of a process takes half a millisecond.
     get signal() {
       return (signal ??= new AbortController().signal);

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { PushEdit, PushResult } from '../git/transport/remote.ts';
+import type { PushFence } from '../sync/push/plan-push.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 
 /** A thread of a remote that can go on. */
@@ -9,6 +9,8 @@ export type TurnJob = {
   thread: ThreadId;
   /** Its head at the remote when it was offered. */
   head: ObjectId;
+  /** The role whose turn it is, for people; absent where the thread is only to be ended. */
+  role?: string;
   /** What a machine must have for its next turn: the `needs` of its role, sorted. */
   needs: readonly string[];
 };
@@ -19,25 +21,27 @@ export type TurnJob = {
  */
 export type TurnVerdict = 'done' | 'again' | 'stale';
 
-/** Edits of a queue that have to go with the push of a step, so that a worker which lost its job cannot publish. */
+/**
+ * Edits of a queue that have to go with the push of a step, so that a worker which lost its job publishes nothing.
+ */
 export interface Fence {
   /**
-   * Returns the edits for a push that begins now.
+   * Makes a push with the edits of this job; no other push of the queue is made meanwhile.
    * @param isLast whether the worker gives the thread back with this push
+   * @throws what `send` throws; whether the edits were made is found out before the next push
    */
-  edits(isLast: boolean): Promise<readonly PushEdit[]>;
-  /** Tells what the push did with these edits. */
-  settle(results: readonly PushResult[]): void;
+  push<T>(isLast: boolean, send: (fence: PushFence) => Promise<T>): Promise<T>;
 }
 
 /** A worker's right to a job. */
 export type TurnLock = {
   /** Aborted when the right is lost, or when the worker gives its jobs back: the agent must stop. */
   signal: AbortSignal;
+  /** Where there is one, the worker may go on with further turns of the thread: the right is kept with each push. */
   fence?: Fence | undefined;
 };
 
-/** Does one turn of a thread and publishes it. */
+/** Does a turn of a thread and publishes it. */
 export type TakeTurn = (job: TurnJob, lock: TurnLock) => Promise<TurnVerdict>;
 
 /** How a worker takes jobs. */

@@ -19,16 +19,28 @@ export const ADOPT_LEASE = 'UWF_ADOPT_LEASE';
  * @param view is told what happens; absent where nothing runs
  */
 export async function openEngine(cli: CliEnvironment, repository: Repository, view?: RunView): Promise<Engine> {
-  const [{ createEngine }, config] = await Promise.all([import('../../engine/engine.ts'), configHere(cli, repository)]);
+  const [{ createEngine }, options] = await Promise.all([
+    import('../../engine/engine.ts'),
+    engineOptions(cli, repository, view),
+  ]);
+  return createEngine({ ...options, signal: cli.signal });
+}
+
+/** The options of the engine of a command, but for the signal that ends it. */
+export async function engineOptions(
+  cli: CliEnvironment,
+  repository: Repository,
+  view?: RunView,
+): Promise<Omit<EngineOptions, 'signal'>> {
+  const config = await configHere(cli, repository);
   const people = Object.entries(config.agents).filter(([, agent]) => agent.package === 'builtin:human');
   view?.leaveTerminalTo(people.map(([name]) => name));
   // Branches of a block may ask at once.
   let asked: Promise<unknown> = Promise.resolve();
-  const options: EngineOptions = {
+  return {
     repository,
     config,
     env: { ...cli.env, [ADOPT_LEASE]: undefined },
-    signal: cli.signal,
     workTrees: workTreesHere(cli.env),
     sealKey: () => machineKey(cli.env, 'kept.key'),
     redactor: config.redact?.isOff === true ? null : await redactorHere(cli, repository, config),
@@ -50,7 +62,6 @@ export async function openEngine(cli: CliEnvironment, repository: Repository, vi
       },
     }),
   };
-  return createEngine(options);
 }
 
 /**

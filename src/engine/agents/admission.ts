@@ -12,7 +12,7 @@ import type { AgentUse, EngineContext } from '../engine-context.ts';
 import { bindingFor, configRoot, getAgent } from '../config/config.ts';
 import { definitionOf, pinnedDefinition, pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';
 import { workTreesFolder } from '../isolation/work-tree-folder.ts';
-import { isRecording } from '../workspace/record-workspace.ts';
+import { isRecording, snapshotMode } from '../workspace/record-workspace.ts';
 import { workingFolder } from '../workspace/working-folder.ts';
 import { isWithin } from '../../is-within.ts';
 import { orElse, inPlaceOf, isOfClass } from '../../or-else.ts';
@@ -113,12 +113,12 @@ class Gathering {
   /** Roles without a configured agent are left out: their turns fail with the error. */
   async add(definition: WorkflowDefinition, state?: StartedThread): Promise<void> {
     const { config } = this.#engine;
-    for (const [role, { cwd, snapshot = config.snapshot?.mode, isolation }] of Object.entries(definition.roles)) {
+    for (const [role, { cwd, snapshot, isolation }] of Object.entries(definition.roles)) {
       const binding = bindingFor(config, definition.name, role);
       if (binding === undefined) continue;
-      const isApart = isIsolated(isolation ?? definition.isolation) || state?.start.node.base !== undefined;
-      if (isApart) this.addSetup(this.#root);
-      this.addUse(binding, this.#folderOf(role, cwd), isApart || isRecording(snapshot));
+      const isIsolatedRole = isIsolated(isolation ?? definition.isolation) || state?.start.node.base !== undefined;
+      if (isIsolatedRole || this.#engine.keepsApart) this.addSetup(this.#root);
+      this.addUse(binding, this.#folderOf(role, cwd), isIsolatedRole || isRecording(snapshotMode(this.#engine, snapshot)));
       await this.addChild(binding, role, state);
     }
     for (const [name, block] of Object.entries(definition.blocks ?? {})) {

@@ -31,7 +31,7 @@ export async function prepareBlock(step: ChosenStep): Promise<BlockTurn> {
     const { requireMergingGit } = await import('../../git/worktree/tree-merger.ts');
     await requireMergingGit(gitPlace(engine));
   }
-  if (isIsolated(isolation) && limitReached === undefined) {
+  if (place.isOwn && !isIsolated(block.isolation) && limitReached === undefined) {
     const { openWorkTree } = await import('../isolation/open-work-tree.ts');
     await openWorkTree(engine, state, definition.name);
   }

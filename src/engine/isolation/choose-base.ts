@@ -32,16 +32,22 @@ export async function chooseBase(
     throw new UwfError(`${wanted} is a commit of a thread`, { code: 'base-is-thread', kind: 'usage', hint });
   }
   if (wanted !== undefined && wanted !== 'head' && wanted !== 'changes') return { id: wanted, release };
-  const { location } = gitPlace(engine);
-  const head = await readHead(engine.repository, location);
-  if (head === undefined) {
-    throw new UwfError('a work tree of its own needs a commit, and nothing is committed here', {
-      code: 'nothing-to-isolate',
-      kind: 'data',
-      hint: 'commit first, or name a revision with --from',
-    });
-  }
+  const head = await readCheckedOut(engine);
   return wanted === 'changes' ? commitChanges(engine, batch, head) : { id: head, release };
+}
+
+/**
+ * Reads the commit that is checked out, or of a bare repository the one that its HEAD leads to.
+ * @throws {UwfError} `nothing-to-isolate` if there is none
+ */
+export async function readCheckedOut(engine: EngineContext): Promise<ObjectId> {
+  const head = await readHead(engine.repository, gitPlace(engine).location);
+  if (head !== undefined) return head;
+  throw new UwfError('a work tree of its own needs a commit, and nothing is committed here', {
+    code: 'nothing-to-isolate',
+    kind: 'data',
+    hint: 'commit first, or name a revision with --from',
+  });
 }
 
 async function commitChanges(engine: EngineContext, batch: ObjectBatch, head: ObjectId): Promise<ChosenBase> {

@@ -26,6 +26,7 @@ import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
+import { readCheckedOut } from './choose-base.ts';
 import { equipWorkTree } from './equip-work-tree.ts';
 import { findReusable, treeAt } from './find-reusable.ts';
 import { branchNames, gitPlace, workTreeFolder } from './work-tree-folder.ts';
@@ -164,15 +165,16 @@ async function assertFits({ config }: EngineContext, git: GitPlace, tree: Object
   throw new UwfError(what, { code: 'work-tree-too-large', kind: 'environment', hint, facts: { bytes, maxBytes } });
 }
 
-/** The files that a thread's work tree has to have: those of its newest snapshot, else those of its base. */
+/** The files that a thread's work tree has to have: those of its newest snapshot, else of its base, else what is checked out. */
 async function filesWanted(
-  { repository }: EngineContext,
+  engine: EngineContext,
   { start, last }: FilesPlace,
 ): Promise<Pick<OwnContent, 'at' | 'tree' | 'commit' | 'bring'>> {
+  const { repository } = engine;
   const step = await findNewestRecorded(repository, last);
   const files = step && (await filesOfStep(repository, step));
   const bring = repository.objects.prefetch?.bind(repository.objects);
-  const { base } = start.node;
+  const base = start.node.base ?? (engine.keepsApart ? await readCheckedOut(engine) : undefined);
   if (step && files?.commit !== undefined) return { at: step.id, tree: files.tree, commit: files.commit, bring };
   if (base === undefined) throw new CorruptThread(start.id, 'it has no base for a work tree');
   return { at: start.id, tree: (await readCommit(repository.objects, base)).tree, commit: base, bring };

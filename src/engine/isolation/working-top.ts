@@ -13,7 +13,8 @@ export type RolePlace = WorkingTop & { isolation: Isolation };
 
 /**
  * Says where a role of a thread works: in the thread's own work tree if the role is isolated, else in that of the nearest
- * isolated caller, else where the engine works. The work tree need not be there yet.
+ * isolated caller, else where the engine works. An engine that keeps all threads apart has the work tree of the outermost caller
+ * instead. The work tree need not be there yet.
  */
 export async function workingPlace(
   engine: EngineContext,
@@ -24,8 +25,11 @@ export async function workingPlace(
   const { repository } = engine;
   const isolation = isolationOf(definition, role, start.node);
   if (isIsolated(isolation)) return { repository, isolation, cwd: workTreeFolder(engine, id), isOwn: true };
-  const cwd = (await findCallersTree(engine, start)) ?? engine.cwd;
-  return { repository, isolation, cwd };
+  const cwd = await findCallersTree(engine, start);
+  if (cwd === undefined && engine.keepsApart) {
+    return { repository, isolation, cwd: workTreeFolder(engine, id), isOwn: true };
+  }
+  return { repository, isolation, cwd: cwd ?? engine.cwd };
 }
 
 async function findCallersTree(
@@ -33,16 +37,17 @@ async function findCallersTree(
   start: Pick<ThreadState['start'], 'node' | 'commit'>,
 ): Promise<string | undefined> {
   const known: KnownStarts = new Map();
+  let outermost: string | undefined;
   for (let child = start; ;) {
     const at = callerCommit(child);
     const { parentRole, call } = child.node;
     const caller = at && (await findStart(engine.repository, at, known));
-    if (caller === undefined || parentRole === null) return undefined;
+    if (caller === undefined || parentRole === null) return outermost;
     const definition = await pinnedDefinition(engine, { start: caller }, caller.node.workflow);
     const thread = call?.thread ?? caller.node.id;
-    if (isIsolated(isolationOf(definition, parentRole, caller.node)) && isThreadId(thread)) {
-      return workTreeFolder(engine, thread);
-    }
+    const folder = isThreadId(thread) ? workTreeFolder(engine, thread) : undefined;
+    if (folder !== undefined && isIsolated(isolationOf(definition, parentRole, caller.node))) return folder;
+    if (engine.keepsApart) outermost = folder;
     child = caller;
   }
 }

@@ -17,7 +17,7 @@ import { commonRequest } from '../agents/common-request.ts';
 import { prepareAgent } from '../agents/prepare-agent.ts';
 import { readSession } from '../agents/sessions.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
-import { isRecording } from '../workspace/record-workspace.ts';
+import { isRecording, snapshotMode } from '../workspace/record-workspace.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { roomFor } from '../config/config.ts';
 import { allowanceOf, combineLimits, findLimitReached } from '../limits/limits.ts';
@@ -41,12 +41,12 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const { isolation } = place;
   const folder = { cwd: role.cwd, location: choice.location };
   let cwd = workingFolder(place, choice.role, folder);
-  const isRecorded = isIsolated(isolation) || isRecording(role.snapshot ?? engine.config.snapshot?.mode);
+  const isRecorded = isIsolated(isolation) || isRecording(snapshotMode(engine, role.snapshot));
   const use = { workflow: definition.name, role: choice.role, cwd, isRecorded, wanted: choice.agent };
   const { agent, record } = await prepareAgent(engine, state, use);
   const allowance = await allowanceOf(step, choice.role, { replaced: choice.again?.step.commit });
   const limitReached = findLimitReached(allowance)?.text;
-  if (isIsolated(isolation) && limitReached === undefined) {
+  if (place.isOwn && limitReached === undefined) {
     const { openWorkTree } = await import('../isolation/open-work-tree.ts');
     const location = await openWorkTree(engine, state, definition.name);
     if (state.last?.node.merge !== undefined) {

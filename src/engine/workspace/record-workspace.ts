@@ -57,6 +57,14 @@ export type TurnFiles = {
   isolation?: Isolation;
 };
 
+/** How the files of turns that are not isolated are kept: as the role says, else the configuration. */
+export function snapshotMode(
+  { config, keepsApart }: Pick<EngineContext, 'config' | 'keepsApart'>,
+  wanted: SnapshotMode | undefined,
+): SnapshotMode {
+  return wanted ?? config.snapshot?.mode ?? (keepsApart ? 'changed' : 'off');
+}
+
 /** Tells whether git looks at the files at all. */
 export function isRecording(mode: SnapshotMode | undefined): boolean {
   return mode !== undefined && mode !== 'off';
@@ -69,7 +77,7 @@ export async function filesBefore(
   { cwd, isolation }: { cwd: string; isolation: Isolation },
   wanted: SnapshotMode | undefined,
 ): Promise<TurnFiles> {
-  const mode = isIsolated(isolation) ? 'on' : (wanted ?? engine.config.snapshot?.mode ?? 'off');
+  const mode = isIsolated(isolation) ? 'on' : snapshotMode(engine, wanted);
   const location = mode === 'off' ? undefined : await workTreeAt(engine, cwd);
   if (location === undefined) return { cwd, mode, before: [], isolation };
   const { objects } = engine.repository;

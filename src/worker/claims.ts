@@ -1,0 +1,207 @@
+import { UwfError } from '../errors.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import type { PushEdit, PushResult, Remote } from '../git/transport/remote.ts';
+import type { Repository } from '../git/repository.ts';
+import { claimRef, makeClaim, type Claim } from '../sync/claims/claim.ts';
+import type { PushFence } from '../sync/push/plan-push.ts';
+import { remember } from '../sync/refs/tracking.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { activeRef } from '../thread/thread-refs.ts';
+
+/** Another worker has taken over the thread. What this one has done is not published. */
+export class ClaimLost extends UwfError {
+  constructor(thread: ThreadId) {
+    super(`another worker has taken over thread ${thread}`, { code: 'claim-lost', kind: 'conflict', facts: { thread } });
+  }
+}
+
+/** Who claims, and for how long a claim counts that is not renewed. */
+export type WorkerIdentity = Pick<Claim, 'worker' | 'host' | 'session' | 'deadlineMs'>;
+
+/** A claim to be made. */
+export type WantedClaim = Pick<Claim, 'thread' | 'head' | 'role'> & {
+  /** The claim that it takes the place of; null: none may be there. */
+  replaces: ObjectId | null;
+  /** Is called when another worker has taken it over. */
+  lost: () => void;
+};
+
+type Held = {
+  claim: Claim;
+  lost: () => void;
+  /** The commit that the ref leads to, as far as is known. */
+  id: ObjectId | null;
+  /** What a push tried to make of it whose outcome is unknown; null: it tried to remove it. */
+  attempted?: ObjectId | null;
+};
+
+/** One change of a claim; `next: null` removes it. */
+type Change = { thread: ThreadId; held: Held; next: Claim | null; isNew?: true };
+
+type Send = (edits: readonly PushEdit[]) => Promise<readonly PushResult[]>;
+
+/**
+ * The claims of this worker at a remote. It makes one push at a time: of two, each would expect what the other replaces.
+ */
+export class Claims {
+  readonly #repository: Repository;
+  readonly #remote: Remote;
+  readonly #identity: WorkerIdentity;
+  readonly #held = new Map<ThreadId, Held>();
+  #line: Promise<unknown> = Promise.resolve();
+
+  constructor(repository: Repository, remote: Remote, identity: WorkerIdentity) {
+    this.#repository = repository;
+    this.#remote = remote;
+    this.#identity = identity;
+  }
+
+  /** Tells whether a commit is a claim of this worker. */
+  isOwn(id: ObjectId): boolean {
+    return [...this.#held.values()].some((held) => held.id === id || held.attempted === id);
+  }
+
+  has(thread: ThreadId): boolean {
+    return this.#held.has(thread);
+  }
+
+  /**
+   * Claims threads in one push, where they are still at their heads: another worker may have published a step and given the
+   * thread back since they were seen.
+   * @returns the threads that are this worker's now
+   * @throws {RemoteUnreachable}; claims that were made nevertheless run out
+   */
+  take(wanted: readonly WantedClaim[]): Promise<ThreadId[]> {
+    return this.#inLine(async () => {
+      const changes = wanted.map(({ replaces, lost, role, ...place }): Change => {
+        const claim = { ...place, ...this.#identity, count: 0, ...(role !== undefined && { role }) };
+        // Of a claim that was never held, nothing is lost.
+        return { thread: place.thread, held: { claim, lost, id: replaces }, next: claim, isNew: true };
+      });
+      await this.#sendAll(changes);
+      return changes.map(({ thread }) => thread).filter((thread) => this.#held.has(thread));
+    });
+  }
+
+  /**
+   * Makes a push of another kind with the change of a thread's claim; see `Fence`.
+   * @throws {ClaimLost}
+   */
+  push<T>(thread: ThreadId, isLast: boolean, send: (fence: PushFence) => Promise<T>): Promise<T> {
+    return this.#inLine(async () => {
+      const changes = await this.#changes([thread], isLast);
+      if (changes.length === 0) throw new ClaimLost(thread);
+      let sent: T | undefined;
+      await this.#send(changes, async (edits) => {
+        let results: readonly PushResult[] = [];
+        sent = await send({ edits, settle: (all) => (results = all) });
+        return results;
+      });
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `send` has returned, or has thrown.
+      return sent as T;
+    });
+  }
+
+  /** Renews all claims in one push. Those that were taken over are lost. */
+  renew(): Promise<void> {
+    return this.#inLine(async () => this.#sendAll(await this.#changes([...this.#held.keys()], false)));
+  }
+
+  /** Removes claims in one push. Those that were taken over stay. */
+  release(threads: readonly ThreadId[]): Promise<void> {
+    return this.#inLine(async () => this.#sendAll(await this.#changes(threads, true)));
+  }
+
+  /** What becomes of claims that are held: they are renewed, or removed. */
+  async #changes(threads: readonly ThreadId[], isRemoval: boolean): Promise<Change[]> {
+    const changes: Change[] = [];
+    for (const thread of threads) {
+      const held = await this.#findHeld(thread);
+      if (held === undefined) continue;
+      changes.push({ thread, held, next: isRemoval ? null : { ...held.claim, count: held.claim.count + 1 } });
+    }
+    return changes;
+  }
+
+  /** Makes all changes that can be made: an atomic push makes none if another worker was faster with one of them. */
+  async #sendAll(changes: readonly Change[]): Promise<void> {
+    let left = changes;
+    while (left.length > 0) {
+      const results = await this.#send(left, (edits) => this.#remote.push({ edits, isForward: true }));
+      const undone = left.filter((_, at) => results[at]?.outcome === 'undone');
+      if (undone.length === left.length) return;
+      left = undone;
+    }
+  }
+
+  async #send(changes: readonly Change[], send: Send): Promise<readonly PushResult[]> {
+    const { objects, now } = this.#repository;
+    const made = changes.map(({ next }) => (next === null ? undefined : makeClaim(objects.format, next, now())));
+    const guard = await objects.write(made.flatMap((claim) => claim?.batch.objects ?? []));
+    try {
+      const edits = changes.map(({ thread, held }, at): PushEdit => {
+        const value = made[at]?.id ?? null;
+        if (this.#held.has(thread)) held.attempted = value;
+        return { name: claimRef(thread), value, expected: held.id };
+      });
+      const unmoved = changes.flatMap(({ thread, held: { claim }, isNew }): PushEdit[] =>
+        isNew ? [{ name: activeRef(thread), value: claim.head, expected: claim.head }] : [],
+      );
+      const all = await send([...edits, ...unmoved]);
+      const moved = new Set<string>(all.flatMap(({ name, outcome }) => (outcome === 'moved' ? [name] : [])));
+      const results = all.slice(0, edits.length).map((result, at): PushResult => {
+        const ref = changes[at] && activeRef(changes[at].thread);
+        return ref !== undefined && moved.has(ref) ? { ...result, outcome: 'moved', reason: 'the thread has moved' } : result;
+      });
+      const done = edits.filter((_, at) => isDone(results[at]));
+      await remember(
+        this.#repository,
+        this.#remote,
+        done.map(({ name, value }) => ({ name, value })),
+      );
+      changes.forEach((change, at) => this.#settle(change, edits[at]?.value ?? null, results[at]));
+      return results;
+    } finally {
+      await guard.release();
+    }
+  }
+
+  #settle({ thread, held, next }: Change, value: ObjectId | null, result: PushResult | undefined): void {
+    if (result === undefined) return;
+    delete held.attempted;
+    if (isDone(result) && next === null) this.#held.delete(thread);
+    else if (isDone(result) && next !== null) this.#held.set(thread, { claim: next, lost: held.lost, id: value });
+    else if (result.outcome === 'moved') this.#lose(thread);
+  }
+
+  /** Finds the claim of a thread. If the last push broke off, finds out what it did. */
+  async #findHeld(thread: ThreadId): Promise<Held | undefined> {
+    const held = this.#held.get(thread);
+    if (held?.attempted === undefined) return held;
+    const name = claimRef(thread);
+    const now = (await this.#remote.list([name])).find((ref) => ref.name === name)?.id ?? null;
+    const isRemoved = now === null && held.attempted === null;
+    if (isRemoved) this.#held.delete(thread);
+    else if (now === null || (now !== held.id && now !== held.attempted)) this.#lose(thread);
+    if (!this.#held.has(thread)) return undefined;
+    delete held.attempted;
+    held.id = now;
+    return held;
+  }
+
+  #lose(thread: ThreadId): void {
+    const held = this.#held.get(thread);
+    this.#held.delete(thread);
+    held?.lost();
+  }
+
+  #inLine<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#line.then(work, work);
+    this.#line = done.catch(() => {});
+    return done;
+  }
+}
+
+function isDone(result: PushResult | undefined): boolean {
+  return result?.outcome === 'done' || result?.outcome === 'unchanged';
+}

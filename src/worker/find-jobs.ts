@@ -1,0 +1,79 @@
+import { findNextTurn, type NextTurn, type Outlook } from '../engine/describe/next-turn.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import { nothingForDataError } from '../thread/fault-of.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { RemoteView } from './remote-view.ts';
+import type { TurnJob } from './turn-queue.ts';
+
+/** Which turns a worker takes. */
+export type WorkFilter = {
+  roles: readonly string[];
+  workflows: readonly string[];
+  /** Email addresses of those who may start what it runs; empty: all. */
+  authors: readonly string[];
+  /** Tells whether a definition, by its hash, is registered here; absent: any will do. */
+  isRegistered?: ((workflow: string, hash: string) => Promise<boolean>) | undefined;
+};
+
+/** What is known of a thread at one head. */
+type Known = { head: ObjectId; outlook: Outlook };
+
+/** Finds the turns that can be taken. What was found for a head is remembered while the thread is active. */
+export class JobFinder {
+  readonly #engine: EngineContext;
+  readonly #view: RemoteView;
+  readonly #filter: WorkFilter;
+  readonly #remote: string;
+  #known = new Map<ThreadId, Known>();
+
+  constructor(engine: EngineContext, view: RemoteView, remote: string, filter: WorkFilter) {
+    this.#engine = engine;
+    this.#view = view;
+    this.#remote = remote;
+    this.#filter = filter;
+  }
+
+  /** Lists the turns that can be taken now, of threads whose newest commit at the remote is here. */
+  async find(): Promise<TurnJob[]> {
+    const known = new Map<ThreadId, Known>();
+    const jobs: TurnJob[] = [];
+    for (const [thread, head] of this.#view.threads) {
+      const turn = await this.#outlookOf(thread, head, known);
+      if (typeof turn === 'object' && (await this.#isWanted(turn))) {
+        jobs.push({ remote: this.#remote, thread, head, needs: turn.needs, ...(turn.role !== null && { role: turn.role }) });
+      }
+    }
+    this.#known = known;
+    return jobs;
+  }
+
+  /** Tells whether this worker would take the next turn of a thread at this head. */
+  async isWantedAt(thread: ThreadId, head: ObjectId): Promise<boolean> {
+    const turn = await this.#look(thread, head);
+    return typeof turn === 'object' && this.#isWanted(turn);
+  }
+
+  async #outlookOf(thread: ThreadId, head: ObjectId, known: Map<ThreadId, Known>): Promise<Outlook> {
+    const before = this.#known.get(thread);
+    const isKept = before?.head === head && before.outlook !== 'later';
+    const outlook = isKept ? before.outlook : await this.#look(thread, head);
+    known.set(thread, { head, outlook });
+    return outlook;
+  }
+
+  async #look(thread: ThreadId, head: ObjectId): Promise<Outlook> {
+    // It is fetched when no other worker has claimed it.
+    if (!(await this.#engine.repository.objects.has(head))) return 'later';
+    // A damaged thread, or one of a newer version, is left to others.
+    return (await findNextTurn(this.#engine, { id: thread, head }).catch(nothingForDataError)) ?? 'none';
+  }
+
+  async #isWanted({ role, workflow, workflowHash, startedBy }: NextTurn): Promise<boolean> {
+    const { roles, workflows, authors, isRegistered } = this.#filter;
+    const isIn = (list: readonly string[], one: string): boolean => list.length === 0 || list.includes(one);
+    if (!isIn(workflows, workflow) || !isIn(authors, startedBy)) return false;
+    if (roles.length > 0 && (role === null || !roles.includes(role))) return false;
+    return isRegistered === undefined || isRegistered(workflow, workflowHash);
+  }
+}

@@ -1,0 +1,138 @@
+import { messageOf } from '../errors.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import type { Claims, WantedClaim } from './claims.ts';
+import type { RemoteView } from './remote-view.ts';
+import type { TakeTurn, TurnJob, TurnLock, TurnQueue, TurnVerdict, Work, WorkOptions } from './turn-queue.ts';
+
+/** A thread that could not be taken is left alone for this time, which doubles each time; ms. */
+const FIRST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 600_000;
+
+/** A job at work. */
+type Running = { stop: AbortController; done: Promise<void> };
+
+/**
+ * A queue that is git alone: every worker sees the same threads and claims at the remote, and a claim's ref decides who takes
+ * one. What is offered is what this worker has seen there; nothing is sent to offer it.
+ */
+export class GitQueue implements TurnQueue {
+  readonly #claims: Claims;
+  readonly #view: RemoteView;
+  readonly #now: () => number;
+  readonly #running = new Map<ThreadId, Running>();
+  readonly #pauses = new Map<ThreadId, { head: string; untilMs: number; ms: number }>();
+  #offered: readonly TurnJob[] = [];
+  #worker: { take: TakeTurn; options: WorkOptions } | undefined;
+  #isFinishing = false;
+  #claiming: Promise<void> | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+
+  /** @param renewEveryMs how often claims are renewed */
+  constructor(claims: Claims, view: RemoteView, renewEveryMs: number, now: () => number) {
+    this.#claims = claims;
+    this.#view = view;
+    this.#now = now;
+    this.#renewal = setInterval(() => void this.#renew(), renewEveryMs);
+  }
+
+  async offer(jobs: readonly TurnJob[]): Promise<void> {
+    this.#offered = jobs;
+    await this.#claimMore();
+  }
+
+  async work(take: TakeTurn, options: WorkOptions): Promise<Work> {
+    this.#worker = { take, options };
+    await this.#claimMore();
+    const ended = async (): Promise<void> => {
+      this.#isFinishing = true;
+      await this.#claiming;
+      while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ done }) => done));
+    };
+    return {
+      finish: ended,
+      giveBack: async () => {
+        this.#isFinishing = true;
+        for (const { stop } of this.#running.values()) stop.abort(new Error('the worker stops'));
+        await ended();
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#renewal);
+  }
+
+  #claimMore(): Promise<void> {
+    this.#claiming ??= this.#claimFree().finally(() => (this.#claiming = undefined));
+    return this.#claiming;
+  }
+
+  async #claimFree(): Promise<void> {
+    if (this.#worker === undefined || this.#isFinishing) return;
+    const { take, options } = this.#worker;
+    const room = options.atOnce - this.#running.size;
+    // In another order on each machine, so that few ask for the same.
+    const free = shuffled(this.#offered.filter((job) => this.#isFree(job, options))).slice(0, room);
+    if (free.length === 0) return;
+    const stops = new Map(free.map(({ thread }) => [thread, new AbortController()]));
+    const wanted = free.map(({ thread, head, role }): WantedClaim => ({
+      thread,
+      head,
+      ...(role !== undefined && { role }),
+      replaces: this.#view.claims.get(thread)?.id ?? null,
+      lost: () => stops.get(thread)?.abort(new Error('another worker has taken over the thread')),
+    }));
+    const won = new Set(await this.#claims.take(wanted));
+    for (const job of free) {
+      const stop = stops.get(job.thread);
+      if (stop === undefined || !won.has(job.thread)) continue;
+      this.#running.set(job.thread, { stop, done: this.#run(job, take, stop, options) });
+    }
+    const taken = new Set(free.map(({ thread }) => thread));
+    this.#offered = this.#offered.filter(({ thread }) => !taken.has(thread));
+  }
+
+  #isFree({ thread, head, needs }: TurnJob, { labels }: WorkOptions): boolean {
+    if (this.#running.has(thread) || this.#view.isClaimed(thread)) return false;
+    const pause = this.#pauses.get(thread);
+    if (pause?.head === head && pause.untilMs > this.#now()) return false;
+    return needs.every((need) => labels.includes(need));
+  }
+
+  async #run(job: TurnJob, take: TakeTurn, stop: AbortController, { onTrouble }: WorkOptions): Promise<void> {
+    const { thread } = job;
+    const lock: TurnLock = {
+      signal: stop.signal,
+      fence: { push: (isLast, send) => this.#claims.push(thread, isLast, send) },
+    };
+    const verdict = await take(job, lock).catch((error: unknown): TurnVerdict => {
+      onTrouble(`${thread}: ${messageOf(error)}`);
+      return 'again';
+    });
+    if (verdict === 'again') this.#pause(job);
+    else this.#pauses.delete(thread);
+    if (this.#claims.has(thread)) {
+      await this.#claims.release([thread]).catch((error: unknown) => onTrouble(messageOf(error)));
+    }
+    this.#running.delete(thread);
+    void this.#claimMore().catch((error: unknown) => onTrouble(messageOf(error)));
+  }
+
+  #pause({ thread, head }: TurnJob): void {
+    const before = this.#pauses.get(thread);
+    const ms = before?.head === head ? Math.min(2 * before.ms, MAX_PAUSE_MS) : FIRST_PAUSE_MS;
+    this.#pauses.set(thread, { head, ms, untilMs: this.#now() + ms });
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#running.size === 0) return;
+    await this.#claims.renew().catch((error: unknown) => this.#worker?.options.onTrouble(messageOf(error)));
+  }
+}
+
+function shuffled<T>(all: readonly T[]): T[] {
+  return all
+    .map((one) => ({ one, at: Math.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ one }) => one);
+}

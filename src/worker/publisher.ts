@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UwfError } from '../errors.ts';
+import type { EngineEvent } from '../engine/events.ts';
+import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
+import type { PushFence } from '../sync/push/plan-push.ts';
+import { pushOnce } from '../sync/push/push-threads.ts';
+import { readTracked, refsOf } from '../sync/refs/tracking.ts';
+import { findThread } from '../thread/find/find-thread.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { ClaimLost } from './claims.ts';
+import type { TurnLock } from './turn-queue.ts';
+import type { TurnWorld } from './turn-world.ts';
+
+/** A remote that is away is tried again after this time, which doubles each time, in ms. */
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 15_000;
+
+type PublisherWorld = Pick<TurnWorld, 'repository' | 'remote' | 'sync' | 'onTrouble'>;
+
+/** A finished turn must not leave this machine. */
+function heldBack(thread: ThreadId, reason: string): UwfError {
+  return new UwfError(`a step of thread ${thread} is not published: ${reason}`, {
+    code: 'step-held-back',
+    kind: 'data',
+    hint: `it is stored here; 'uwf push <remote> ${thread}' says more`,
+    facts: { thread, reason },
+  });
+}
+
+/**
+ * Publishes a thread and the children that its turns call, each step as it is stored. A push carries the fence of the job, and
+ * its edits name what they expect at the remote, so nothing is published once another worker has taken over.
+ */
+export class Publisher {
+  readonly #world: PublisherWorld;
+  readonly #thread: ThreadId;
+  readonly #lock: TurnLock;
+  readonly #touched: Set<ThreadId>;
+  #beside: Promise<void> | undefined;
+  #isDue = false;
+
+  constructor(world: PublisherWorld, thread: ThreadId, lock: TurnLock) {
+    this.#world = world;
+    this.#thread = thread;
+    this.#lock = lock;
+    this.#touched = new Set([thread]);
+  }
+
+  /** Is told what happens in the turn. Steps of children are published while the turn goes on. */
+  tell(event: EngineEvent): void {
+    this.#touched.add(event.thread);
+    if (event.thread === this.#thread || (event.event !== 'step.finished' && event.event !== 'thread.ended')) return;
+    this.#isDue = true;
+    // What fails here is seen when the turn is published.
+    this.#beside ??= this.#publishBeside().catch(() => {});
+  }
+
+  async #publishBeside(): Promise<void> {
+    while (this.#isDue) {
+      this.#isDue = false;
+      await this.#push(false);
+    }
+    this.#beside = undefined;
+  }
+
+  /** Waits until no push is under way. */
+  async settled(): Promise<void> {
+    await this.#beside;
+  }
+
+  /**
+   * Publishes what is stored here. Waits for a remote that is away.
+   * @param isLast whether the worker gives the thread back with it
+   * @throws {ClaimLost} if another worker has taken over
+   * @throws {UwfError} `step-held-back` if it must not leave this machine
+   */
+  async publish(isLast: boolean): Promise<void> {
+    await this.#beside;
+    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
+      try {
+        await this.#push(isLast);
+        return;
+      } catch (error) {
+        if (!(error instanceof RemoteUnreachable)) throw error;
+        if (wait === FIRST_RETRY_MS) this.#world.onTrouble(error.message);
+        await sleep(wait, undefined, { signal: this.#lock.signal });
+      }
+    }
+  }
+
+  async #push(isLast: boolean): Promise<void> {
+    const { fence } = this.#lock;
+    const send = (edits?: PushFence): ReturnType<typeof pushOnce> => this.#send(edits);
+    const { report, isContended } = await (fence === undefined ? send() : fence.push(isLast, send));
+    const held = report.held.find(({ thread }) => this.#touched.has(thread));
+    if (isContended) throw new ClaimLost(this.#thread);
+    if (held) throw heldBack(held.thread, held.reason);
+    const [refused] = report.rejected;
+    if (refused) throw heldBack(this.#thread, `${refused.ref}: ${refused.reason}`);
+  }
+
+  async #send(fence?: PushFence): ReturnType<typeof pushOnce> {
+    const { repository, remote, sync } = this.#world;
+    const scope = new Set<ThreadId>();
+    // A child can be told of before its ref is there.
+    for (const thread of this.#touched) if (await findThread(repository, thread)) scope.add(thread);
+    const there = refsOf(await readTracked(repository, remote));
+    return pushOnce(repository, remote, { there, scope, refused: new Set(), fence }, sync);
+  }
+}

@@ -1,0 +1,116 @@
+import type { ObjectId } from '../git/format/object-id.ts';
+import type { Remote } from '../git/transport/remote.ts';
+import type { Repository } from '../git/repository.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
+import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, readClaim, type Claim } from '../sync/claims/claim.ts';
+import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
+import { selectPatterns } from '../sync/fetch/select-refs.ts';
+import { sortRefs } from '../sync/refs/sorted-refs.ts';
+import { readTracked, refsOf } from '../sync/refs/tracking.ts';
+import type { SyncOptions } from '../sync/sync-options.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { ACTIVE_PREFIX, activeRef, HISTORY_PREFIX, utcDate } from '../thread/thread-refs.ts';
+
+/** A claim at the remote, and since when this process has seen it as it is. */
+export type SeenClaim = { id: ObjectId; sinceMs: number; claim: Claim | undefined };
+
+/** A claim's content is fetched once it was seen unchanged for this time: those that are renewed meanwhile cost nothing. */
+const READ_AFTER_MS = 3_000;
+/** A thread may have ended on another day than today, by the clock of the machine that ended it. */
+const DAYS_AROUND = 4;
+const DAY_MS = 86_400_000;
+
+/**
+ * What a worker knows of the active threads and claims of a remote. A look at the remote lists those refs; objects are
+ * fetched only of threads that moved and that no other worker has claimed, and of threads that are active no more.
+ */
+export class RemoteView {
+  readonly #repository: Repository;
+  readonly #remote: Remote;
+  readonly #options: Pick<SyncOptions, 'env'>;
+  readonly #claims = new Map<ThreadId, SeenClaim>();
+  #threads = new Map<ThreadId, ObjectId>();
+
+  constructor(repository: Repository, remote: Remote, options: Pick<SyncOptions, 'env'>) {
+    this.#repository = repository;
+    this.#remote = remote;
+    this.#options = options;
+  }
+
+  /** The heads of the threads that are active at the remote. */
+  get threads(): ReadonlyMap<ThreadId, ObjectId> {
+    return this.#threads;
+  }
+
+  get claims(): ReadonlyMap<ThreadId, SeenClaim> {
+    return this.#claims;
+  }
+
+  /** Tells whether a claim counts: it was not seen unchanged for its deadline. */
+  isClaimed(thread: ThreadId): boolean {
+    const seen = this.#claims.get(thread);
+    if (seen === undefined) return false;
+    return monotonicMs() - seen.sinceMs < (seen.claim?.deadlineMs ?? CLAIM_DEADLINES.ofMalformed);
+  }
+
+  /** Tells whether workers have claims that count: what they do can bring more to do. */
+  hasClaims(): boolean {
+    return [...this.#claims.keys()].some((thread) => this.#threads.has(thread) && this.isClaimed(thread));
+  }
+
+  /**
+   * Looks at the remote.
+   * @param own tells the ids of this worker's claims
+   * @throws {RemoteUnreachable}
+   */
+  async look(own: (id: ObjectId) => boolean, signal: AbortSignal): Promise<void> {
+    const listed = await this.#remote.list([`${ACTIVE_PREFIX}*`, `${CLAIMS_PREFIX}*`], signal);
+    const there = sortRefs(listed);
+    const tracked = sortRefs(refsOf(await readTracked(this.#repository, this.#remote)));
+    await this.#see(there.claims);
+    const wanted: string[] = [];
+    for (const [thread, [tip]] of there.threads) {
+      const claim = this.#claims.get(thread);
+      const isOthers = claim !== undefined && !own(claim.id) && this.isClaimed(thread);
+      if (tip?.id !== tracked.threads.get(thread)?.at(-1)?.id && !isOthers) wanted.push(activeRef(thread));
+    }
+    for (const [thread, { id, sinceMs, claim }] of this.#claims) {
+      const isDue = claim === undefined && !own(id) && monotonicMs() - sinceMs >= READ_AFTER_MS;
+      if (isDue && tracked.claims.get(thread) !== id) wanted.push(claimRef(thread));
+    }
+    for (const thread of tracked.claims.keys()) if (!there.claims.has(thread)) wanted.push(claimRef(thread));
+    for (const [thread, tips] of tracked.threads) {
+      if (tips.at(-1)?.endedOn === undefined && !there.threads.has(thread)) wanted.push(...placesOfEnd(thread));
+    }
+    if (wanted.length > 0) {
+      await fetchSelection(this.#repository, this.#remote, selectPatterns(wanted), { ...this.#options, signal });
+      await this.#see(there.claims);
+    }
+    this.#threads = new Map([...there.threads].flatMap(([thread, [tip]]) => (tip ? [[thread, tip.id]] : [])));
+  }
+
+  /** Forgets nothing of a claim that stays as it is: how long it was seen is what counts. */
+  async #see(there: ReadonlyMap<ThreadId, ObjectId>): Promise<void> {
+    for (const thread of this.#claims.keys()) if (!there.has(thread)) this.#claims.delete(thread);
+    for (const [thread, id] of there) {
+      const seen = this.#claims.get(thread);
+      const sinceMs = seen?.id === id ? seen.sinceMs : monotonicMs();
+      const claim = seen?.id === id && seen.claim !== undefined ? seen.claim : await this.#read(id);
+      this.#claims.set(thread, { id, sinceMs, claim });
+    }
+  }
+
+  async #read(id: ObjectId): Promise<Claim | undefined> {
+    const { objects } = this.#repository;
+    return (await objects.has(id)) ? readClaim(objects, id) : undefined;
+  }
+}
+
+/** Where a thread that is active no more can be: it has ended, or is gone. */
+function placesOfEnd(thread: ThreadId): string[] {
+  const names = [activeRef(thread) as string];
+  for (let day = -DAYS_AROUND; day <= DAYS_AROUND; day += 1) {
+    names.push(`${HISTORY_PREFIX}${utcDate(Date.now() + day * DAY_MS)}/${thread}`);
+  }
+  return names;
+}

@@ -1,0 +1,79 @@
+import { messageOf, UwfError } from '../errors.ts';
+import type { EngineEvent } from '../engine/events.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
+import { selectPatterns } from '../sync/fetch/select-refs.ts';
+import { findThread } from '../thread/find/find-thread.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
+import { activeRef } from '../thread/thread-refs.ts';
+import { ClaimLost } from './claims.ts';
+import { Publisher } from './publisher.ts';
+import type { TurnJob, TurnLock, TurnVerdict } from './turn-queue.ts';
+import type { TurnWorld } from './turn-world.ts';
+
+/**
+ * Takes turns of a thread and publishes each: one turn, or as many as this worker can take while a fence keeps its right.
+ *
+ * Every step is stored here first. What could not be published, because the process was killed or the remote is away, is
+ * published when the worker meets the thread again; if the thread has moved meanwhile, it stays here as a fork.
+ */
+export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock): Promise<TurnVerdict> {
+  const { repository, finder } = world;
+  const { thread } = job;
+  if (!(await meet(world, thread, job.head))) return 'stale';
+  const publisher = new Publisher(world, thread, lock);
+  try {
+    let head = (await findThread(repository, thread))?.head;
+    if (head !== job.head) await publisher.publish(false);
+    for (let isFirst = true; ; isFirst = false) {
+      const isNext = head !== undefined && (await finder.isWantedAt(thread, head));
+      if (!isNext && isFirst) {
+        await publisher.publish(true);
+        return head === job.head ? 'stale' : 'done';
+      }
+      await takeTurn(world, thread, publisher, lock);
+      head = (await findThread(repository, thread))?.head;
+      const goesOn = lock.fence !== undefined && world.goesOn() && head !== undefined && (await finder.isWantedAt(thread, head));
+      await publisher.publish(!goesOn);
+      if (!goesOn) return 'done';
+    }
+  } catch (error) {
+    return await verdictOf(world, thread, lock, error);
+  } finally {
+    await publisher.settled();
+  }
+}
+
+async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher, lock: TurnLock): Promise<void> {
+  const onEvent = (event: EngineEvent): void => {
+    publisher.tell(event);
+    world.onEvent(event);
+  };
+  const engine = await world.openEngine({ signal: lock.signal, onEvent });
+  const { status } = await engine.describe(thread);
+  if (status === 'suspended') await engine.resume(thread);
+  else await engine.step(thread);
+}
+
+/** Makes sure that the thread here is where it was offered, or further: then what is further is not published yet. */
+async function meet({ repository, remote, sync }: TurnWorld, thread: ThreadId, head: ObjectId): Promise<boolean> {
+  const here = (await findThread(repository, thread))?.head;
+  if (here === head) return true;
+  await fetchSelection(repository, remote, selectPatterns([activeRef(thread)]), sync);
+  const found = await findThread(repository, thread);
+  return found !== undefined && (await repository.objects.has(head));
+}
+
+async function verdictOf(world: TurnWorld, thread: ThreadId, lock: TurnLock, error: unknown): Promise<TurnVerdict> {
+  const isLost = error instanceof ClaimLost;
+  if (isLost || lock.signal.aborted) {
+    if (isLost) world.onTrouble(messageOf(error));
+    return 'again';
+  }
+  if (error instanceof UwfError) {
+    const hint = error.hint === undefined ? '' : ` (${error.hint})`;
+    world.onTrouble(`${thread}: ${error.message}${hint}`);
+    return 'again';
+  }
+  throw error;
+}

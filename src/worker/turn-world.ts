@@ -1,0 +1,21 @@
+import type { Engine } from '../engine/engine.ts';
+import type { EngineEvent } from '../engine/events.ts';
+import type { Remote } from '../git/transport/remote.ts';
+import type { Repository } from '../git/repository.ts';
+import type { SyncOptions } from '../sync/sync-options.ts';
+import type { JobFinder } from './find-jobs.ts';
+
+/** What taking turns needs. */
+export type TurnWorld = {
+  repository: Repository;
+  remote: Remote;
+  finder: JobFinder;
+  /** Opens an engine for one turn. */
+  openEngine: (options: { signal: AbortSignal; onEvent: (event: EngineEvent) => void }) => Promise<Engine>;
+  /** How a push looks for secrets and for commits of the user's code. */
+  sync: SyncOptions;
+  /** Whether the worker takes further turns: not while it is stopping. */
+  goesOn: () => boolean;
+  onEvent: (event: EngineEvent) => void;
+  onTrouble: (text: string) => void;
+};

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../errors.ts';
+import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
+import { Claims, type WorkerIdentity } from './claims.ts';
+import { JobFinder, type WorkFilter } from './find-jobs.ts';
+import { GitQueue } from './git-queue.ts';
+import { RemoteView } from './remote-view.ts';
+import { takeTurns } from './take-turn.ts';
+import type { TurnQueue, Work } from './turn-queue.ts';
+import type { TurnWorld } from './turn-world.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+
+/** What a worker is, and what it takes. */
+export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn'> & {
+  identity: WorkerIdentity;
+  /** Decides about threads without running them. */
+  context: EngineContext;
+  filter: WorkFilter;
+  atOnce: number;
+  labels: readonly string[];
+  /** The shortest and the longest time between two looks at the remote; ms. */
+  poll: { minMs: number; maxMs: number };
+  /** Ends when nothing is left to do. */
+  drain: boolean;
+  /** Ends after one turn. */
+  once: boolean;
+  /** Aborted to finish: no more jobs are taken. */
+  finish: AbortSignal;
+  /** Aborted to give back what is at work. */
+  giveBack: AbortSignal;
+  /** A queue that tells workers of jobs sooner than a look at the remote does. */
+  openQueue?: (() => Promise<TurnQueue>) | undefined;
+};
+
+/** Each time between two looks is longer or shorter by at most this part, so that workers do not look at the same time. */
+const JITTER = 0.2;
+
+/**
+ * Takes turns of a remote's threads until it is told to finish.
+ *
+ * It looks at the remote, offers what can go on, and takes from its queue. With git alone the queue is what it has seen.
+ */
+export async function runWorker(options: WorkerOptions): Promise<void> {
+  const { repository, remote, identity, sync, onTrouble } = options;
+  const view = new RemoteView(repository, remote, sync);
+  const claims = new Claims(repository, remote, identity);
+  const finder = new JobFinder(options.context, view, remote.name, options.filter);
+  const queue =
+    (await options.openQueue?.()) ?? new GitQueue(claims, view, Math.floor(identity.deadlineMs / 3), () => Date.now());
+  let taken = 0;
+  const isStopping = (): boolean => options.finish.aborted || (options.once && taken > 0);
+  const world: TurnWorld = { ...options, finder, goesOn: () => !isStopping() && !options.once };
+  const atWork = new Set<Promise<unknown>>();
+  const work: Work = await queue.work(
+    async (job, lock) => {
+      if (isStopping()) return 'again';
+      taken += 1;
+      const turns = takeTurns(world, job, lock);
+      atWork.add(turns);
+      try {
+        return await turns;
+      } finally {
+        atWork.delete(turns);
+      }
+    },
+    { atOnce: options.once ? 1 : options.atOnce, labels: options.labels, onTrouble },
+  );
+  const giveBack = (): void => void work.giveBack().catch((error: unknown) => onTrouble(messageOf(error)));
+  options.giveBack.addEventListener('abort', giveBack, { once: true });
+  try {
+    let waitMs = options.poll.minMs;
+    let isAway = false;
+    while (!isStopping()) {
+      try {
+        await view.look((id) => claims.isOwn(id), options.finish);
+        if (isAway) onTrouble(`${remote.name} is back`);
+        isAway = false;
+        const jobs = await finder.find();
+        await queue.offer(jobs);
+        const isIdle = atWork.size === 0 && jobs.length === 0;
+        if (isIdle && options.drain && !view.hasClaims()) break;
+        waitMs = isIdle ? Math.min(2 * waitMs, options.poll.maxMs) : options.poll.minMs;
+      } catch (error) {
+        if (options.finish.aborted) break;
+        if (!(error instanceof RemoteUnreachable)) throw error;
+        if (!isAway) onTrouble(error.message);
+        isAway = true;
+        waitMs = Math.min(2 * waitMs, options.poll.maxMs);
+      }
+      if (options.once && taken > 0) break;
+      await sleep(waitMs * (1 - JITTER + 2 * JITTER * Math.random()), undefined, { signal: options.finish }).catch(() => {});
+    }
+    await work.finish();
+  } finally {
+    options.giveBack.removeEventListener('abort', giveBack);
+    await queue.close();
+  }
+}
