@@ -11,7 +11,11 @@ import { activeRef } from '../thread/thread-refs.ts';
 /** Another worker has taken over the thread. What this one has done is not published. */
 export class ClaimLost extends UwfError {
   constructor(thread: ThreadId) {
-    super(`another worker has taken over thread ${thread}`, { code: 'claim-lost', kind: 'conflict', facts: { thread } });
+    super(`another worker has taken over thread ${thread}`, {
+      code: 'claim-lost',
+      kind: 'conflict',
+      facts: { thread },
+    });
   }
 }
 
@@ -151,7 +155,9 @@ export class Claims {
       const moved = new Set<string>(all.flatMap(({ name, outcome }) => (outcome === 'moved' ? [name] : [])));
       const results = all.slice(0, edits.length).map((result, at): PushResult => {
         const ref = changes[at] && activeRef(changes[at].thread);
-        return ref !== undefined && moved.has(ref) ? { ...result, outcome: 'moved', reason: 'the thread has moved' } : result;
+        return ref !== undefined && moved.has(ref)
+          ? { ...result, outcome: 'moved', reason: 'the thread has moved' }
+          : result;
       });
       const done = edits.filter((_, at) => isDone(results[at]));
       await remember(

@@ -41,7 +41,13 @@ export class JobFinder {
     for (const [thread, head] of this.#view.threads) {
       const turn = await this.#outlookOf(thread, head, known);
       if (typeof turn === 'object' && (await this.#isWanted(turn))) {
-        jobs.push({ remote: this.#remote, thread, head, needs: turn.needs, ...(turn.role !== null && { role: turn.role }) });
+        jobs.push({
+          remote: this.#remote,
+          thread,
+          head,
+          needs: turn.needs,
+          ...(turn.role !== null && { role: turn.role }),
+        });
       }
     }
     this.#known = known;

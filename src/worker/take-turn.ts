@@ -33,7 +33,8 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
       }
       await takeTurn(world, thread, publisher, lock);
       head = (await findThread(repository, thread))?.head;
-      const goesOn = lock.fence !== undefined && world.goesOn() && head !== undefined && (await finder.isWantedAt(thread, head));
+      const goesOn =
+        lock.fence !== undefined && world.goesOn() && head !== undefined && (await finder.isWantedAt(thread, head));
       await publisher.publish(!goesOn);
       if (!goesOn) return 'done';
     }

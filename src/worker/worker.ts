@@ -88,7 +88,9 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         waitMs = Math.min(2 * waitMs, options.poll.maxMs);
       }
       if (options.once && taken > 0) break;
-      await sleep(waitMs * (1 - JITTER + 2 * JITTER * Math.random()), undefined, { signal: options.finish }).catch(() => {});
+      await sleep(waitMs * (1 - JITTER + 2 * JITTER * Math.random()), undefined, { signal: options.finish }).catch(
+        () => {},
+      );
     }
     await work.finish();
   } finally {

@@ -91,6 +91,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     'agent test': ['try an agent out with one turn', () => import('./agent/test.ts')],
     trust: ['agree to what this repository would run', () => import('./trust.ts')],
     web: ['serve a page on which you watch, read and answer threads', () => import('./web.ts')],
+    worker: ['take turns of the threads of a remote', () => import('./worker.ts')],
     mcp: ['serve threads and nodes to agents over MCP', () => import('./mcp.ts')],
     fsck: ['check threads, workflows and nodes for damage', () => import('./fsck.ts')],
     scan: ['find secrets in what is stored', () => import('./scan.ts')],

@@ -25,6 +25,21 @@ export function onSignals(): AbortSignal {
 }
 
 /**
+ * Takes over the signals for a command that has more than one way to stop: the first and the second abort a signal each, the
+ * third ends the process at once. For a command that does not use {@link onSignals}.
+ */
+export function onSignalsInTurn(): { first: AbortSignal; second: AbortSignal } {
+  const [first, second] = [new AbortController(), new AbortController()];
+  for (const name of stopping) {
+    process.on(name, () => {
+      if (second.signal.aborted) process.exit(EXIT.interrupted);
+      (first.signal.aborted ? second : first).abort(new CommandStopped(name));
+    });
+  }
+  return { first: first.signal, second: second.signal };
+}
+
+/**
  * Ends the command because the reader closed the pipe (`uwf log | head -1`). This is no error. A running agent is ended
  * first.
  */

@@ -118,7 +118,11 @@ class Gathering {
       if (binding === undefined) continue;
       const isIsolatedRole = isIsolated(isolation ?? definition.isolation) || state?.start.node.base !== undefined;
       if (isIsolatedRole || this.#engine.keepsApart) this.addSetup(this.#root);
-      this.addUse(binding, this.#folderOf(role, cwd), isIsolatedRole || isRecording(snapshotMode(this.#engine, snapshot)));
+      this.addUse(
+        binding,
+        this.#folderOf(role, cwd),
+        isIsolatedRole || isRecording(snapshotMode(this.#engine, snapshot)),
+      );
       await this.addChild(binding, role, state);
     }
     for (const [name, block] of Object.entries(definition.blocks ?? {})) {

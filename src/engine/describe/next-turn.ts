@@ -3,6 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readState } from '../../thread/read/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
+import { needsOf } from '../../workflow/definition.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -33,10 +34,7 @@ export type Outlook = NextTurn | 'none' | 'later';
  * Finds the next turn of a thread at a head.
  * @throws {UwfError} of kind `data` if it cannot be read
  */
-export async function findNextTurn(
-  engine: EngineContext,
-  at: { id: ThreadId; head: ObjectId },
-): Promise<Outlook> {
+export async function findNextTurn(engine: EngineContext, at: { id: ThreadId; head: ObjectId }): Promise<Outlook> {
   const { repository } = engine;
   const facts = findFacts(repository, at.id, at.head) ?? (await gatherFacts(engine, at));
   if (facts.caller !== null || facts.parent !== null) return 'none';
@@ -48,12 +46,12 @@ export async function findNextTurn(
   }
   const start = await readThreadCommit(repository, facts.startCommit);
   if (start.kind !== 'start') return 'none';
-  const { name } = await definitionOf(engine, { start });
+  const definition = await definitionOf(engine, { start });
   return {
-    workflow: name,
+    workflow: definition.name,
     workflowHash: facts.workflowHash,
     role: facts.nextRole,
-    needs: [],
+    needs: facts.nextRole === null ? [] : needsOf(definition, facts.nextRole),
     startedBy: start.commit.committer.email,
     isResumption,
   };

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { createEngine } from '../../engine/engine.ts';
+import { createEngineContext } from '../../engine/engine-context.ts';
+import { runWorker } from '../../worker/worker.ts';
+import { listVersions } from '../../workflow/registry/list-versions.ts';
+import { CLAIM_DEADLINES } from '../../sync/claims/claim.ts';
+import { defineCommand, type Command } from '../command-line/command.ts';
+import { parseCount, parseDuration } from '../command-line/parse-value.ts';
+import { UsageError } from '../errors/usage-error.ts';
+import { engineOptions } from '../open/open-engine.ts';
+import { scanningRedactor } from '../open/open-redactor.ts';
+import { openRemoteHere } from '../open/open-remote.ts';
+import { openForWriting } from '../open/open-repository.ts';
+import { onSignalsInTurn } from '../process/signals.ts';
+
+const DEFAULT_DEADLINE_MS = 60_000;
+/** So many versions of a workflow are looked through for `--registered`. */
+const MAX_VERSIONS = 1_000;
+const DEFAULT_POLL = { minMs: 1_000, maxMs: 30_000 };
+
+const names = (summary: string, value: string): { summary: string; value: string; isRepeatable: true } => ({
+  summary,
+  value,
+  isRepeatable: true,
+});
+
+export const command: Command = defineCommand({
+  description: `Takes turns of the threads of a remote until it is stopped: it looks for threads that can go on, claims one, runs
+its next turn with this machine's agents, publishes the step, and goes on. Any number of workers share the work; a step is
+published only by the worker that still has the claim.
+
+Threads run in work trees of their own. Whoever can push to the remote can have this machine's agents run a prompt:
+--registered, --workflow and --author limit what is taken.
+
+The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them back.`,
+  options: {
+    remote: {
+      value: '<name>',
+      summary: 'the remote, by its name in git; default: the one that git would choose',
+      candidates: 'remote',
+    },
+    role: names('only turns of this role', '<role>'),
+    workflow: { ...names('only threads of this workflow', '<name>'), candidates: 'workflow' },
+    author: names('only threads that were started under this email address', '<email>'),
+    registered: { summary: 'only threads whose workflow is a version that is registered here' },
+    label: names('what this machine has; turns that need something else are left to others', '<label>'),
+    'at-once': { value: '<n>', summary: 'how many turns are taken at once; default: 1', parse: parseCount },
+    poll: { value: '<time>', summary: 'look at the remote this often; default: every 1s to 30s', parse: parseDuration },
+    deadline: {
+      value: '<time>',
+      summary: 'how long a claim counts if this worker falls silent; default: 60s',
+      parse: parseDuration,
+    },
+    name: { value: '<name>', summary: "this worker's name; default: the machine's name and the process id" },
+    drain: { summary: 'end when nothing is left to do' },
+    once: { summary: 'end after one turn' },
+  },
+  examples: [
+    { command: 'uwf worker --remote origin --at-once 4', comment: 'work until stopped' },
+    { command: 'uwf worker --label gpu --role trainer', comment: 'a machine with a GPU, for one role' },
+    { command: 'uwf worker --drain', comment: 'in a CI job: do what there is, and end' },
+  ],
+  async run({ options, cli, out }) {
+    const deadlineMs = options.deadline ?? DEFAULT_DEADLINE_MS;
+    if (deadlineMs < CLAIM_DEADLINES.min || deadlineMs > CLAIM_DEADLINES.max) {
+      throw new UsageError('--deadline needs a time from 1s to 1h');
+    }
+    const repository = await openForWriting(cli);
+    const remote = await openRemoteHere(cli, repository, { name: options.remote, direction: 'push' });
+    if (!remote.isConfigured) {
+      throw new UsageError(`a worker needs a remote with a name: git remote add <name> ${remote.url}`);
+    }
+    const stop = onSignalsInTurn();
+    const engine = await engineOptions(cli, repository);
+    const name = options.name ?? `${hostname()}-${process.pid}`;
+    await runWorker({
+      repository,
+      remote,
+      identity: { worker: name, host: hostname(), session: randomBytes(8).toString('hex'), deadlineMs },
+      context: createEngineContext({ ...engine, signal: stop.first }),
+      openEngine: async ({ signal, onEvent }) => createEngine({ ...engine, signal, onEvent, keepsApart: true }),
+      sync: { env: cli.env, redactor: await scanningRedactor(cli, repository) },
+      filter: {
+        roles: options.role,
+        workflows: options.workflow,
+        authors: options.author,
+        ...(options.registered && {
+          isRegistered: async (workflow, hash) =>
+            (await listVersions(repository, workflow, MAX_VERSIONS)).some((version) => version.hash === hash),
+        }),
+      },
+      atOnce: options['at-once'] ?? 1,
+      labels: options.label,
+      poll: options.poll === undefined ? DEFAULT_POLL : { minMs: options.poll, maxMs: options.poll },
+      drain: options.drain,
+      once: options.once,
+      finish: stop.first,
+      giveBack: stop.second,
+      onEvent: (event) => {
+        if (event.event === 'step.started') out.note(`${event.thread} ${event.role}`);
+        if (event.event === 'step.finished') out.note(`${event.thread} ${event.role}: ${event.outcome ?? 'done'}`);
+      },
+      onTrouble: (text) => cli.stderr.write(`uwf: ${text}\n`),
+    });
+    await repository.close();
+  },
+});
