@@ -3,7 +3,7 @@ import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
 import type { FetchRequest, IncomingObjects, PushEdit } from '../../src/git/transport/remote.ts';
 import type { RefName } from '../../src/git/ref-store.ts';
-import type { RemoteSide } from './remote-fixture.ts';
+import type { RemoteFixture, RemoteSide } from './remote-fixture.ts';
 import { ref } from './store-fixture.ts';
 
 /** An object that nobody has. */
@@ -13,6 +13,11 @@ export const absent: ObjectId = parseObjectId('0123456789abcdef0123456789abcdef0
 export const threads: FetchRequest = { refs: ['refs/threads/*'] };
 
 export const threadRef = (name: string): RefName => ref(`threads/${name}`);
+
+/** The server's name for a ref. */
+export function nameThere({ refPrefix = 'refs/' }: RemoteFixture, name: string): string {
+  return name.replace(/^refs\//, refPrefix);
+}
 
 /** Pushes and expects every edit to be made. */
 export async function pushAll({ remote }: RemoteSide, edits: readonly PushEdit[]): Promise<void> {

@@ -5,6 +5,7 @@ import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
 import type { RemoteRef } from '../../src/git/transport/remote.ts';
 import { writeChain } from '../helpers/commit-chain.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
+import { nameThere } from './remote-acts.ts';
 import type { CreateRemoteFixture } from './remote-fixture.ts';
 import { ref } from './store-fixture.ts';
 
@@ -83,7 +84,8 @@ export function describeBrokenRemote(name: string, create: CreateRemoteFixture, 
           expect([[], values.toSorted()]).toContainEqual(there.toSorted());
           expectCleanFsck(fixture.server.dir);
           expect(side.files()).toEqual(before);
-          for (const { name: made } of there.length > 0 ? edits : []) fixture.server.git('update-ref', '-d', made);
+          for (const { name: made } of there.length > 0 ? edits : [])
+            fixture.server.git('update-ref', '-d', nameThere(fixture, made));
         }
       }
       const results = await side.remote.push({ edits });

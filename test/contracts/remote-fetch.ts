@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { writeChain } from '../helpers/commit-chain.ts';
-import { absent, pushAll, take, threadRef, threads } from './remote-acts.ts';
+import { absent, nameThere, pushAll, take, threadRef, threads } from './remote-acts.ts';
 import type { CreateRemoteFixture, RemoteCosts } from './remote-fixture.ts';
 import { ref } from './store-fixture.ts';
 
@@ -193,9 +193,9 @@ export function describeRemoteFetch(name: string, create: CreateRemoteFixture, c
         'HEAD',
         "q'of",
       ];
-      const lines = names.map((strange) => `${head} refs/threads/${strange}\n`).toSorted();
+      const lines = names.map((strange) => `${head} ${nameThere(fixture, `refs/threads/${strange}`)}\n`).toSorted();
       // A server may say what it likes; git's own can be made to by what lies in its packed-refs.
-      mkdirSync(join(fixture.server.dir, 'refs/threads'), { recursive: true });
+      mkdirSync(join(fixture.server.dir, nameThere(fixture, 'refs/threads')), { recursive: true });
       writeFileSync(join(fixture.server.dir, 'packed-refs'), lines.join(''));
       const to = await fixture.connect();
       const expected = [...names, 'plain'].map((strange) => `refs/threads/${strange}`).toSorted();

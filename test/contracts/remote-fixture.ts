@@ -16,6 +16,8 @@ export type RemoteSide = {
 /** What the contract suite needs of an implementation: a real bare repository, and empty ones that can reach it. */
 export type RemoteFixture = {
   server: TemporaryRepository;
+  /** What stands for `refs/` in the server's names; absent where the names are the same. */
+  refPrefix?: string;
   /** Makes an empty repository with a remote that leads to the server. */
   connect(): Promise<RemoteSide>;
   /** How many times data was asked for or sent since the last call: POST requests, or processes that were connected to. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { PushEdit } from '../../src/git/transport/remote.ts';
 import { writeChain } from '../helpers/commit-chain.ts';
-import { pushAll, threadRef } from './remote-acts.ts';
+import { nameThere, pushAll, threadRef } from './remote-acts.ts';
 import type { CreateRemoteFixture } from './remote-fixture.ts';
 import { ref } from './store-fixture.ts';
 
@@ -33,7 +33,7 @@ export function describeRemotePush(name: string, create: CreateRemoteFixture): v
       ]);
       await pushAll(side, [{ name: threadRef('a'), value: null, expected: one }]);
       expect(fixture.server.git('for-each-ref', '--format=%(refname) %(objectname)')).toBe(
-        `refs/history/2026-11-21/c ${two}\nrefs/threads/b ${two}`,
+        ['refs/history/2026-11-21/c', 'refs/threads/b'].map((name) => `${nameThere(fixture, name)} ${two}`).join('\n'),
       );
       fixture.server.git('fsck', '--strict', '--full');
       expect(await side.remote.push({ edits: [] })).toEqual([]);
@@ -105,7 +105,7 @@ export function describeRemotePush(name: string, create: CreateRemoteFixture): v
       expect(results).toMatchObject([{ name: 'refs/threads/a', outcome: 'moved' }]);
       const leased = await right.remote.push({ edits: [{ name: threadRef('a'), value: other, expected: one }] });
       expect(leased).toMatchObject([{ name: 'refs/threads/a', outcome: 'moved' }]);
-      expect(fixture.server.git('rev-parse', 'refs/threads/a')).toBe(two);
+      expect(fixture.server.git('rev-parse', nameThere(fixture, 'refs/threads/a'))).toBe(two);
     });
 
     test('ends a thread in one push: a history ref for the active one', async () => {
@@ -117,7 +117,9 @@ export function describeRemotePush(name: string, create: CreateRemoteFixture): v
         { name: ref('history/2026-11-21/a'), value: two, expected: null },
         { name: threadRef('a'), value: null, expected: one },
       ]);
-      expect(fixture.server.git('for-each-ref', '--format=%(refname)')).toBe('refs/history/2026-11-21/a');
+      expect(fixture.server.git('for-each-ref', '--format=%(refname)')).toBe(
+        nameThere(fixture, 'refs/history/2026-11-21/a'),
+      );
     });
 
     test('tells what the remote does not allow from what has moved', async () => {
@@ -165,7 +167,7 @@ export function describeRemotePush(name: string, create: CreateRemoteFixture): v
         { outcome: expect.stringMatching(/^(done|undone)$/) as string },
         { outcome: 'moved' },
       ]);
-      const made = fixture.server.git('for-each-ref', '--format=%(refname)', 'refs/threads/b') !== '';
+      const made = fixture.server.git('for-each-ref', nameThere(fixture, 'refs/threads/b')) !== '';
       expect(made).toBe(results[0]?.outcome === 'done');
       await pushAll(side, [{ name: threadRef('c'), value: one }]);
     });

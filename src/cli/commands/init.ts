@@ -55,11 +55,11 @@ This command is optional.`,
     const files = top === undefined ? NOTHING : await prepareFiles(top, options.with);
     let refspecs: string[] | undefined;
     if (remote !== undefined && location !== undefined) {
-      const [{ addFetchRefspecs }, { fetchRefspecs }] = await Promise.all([
+      const [{ addFetchRefspecs }, { trackedRefs }] = await Promise.all([
         import('../../git/transport/add-fetch-refspecs.ts'),
         import('../../sync/refs/tracking.ts'),
       ]);
-      refspecs = await addFetchRefspecs({ location, env: cli.env }, remote, fetchRefspecs(remote));
+      refspecs = await addFetchRefspecs({ location, env: cli.env }, remote, trackedRefs(remote));
     }
     files.write();
     if (!trustsAll(cli)) await trustWritten(cli, repository, files);

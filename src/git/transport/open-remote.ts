@@ -1,8 +1,10 @@
 import { addressOf, bundlePathOf, defaultRemote, remotesIn, withoutPassword } from '../repository/choose-remote.ts';
 import { listGitVariables, listingAfter } from '../process/git-variables.ts';
+import { MappedRemote } from './mapped-remote.ts';
 import { NativeRemote } from './native-remote.ts';
 import { readConfigFiles } from '../repository/read-config-files.ts';
 import { remoteUrl } from '../repository/remote-url.ts';
+import { refMappingOf } from './ref-mapping.ts';
 import { noSuchRemote, RemotesNeedDisk } from './remote-errors.ts';
 import type { Remote } from './remote.ts';
 import type { GitEnvironment, Repository } from '../repository.ts';
@@ -26,6 +28,7 @@ export type OpenRemoteOptions = {
  * @throws {RemotesNeedDisk} if the repository is not on a disk
  * @throws {GitNotFound} if there is no git: only git reaches remotes
  * @throws {UwfError} `no-such-remote` if the name is no remote, URL or path
+ * @throws {UwfError} `invalid-uwf-prefix` if `remote.<name>.uwfPrefix` is no folder of refs
  * @throws {GitFailed} as `runGit`
  */
 export async function openRemote(
@@ -43,7 +46,8 @@ export async function openRemote(
   const address = isConfigured ? chosen : addressOf(chosen, location, options.cwd);
   if (address === undefined) throw noSuchRemote(chosen, configured);
   const url = remoteUrl(variables, address, direction);
-  return new NativeRemote(repository, {
+  const mapping = isConfigured ? refMappingOf(variables, chosen) : undefined;
+  const remote = new NativeRemote(repository, {
     name: withoutPassword(chosen),
     url: withoutPassword(url),
     isConfigured,
@@ -56,4 +60,5 @@ export async function openRemote(
     format: repository.objects.format,
     listVariables: listingAfter(variables, { location, env }),
   });
+  return mapping === undefined ? remote : new MappedRemote(remote, mapping);
 }

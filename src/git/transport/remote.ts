@@ -89,6 +89,11 @@ export interface Remote {
   readonly url: string;
   /** True if git's configuration names it, so that its refs are remembered between commands. */
   readonly isConfigured: boolean;
+  /**
+   * The prefix that refs other than branches and tags have at the remote: `refs/heads/uwf/`. All names of this interface are
+   * those without it. Absent: the remote has the same names.
+   */
+  readonly refPrefix?: string;
 
   /** Lists refs without fetching objects: one advertisement. Patterns as in {@link FetchRequest.refs}. */
   list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]>;

@@ -1,9 +1,11 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
 import { type RefEdit, type RefName } from '../../git/ref-store.ts';
+import type { FetchedRefs } from '../../git/transport/add-fetch-refspecs.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { REMOTES_PREFIX } from '../../thread/remove/remove-thread.ts';
+import { SHARED_PATTERNS } from './shared-ref.ts';
 import { againIfMoved } from '../../git/stores/publish.ts';
 
 const MAX_TRIES = 20;
@@ -13,7 +15,11 @@ export const MAX_TOGETHER = 500;
 
 /** The tracking ref, in this repository, of a configured remote's ref such as `refs/threads/<ulid>`. */
 function trackingRef(remote: string, name: string): RefName {
-  return parseRefName(name.replace(/^refs\/(?:uwf\/)?/, `${REMOTES_PREFIX}${remote}/`));
+  return parseRefName(trackingName(remote, name));
+}
+
+function trackingName(remote: string, name: string): string {
+  return name.replace(/^refs\/(?:uwf\/)?/, `${REMOTES_PREFIX}${remote}/`);
 }
 
 /**
@@ -65,15 +71,13 @@ export function refsOf(tracked: ReadonlyMap<string, ObjectId>): RemoteRef[] {
 }
 
 /**
- * The refspecs by which a plain `git fetch` of a remote updates its tracking refs.
+ * What a plain `git fetch` of a remote copies to its tracking refs.
  *
- * They are forced, and may be pruned: nothing but tracking refs is written, so no thread of this repository can be overwritten
- * or deleted. There are none for `git push`, because a forced push replaces what the remote has.
+ * The copies may be forced and pruned: only tracking refs are written, so no thread of this repository can be overwritten or
+ * deleted. There are no refspecs for `git push`, because a forced push replaces what the remote has.
  */
-export function fetchRefspecs(remote: string): string[] {
-  return ['threads', 'history', 'workflows']
-    .map((kind) => `+refs/${kind}/*:${REMOTES_PREFIX}${remote}/${kind}/*`)
-    .concat(['removed', 'redacted'].map((kind) => `+refs/uwf/${kind}/*:${REMOTES_PREFIX}${remote}/${kind}/*`));
+export function trackedRefs(remote: string): FetchedRefs[] {
+  return SHARED_PATTERNS.map((source) => ({ source, target: trackingName(remote, source) }));
 }
 
 /** Finds, for each thread, the remotes that had it when they were last seen, by their names in git's configuration. */

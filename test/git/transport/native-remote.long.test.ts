@@ -4,9 +4,9 @@ import { describeRemote } from '../../contracts/remote.ts';
 import type { RemoteFixture } from '../../contracts/remote-fixture.ts';
 import { startGitHttpServer } from '../../helpers/git-http-server.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
-import { connectTo, counterOf } from './remote-scene.ts';
+import { connectTo, counterOf, takeOnlyBranches } from './remote-scene.ts';
 
-async function overHttp(): Promise<RemoteFixture> {
+async function overHttp(refPrefix?: string): Promise<RemoteFixture> {
   const server = createTemporaryRepository({ bare: true });
   server.git('config', 'http.receivepack', 'true');
   const http = await startGitHttpServer(dirname(server.dir));
@@ -14,7 +14,8 @@ async function overHttp(): Promise<RemoteFixture> {
   const count = counterOf(() => http.requests.filter(({ method }) => method === 'POST').length);
   return {
     server,
-    connect: () => connectTo(url),
+    ...(refPrefix !== undefined && { refPrefix }),
+    connect: () => connectTo(url, {}, refPrefix),
     countExchanges: count,
     cut: (cut) => http.cut(cut),
     hasCut: () => http.hasCut,
@@ -36,5 +37,13 @@ async function inFolder(): Promise<RemoteFixture> {
   };
 }
 
-describeRemote('native git over http', overHttp, { list: 1, fetch: 2, push: 1 });
+/** Its host takes only branches and tags. */
+async function belowPrefix(): Promise<RemoteFixture> {
+  const fixture = await overHttp('refs/heads/uwf/');
+  takeOnlyBranches(fixture.server);
+  return fixture;
+}
+
+describeRemote('native git over http', () => overHttp(), { list: 1, fetch: 2, push: 1 });
 describeRemote('native git in a folder', inFolder, { list: 1, fetch: 1, push: 1 }, 0);
+describeRemote('native git over http, below a prefix', belowPrefix, { list: 1, fetch: 2, push: 1 });
