@@ -43,7 +43,7 @@ well, unless it has steps that only this repository has.`,
     const { fetched, pushed } = report;
     await out.result(report, () => formatSync(report, out.paint));
     if (!out.isJson) await hintAfterFetch(out, repository, fetched);
-    hintAtHeldBack(pushed, repository, out);
+    hintAtHeldBack(pushed, { repository, remote }, out);
     return exitCodeOfSharing(leftOf(pushed), { refused: fetched.refused, undecided: fetched.held });
   },
 });

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Repository } from '../../git/repository.ts';
+import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
+import type { Remote } from '../../git/transport/remote.ts';
 import type { PushReport } from '../../sync/report.ts';
 import type { OptionSpec } from '../command-line/command.ts';
 import type { Left } from '../errors/exit-code.ts';
@@ -25,8 +27,12 @@ export function leftOf({ held, rejected }: PushReport): Required<Left> {
   return left;
 }
 
-/** Says what can be done about threads that were held because they must not leave. */
-export function hintAtHeldBack({ held, rejected }: PushReport, repository: Repository, out: Output): void {
+/** Says what can be done about threads that were held because they must not leave, and about what the remote refused. */
+export function hintAtHeldBack(
+  { held, rejected }: PushReport,
+  { repository, remote }: { repository: Repository; remote: Remote },
+  out: Output,
+): void {
   if (held.some(({ commits }) => commits !== undefined)) {
     const along = '--with-commits, which publishes them and all commits before them';
     out.hint(`push those commits first ('git push'), or give ${along}`);
@@ -40,8 +46,11 @@ export function hintAtHeldBack({ held, rejected }: PushReport, repository: Repos
   }
   const { location } = repository;
   const isShallow = location !== undefined && existsSync(join(location.commonDir, 'shallow'));
-  if (isShallow && rejected.some(({ isRefusedThere }) => isRefusedThere)) {
-    out.hint("this clone is shallow, and the remote may lack what was cut off: 'git fetch --unshallow' brings it here");
+  if (rejected.some(({ isRefusedThere }) => isRefusedThere)) {
+    const unshallow =
+      "this clone is shallow, and the remote may lack what was cut off: 'git fetch --unshallow' brings it here";
+    const hint = isShallow ? unshallow : hintAtRefusal(remote);
+    if (hint !== undefined) out.hint(hint);
   }
   if (held.some(({ isUnsound }) => isUnsound)) {
     out.hint("'uwf thread verify <thread>' says all that is wrong; 'uwf thread rm <thread> --force' removes it");

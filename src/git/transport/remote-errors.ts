@@ -1,4 +1,5 @@
 import { UwfError } from '../../errors.ts';
+import type { Remote } from './remote.ts';
 import { withoutProgress } from './git-output.ts';
 
 /**
@@ -28,6 +29,17 @@ export function noSuchRemote(remote: string, known: readonly string[]): UwfError
         : "'git remote add <name> <url>' adds one; a URL or a path will do as well",
     facts: { remote },
   });
+}
+
+/**
+ * What to try after a remote refused a ref, in case it takes only branches and tags; `undefined` if its refs are below a prefix
+ * already, or it has no name for which one can be configured.
+ */
+export function hintAtRefusal({ name, isConfigured, refPrefix }: Remote): string | undefined {
+  if (refPrefix !== undefined) return undefined;
+  if (!isConfigured) return "a host that takes only branches and tags needs a name: 'git remote add <name> <url>'";
+  const command = `git config remote.${name}.uwfPrefix refs/heads/uwf/`;
+  return `if the host takes only branches and tags: '${command}', and let its CI leave out the branches uwf/**`;
 }
 
 /** The repository is not on a disk, so git cannot reach remotes for it. */

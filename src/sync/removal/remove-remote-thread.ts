@@ -1,5 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
 import type { PushEdit, PushResult, Remote } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -13,12 +14,13 @@ import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
 
 /** A remote still has a thread that was to be removed there. */
-function notRemovedThere(thread: ThreadId, remote: string, reason: string, kind: 'conflict' | 'refused'): UwfError {
-  return new UwfError(`${remote} still has thread ${thread}: ${reason}`, {
+function notRemovedThere(thread: ThreadId, remote: Remote, reason: string, kind: 'conflict' | 'refused'): UwfError {
+  const { name } = remote;
+  return new UwfError(`${name} still has thread ${thread}: ${reason}`, {
     code: 'not-removed-there',
     kind,
-    hint: kind === 'conflict' ? `run 'uwf fetch ${remote}', look at the thread, and repeat` : undefined,
-    facts: { thread, remote },
+    hint: kind === 'conflict' ? `run 'uwf fetch ${name}', look at the thread, and repeat` : hintAtRefusal(remote),
+    facts: { thread, remote: name },
   });
 }
 
@@ -72,7 +74,7 @@ async function assertSeen(
   if (!here.threads.has(thread) && !tracked.threads.has(thread)) return;
   const unseen: ObjectId[] = [];
   for (const { id } of tips) if (!(await repository.objects.has(id))) unseen.push(id);
-  if (unseen.length > 0) throw notRemovedThere(thread, remote.name, 'it has steps that are not here', 'conflict');
+  if (unseen.length > 0) throw notRemovedThere(thread, remote, 'it has steps that are not here', 'conflict');
 }
 
 function assertDone(results: readonly PushResult[], thread: ThreadId, remote: Remote): void {
@@ -80,5 +82,5 @@ function assertDone(results: readonly PushResult[], thread: ThreadId, remote: Re
   const first = failed.find(({ outcome }) => outcome !== 'undone') ?? failed[0];
   if (first === undefined) return;
   const kind = first.outcome === 'refused' ? 'refused' : 'conflict';
-  throw notRemovedThere(thread, remote.name, first.reason, kind);
+  throw notRemovedThere(thread, remote, first.reason, kind);
 }
