@@ -69,6 +69,11 @@ export class Claims {
     return this.#held.has(thread);
   }
 
+  /** The threads that are claimed. */
+  get threads(): ThreadId[] {
+    return [...this.#held.keys()];
+  }
+
   /**
    * Claims threads in one push, where they are still at their heads: another worker may have published a step and given the
    * thread back since they were seen.
@@ -76,6 +81,7 @@ export class Claims {
    * @throws {RemoteUnreachable}; claims that were made nevertheless run out
    */
   take(wanted: readonly WantedClaim[]): Promise<ThreadId[]> {
+    if (wanted.length === 0) return Promise.resolve([]);
     return this.#inLine(async () => {
       const changes = wanted.map(({ replaces, lost, role, ...place }): Change => {
         const claim = { ...place, ...this.#identity, count: 0, ...(role !== undefined && { role }) };
@@ -93,6 +99,7 @@ export class Claims {
    */
   push<T>(thread: ThreadId, isLast: boolean, send: (fence: PushFence) => Promise<T>): Promise<T> {
     return this.#inLine(async () => {
+      this.#unhold(thread);
       const changes = await this.#changes([thread], isLast);
       if (changes.length === 0) throw new ClaimLost(thread);
       let sent: T | undefined;
@@ -104,6 +111,22 @@ export class Claims {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `send` has returned, or has thrown.
       return sent as T;
     });
+  }
+
+  /** Keeps a claim for a thread whose step cannot be published, and says why with the next renewal. */
+  hold(thread: ThreadId, reason: string): void {
+    const held = this.#held.get(thread);
+    if (held !== undefined) held.claim = { ...held.claim, held: reason };
+  }
+
+  /** Replaces what is called when a claim is lost. */
+  onLost(thread: ThreadId, lost: () => void): void {
+    const held = this.#held.get(thread);
+    if (held !== undefined) held.lost = lost;
+  }
+
+  isOnHold(thread: ThreadId): boolean {
+    return this.#held.get(thread)?.claim.held !== undefined;
   }
 
   /** Renews all claims in one push. Those that were taken over are lost. */
@@ -176,8 +199,12 @@ export class Claims {
     if (result === undefined) return;
     delete held.attempted;
     if (isDone(result) && next === null) this.#held.delete(thread);
-    else if (isDone(result) && next !== null) this.#held.set(thread, { claim: next, lost: held.lost, id: value });
-    else if (result.outcome === 'moved') this.#lose(thread);
+    else if (isDone(result) && next !== null) {
+      held.id = value;
+      // A reason to hold it can have come meanwhile.
+      held.claim = { ...next, ...(held.claim.held !== undefined && { held: held.claim.held }) };
+      this.#held.set(thread, held);
+    } else if (result.outcome === 'moved') this.#lose(thread);
   }
 
   /** Finds the claim of a thread. If the last push broke off, finds out what it did. */
@@ -193,6 +220,12 @@ export class Claims {
     delete held.attempted;
     held.id = now;
     return held;
+  }
+
+  /** What was held is tried again. */
+  #unhold(thread: ThreadId): void {
+    const held = this.#held.get(thread);
+    if (held !== undefined) delete held.claim.held;
   }
 
   #lose(thread: ThreadId): void {

@@ -47,6 +47,7 @@ export class GitQueue implements TurnQueue {
       this.#isFinishing = true;
       await this.#claiming;
       while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ done }) => done));
+      await this.#release(this.#claims.threads);
     };
     return {
       finish: ended,
@@ -82,7 +83,10 @@ export class GitQueue implements TurnQueue {
       replaces: this.#view.claims.get(thread)?.id ?? null,
       lost: () => stops.get(thread)?.abort(new Error('another worker has taken over the thread')),
     }));
-    const won = new Set(await this.#claims.take(wanted));
+    const own = wanted.filter(({ thread }) => this.#claims.isOnHold(thread));
+    const won = new Set(own.map(({ thread }) => thread));
+    for (const thread of await this.#claims.take(wanted.filter((claim) => !won.has(claim.thread)))) won.add(thread);
+    for (const { thread, lost } of own) this.#claims.onLost(thread, lost);
     for (const job of free) {
       const stop = stops.get(job.thread);
       if (stop === undefined || !won.has(job.thread)) continue;
@@ -93,7 +97,8 @@ export class GitQueue implements TurnQueue {
   }
 
   #isFree({ thread, head, needs }: TurnJob, { labels }: WorkOptions): boolean {
-    if (this.#running.has(thread) || this.#view.isClaimed(thread)) return false;
+    if (this.#running.has(thread)) return false;
+    if (this.#view.isClaimed(thread) && !this.#claims.isOnHold(thread)) return false;
     const pause = this.#pauses.get(thread);
     if (pause?.head === head && pause.untilMs > this.#now()) return false;
     return needs.every((need) => labels.includes(need));
@@ -103,7 +108,10 @@ export class GitQueue implements TurnQueue {
     const { thread } = job;
     const lock: TurnLock = {
       signal: stop.signal,
-      fence: { push: (isLast, send) => this.#claims.push(thread, isLast, send) },
+      fence: {
+        push: (isLast, send) => this.#claims.push(thread, isLast, send),
+        hold: (reason) => this.#claims.hold(thread, reason),
+      },
     };
     const verdict = await take(job, lock).catch((error: unknown): TurnVerdict => {
       onTrouble(`${thread}: ${messageOf(error)}`);
@@ -111,11 +119,15 @@ export class GitQueue implements TurnQueue {
     });
     if (verdict === 'again') this.#pause(job);
     else this.#pauses.delete(thread);
-    if (this.#claims.has(thread)) {
-      await this.#claims.release([thread]).catch((error: unknown) => onTrouble(messageOf(error)));
+    if (this.#claims.has(thread) && !(this.#claims.isOnHold(thread) && !this.#isFinishing)) {
+      await this.#release([thread]);
     }
     this.#running.delete(thread);
     void this.#claimMore().catch((error: unknown) => onTrouble(messageOf(error)));
+  }
+
+  async #release(threads: readonly ThreadId[]): Promise<void> {
+    await this.#claims.release(threads).catch((error: unknown) => this.#worker?.options.onTrouble(messageOf(error)));
   }
 
   #pause({ thread, head }: TurnJob): void {
@@ -125,7 +137,6 @@ export class GitQueue implements TurnQueue {
   }
 
   async #renew(): Promise<void> {
-    if (this.#running.size === 0) return;
     await this.#claims.renew().catch((error: unknown) => this.#worker?.options.onTrouble(messageOf(error)));
   }
 }

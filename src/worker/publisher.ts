@@ -94,9 +94,11 @@ export class Publisher {
     const { report, isContended } = await (fence === undefined ? send() : fence.push(isLast, send));
     const held = report.held.find(({ thread }) => this.#touched.has(thread));
     if (isContended) throw new ClaimLost(this.#thread);
-    if (held) throw heldBack(held.thread, held.reason);
     const [refused] = report.rejected;
-    if (refused) throw heldBack(this.#thread, `${refused.ref}: ${refused.reason}`);
+    const reason = held?.reason ?? refused?.reason;
+    if (reason === undefined) return;
+    this.#lock.fence?.hold(reason);
+    throw heldBack(held?.thread ?? this.#thread, reason);
   }
 
   async #send(fence?: PushFence): ReturnType<typeof pushOnce> {

@@ -31,6 +31,8 @@ export interface Fence {
    * @throws what `send` throws; whether the edits were made is found out before the next push
    */
   push<T>(isLast: boolean, send: (fence: PushFence) => Promise<T>): Promise<T>;
+  /** Keeps the job although it cannot be published now: another worker would pay for the turn again. */
+  hold(reason: string): void;
 }
 
 /** A worker's right to a job. */
