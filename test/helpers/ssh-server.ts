@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { startCuttingProxy, type CuttingProxy } from './cutting-proxy.ts';
+import { freePort } from './free-port.ts';
 import { createTemporaryFolder } from './temporary-repository.ts';
 
 export type SshServer = {
@@ -78,15 +78,6 @@ export async function startSshServer(): Promise<SshServer> {
     env: { GIT_SSH_COMMAND: `ssh -F /dev/null -i ${at('client')} ${words.join(' ')}`, GIT_SSH_VARIANT: 'ssh' },
     proxy,
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  // The server listens on TCP, so it has such an address.
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
 
 async function waitUntilListening(port: number, whyEnded: () => string | undefined): Promise<void> {
