@@ -71,6 +71,8 @@ const heavy = [
   '@modelcontextprotocol/sdk',
   'ajv',
   'ajv-formats',
+  'bullmq',
+  'ioredis',
   'isomorphic-git',
   'jsonata',
   'liquidjs',

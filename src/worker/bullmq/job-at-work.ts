@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../errors.ts';
+import type { TakeTurn, TurnJob, TurnVerdict } from '../turn-queue.ts';
+import { dropJob, returnJob } from './listened-queue.ts';
+import type { LockedJob } from './listened-queue.ts';
+import type { RedisConnection } from './redis-connection.ts';
+
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+
+/** A job that this worker has: from its lock to its end. */
+export class JobAtWork {
+  readonly #job: TurnJob;
+  readonly #abort = new AbortController();
+  #locked: LockedJob;
+
+  constructor(job: TurnJob, locked: LockedJob) {
+    this.#job = job;
+    this.#locked = locked;
+  }
+
+  get locked(): LockedJob {
+    return this.#locked;
+  }
+
+  /** Goes on under another lock: this worker was given the job again, because Redis had been wiped. */
+  adopt(locked: LockedJob): void {
+    this.#locked = locked;
+  }
+
+  /** Has the agent stop. */
+  abort(reason: string): void {
+    this.#abort.abort(new Error(reason));
+  }
+
+  /** Takes the turn. A turn that throws can be tried again. */
+  async take(take: TakeTurn, onTrouble: (text: string) => void): Promise<TurnVerdict> {
+    const { signal } = this.#abort;
+    try {
+      return await take(this.#job, { signal });
+    } catch (error) {
+      if (!signal.aborted) onTrouble(`thread ${this.#job.thread}: ${messageOf(error)}`);
+      return 'again';
+    }
+  }
+
+  /**
+   * Ends the job in Redis. One that is to be tried again stays locked for a pause, which is longer with each time it was taken:
+   * a delayed job of BullMQ would be due by the clocks of other machines.
+   * @param stop ends the pause, and the wait for a connection
+   */
+  async settle(verdict: TurnVerdict, connection: RedisConnection, stop: AbortSignal): Promise<void> {
+    if (verdict === 'again') await this.#pause(stop);
+    const end = verdict === 'again' ? returnJob : dropJob;
+    try {
+      await end(this.#locked);
+    } catch (error) {
+      if (connection.isReady) throw error;
+      await connection.untilReady(stop);
+      // If this fails too, the lock runs out, and another worker finds what the thread's ref says.
+      await end(this.#locked);
+    }
+  }
+
+  async #pause(stop: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([stop, this.#abort.signal]);
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (this.#locked.job.attemptsStarted - 1), MAX_PAUSE_MS);
+    // Not all that a fault of one remote has stopped come back at the same moment.
+    await delay(pauseMs * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => {});
+  }
+}

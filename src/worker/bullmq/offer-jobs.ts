@@ -1,0 +1,63 @@
+import type { Queue } from 'bullmq';
+import type { TurnJob } from '../turn-queue.ts';
+import type { QueuePackages } from './load-packages.ts';
+import { NeedsRegistry, queueOf } from './needs-registry.ts';
+import type { NeedsQueue } from './needs-registry.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { storedJob } from './stored-job.ts';
+
+/** How many jobs go to Redis in one batch, which it works off without a pause for others. */
+const BATCH = 500;
+
+/** Puts jobs into the queues of their needs. */
+export class Offers {
+  readonly #packages: QueuePackages;
+  readonly #connection: RedisConnection;
+  readonly #registry: NeedsRegistry;
+  readonly #queues = new Map<string, Queue>();
+
+  constructor(packages: QueuePackages, connection: RedisConnection) {
+    this.#packages = packages;
+    this.#connection = connection;
+    this.#registry = new NeedsRegistry(connection);
+  }
+
+  /** @throws {UwfError} `queue-unreachable`; some of the jobs may have been offered then */
+  async add(jobs: readonly TurnJob[]): Promise<void> {
+    const byQueue = new Map<string, { queue: NeedsQueue; jobs: TurnJob[] }>();
+    for (const job of jobs) {
+      const queue = queueOf(job.needs);
+      const group = byQueue.get(queue.name);
+      if (group === undefined) byQueue.set(queue.name, { queue, jobs: [job] });
+      else group.jobs.push(job);
+    }
+    const groups = [...byQueue.values()];
+    try {
+      // Fails at once if there is no connection: BullMQ would wait for one.
+      await this.#registry.add(groups.map(({ queue }) => queue));
+      for (const group of groups) {
+        for (let from = 0; from < group.jobs.length; from += BATCH) {
+          await this.#queue(group.queue.name).addBulk(group.jobs.slice(from, from + BATCH).map(storedJob));
+        }
+      }
+    } catch (error) {
+      throw this.#connection.unreachable(error);
+    }
+  }
+
+  #queue(name: string): Queue {
+    const known = this.#queues.get(name);
+    if (known !== undefined) return known;
+    const { client, address } = this.#connection;
+    const queue = new this.#packages.bullmq.Queue(name, {
+      connection: client,
+      prefix: address.prefix,
+      // It would ask the server for its version once, and fail for ever if the connection is lost at that moment.
+      skipVersionCheck: true,
+    });
+    // What fails is thrown to the caller; BullMQ prints errors without a listener.
+    queue.on('error', () => {});
+    this.#queues.set(name, queue);
+    return queue;
+  }
+}
