@@ -113,7 +113,8 @@ describe('a thread whose role is done by a model', () => {
   test('a server that never answers meets the idle time-out; the thread suspends, and resumes', async () => {
     const script = (_: unknown, index: number): ScriptedAnswer =>
       index === 0 ? { silent: true } : ending[Math.min(index - 1, 1)]!;
-    const run = await start(script, { limits: { idleTimeoutMs: 500 } });
+    // A busy machine takes its time between two answers, too.
+    const run = await start(script, { limits: { idleTimeoutMs: 3_000 } });
     expect(await run.engine.run(run.thread)).toMatchObject({
       event: 'thread.suspended',
       text: expect.stringContaining('no sign of life'),
@@ -123,8 +124,8 @@ describe('a thread whose role is done by a model', () => {
   });
 
   test('a model that says something now and then outlives the idle time-out', async () => {
-    const slow: ScriptedAnswer = { text: 'x'.repeat(80), pauseMs: 100 };
-    const run = await start([{ calls: [report] }, slow], { limits: { idleTimeoutMs: 500 } });
+    const slow: ScriptedAnswer = { text: 'x'.repeat(80), pauseMs: 500 };
+    const run = await start([{ calls: [report] }, slow], { limits: { idleTimeoutMs: 3_000 } });
     expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
   });
 

@@ -205,7 +205,7 @@ describe('a turn that ended in a suspension', () => {
     );
     const { engine, repository, dir } = fixture;
     installReportingAgent(dir);
-    const { thread } = await engine.start({ definition, prompt: 'x', limits: { timeoutMs: 400 } });
+    const { thread } = await engine.start({ definition, prompt: 'x', limits: { timeoutMs: 3_000 } });
     const over = await engine.run(thread);
     expect(over.event).toBe('thread.suspended');
     const commit = await readThreadCommit(repository, over.head);
