@@ -50,10 +50,11 @@ export type EngineOptions = {
   /** The folder for work trees of threads, absolute, outside of the repository; absent: threads have none. */
   workTrees?: string;
   /**
-   * Whether threads that ask for no work tree of their own get one all the same, and what their turns change is recorded:
-   * the next turn may be taken on another machine. Default: they work in `cwd`.
+   * Whether other machines take turns of the same threads. Threads that ask for no work tree of their own get one then, and
+   * what their turns change is recorded. A branch that has a work tree of its own is started, and left to a machine that has
+   * room for it ({@link BranchesElsewhere}). Default: threads work in `cwd`, and branches run beside each other here.
    */
-  keepsApart?: boolean;
+  sharesTurns?: boolean;
   /** Told everything, in order. What it throws is swallowed: telling never stops a run. */
   onEvent?: (event: EngineEvent) => void;
   /** Ends the agent at work and the run; what was stored stays. */
@@ -86,6 +87,8 @@ export type ChildRequest = {
   signal: AbortSignal;
   /** Of the branch of a block: under which name its definition was pinned, and what its own work tree is made from. */
   branch?: { pinnedAs: string; base: ObjectId | 'head' | undefined } | undefined;
+  /** Whether the child is only started: another machine runs it. */
+  isLeft?: boolean | undefined;
 };
 
 /** What came of a child thread, and the commit that it is at. */
@@ -94,6 +97,8 @@ export type ChildResult = {
   head: ObjectId;
   /** Whether a person has stopped the child, and it alone: it goes on when it is run again. */
   isStopped?: boolean;
+  /** Whether it goes on elsewhere. */
+  isElsewhere?: boolean;
 };
 
 type RunChild = (engine: EngineContext, parent: ThreadState, request: ChildRequest) => Promise<ChildResult>;
@@ -105,7 +110,7 @@ export type EngineContext = {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly workTrees: string | undefined;
-  readonly keepsApart: boolean;
+  readonly sharesTurns: boolean;
   readonly signal: AbortSignal;
   readonly sealKey: () => Uint8Array;
   readonly admit: Admit;
@@ -164,7 +169,7 @@ export function createEngineContext(
     ),
     cwd,
     workTrees: options.workTrees,
-    keepsApart: options.keepsApart ?? false,
+    sharesTurns: options.sharesTurns ?? false,
     // Made when it is needed: the first AbortController of a process takes half a millisecond.
     get signal() {
       return (signal ??= new AbortController().signal);

@@ -73,3 +73,15 @@ export class LeaseDamaged extends UwfError {
     });
   }
 }
+
+/** A block goes on when its branches have: other machines take their turns. Nothing was stored of the block's turn. */
+export class BranchesElsewhere extends UwfError {
+  constructor(thread: string, block: string, count: number) {
+    const what = count === 1 ? 'a branch' : `${count} branches`;
+    super(`block '${block}' of thread ${thread} waits for ${what} that other machines run`, {
+      code: 'branches-elsewhere',
+      kind: 'conflict',
+      facts: { thread, block },
+    });
+  }
+}

@@ -7,7 +7,10 @@ import { pushOnce } from '../sync/push/push-threads.ts';
 import { readTracked, refsOf } from '../sync/refs/tracking.ts';
 import { findThread } from '../thread/find/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
+import { selectPatterns } from '../sync/fetch/select-refs.ts';
 import { ClaimLost } from './claims.ts';
+import { placesNow } from './places.ts';
 import type { TurnLock } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
 
@@ -16,6 +19,9 @@ const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 
 type PublisherWorld = Pick<TurnWorld, 'repository' | 'remote' | 'sync' | 'onTrouble'>;
+
+/** Another ref than expected was at the remote. */
+class Contended extends Error {}
 
 /** A finished turn must not leave this machine. */
 function heldBack(thread: ThreadId, reason: string): UwfError {
@@ -81,6 +87,10 @@ export class Publisher {
         await this.#push(isLast);
         return;
       } catch (error) {
+        if (error instanceof Contended) {
+          await this.#catchUp();
+          continue;
+        }
         if (!(error instanceof RemoteUnreachable)) throw error;
         if (wait === FIRST_RETRY_MS) this.#world.onTrouble(error.message);
         await sleep(wait, undefined, { signal: this.#lock.signal });
@@ -88,12 +98,22 @@ export class Publisher {
     }
   }
 
+  /** A child has moved at the remote, or the thread itself: then another worker has taken over. */
+  async #catchUp(): Promise<void> {
+    this.#lock.signal.throwIfAborted();
+    const { repository, remote, sync } = this.#world;
+    const before = (await findThread(repository, this.#thread))?.head;
+    const names = [...this.#touched].flatMap((thread) => placesNow(thread, repository.now()));
+    await fetchSelection(repository, remote, selectPatterns(names), sync);
+    if ((await findThread(repository, this.#thread))?.head !== before) throw new ClaimLost(this.#thread);
+  }
+
   async #push(isLast: boolean): Promise<void> {
     const { fence } = this.#lock;
     const send = (edits?: PushFence): ReturnType<typeof pushOnce> => this.#send(edits);
     const { report, isContended } = await (fence === undefined ? send() : fence.push(isLast, send));
     const held = report.held.find(({ thread }) => this.#touched.has(thread));
-    if (isContended) throw new ClaimLost(this.#thread);
+    if (isContended) throw new Contended();
     const [refused] = report.rejected;
     const reason = held?.reason ?? refused?.reason;
     if (reason === undefined) return;

@@ -9,17 +9,14 @@ import { sortRefs } from '../sync/refs/sorted-refs.ts';
 import { readTracked, refsOf } from '../sync/refs/tracking.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import { ACTIVE_PREFIX, activeRef, HISTORY_PREFIX, utcDate } from '../thread/thread-refs.ts';
+import { ACTIVE_PREFIX, activeRef } from '../thread/thread-refs.ts';
+import { placesNow } from './places.ts';
 
 /** A claim at the remote, and since when this process has seen it as it is. */
 export type SeenClaim = { id: ObjectId; sinceMs: number; claim: Claim | undefined };
 
 /** A claim's content is fetched once it was seen unchanged for this time: those that are renewed meanwhile cost nothing. */
 const READ_AFTER_MS = 3_000;
-/** A thread may have ended on another day than today, by the clock of the machine that ended it. */
-const DAYS_AROUND = 4;
-const DAY_MS = 86_400_000;
-
 /**
  * What a worker knows of the active threads and claims of a remote. A look at the remote lists those refs; objects are
  * fetched only of threads that moved and that no other worker has claimed, and of threads that are active no more.
@@ -80,7 +77,8 @@ export class RemoteView {
     }
     for (const thread of tracked.claims.keys()) if (!there.claims.has(thread)) wanted.push(claimRef(thread));
     for (const [thread, tips] of tracked.threads) {
-      if (tips.at(-1)?.endedOn === undefined && !there.threads.has(thread)) wanted.push(...placesOfEnd(thread));
+      if (tips.at(-1)?.endedOn === undefined && !there.threads.has(thread))
+        wanted.push(...placesNow(thread, this.#repository.now()));
     }
     if (wanted.length > 0) {
       await fetchSelection(this.#repository, this.#remote, selectPatterns(wanted), { ...this.#options, signal });
@@ -104,13 +102,4 @@ export class RemoteView {
     const { objects } = this.#repository;
     return (await objects.has(id)) ? readClaim(objects, id) : undefined;
   }
-}
-
-/** Where a thread that is active no more can be: it has ended, or is gone. */
-function placesOfEnd(thread: ThreadId): string[] {
-  const names = [activeRef(thread) as string];
-  for (let day = -DAYS_AROUND; day <= DAYS_AROUND; day += 1) {
-    names.push(`${HISTORY_PREFIX}${utcDate(Date.now() + day * DAY_MS)}/${thread}`);
-  }
-  return names;
 }

@@ -1,4 +1,5 @@
 import { messageOf, UwfError } from '../errors.ts';
+import { BranchesElsewhere } from '../engine/engine-errors.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
@@ -8,6 +9,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import { activeRef } from '../thread/thread-refs.ts';
 import { ClaimLost } from './claims.ts';
 import { Publisher } from './publisher.ts';
+import { placesOfChildren } from './places.ts';
 import type { TurnJob, TurnLock, TurnVerdict } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
 
@@ -51,18 +53,30 @@ async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher
     world.onEvent(event);
   };
   const engine = await world.openEngine({ signal: lock.signal, onEvent });
-  const { status } = await engine.describe(thread);
-  if (status === 'suspended') await engine.resume(thread);
-  else await engine.step(thread);
+  try {
+    const { status } = await engine.describe(thread);
+    if (status === 'suspended') await engine.resume(thread);
+    else await engine.step(thread);
+  } catch (error) {
+    // The branches are started, and published with the thread.
+    if (!(error instanceof BranchesElsewhere)) throw error;
+  }
 }
 
-/** Makes sure that the thread here is where it was offered, or further: then what is further is not published yet. */
+/**
+ * Makes sure that the thread here is where it was offered, or further: then what is further is not published yet. Brings the
+ * children of the turn that another worker may have begun, so that nothing that was published is done again.
+ */
 async function meet({ repository, remote, sync }: TurnWorld, thread: ThreadId, head: ObjectId): Promise<boolean> {
-  const here = (await findThread(repository, thread))?.head;
-  if (here === head) return true;
-  await fetchSelection(repository, remote, selectPatterns([activeRef(thread)]), sync);
-  const found = await findThread(repository, thread);
-  return found !== undefined && (await repository.objects.has(head));
+  const isHere = await repository.objects.has(head);
+  const children = isHere ? await placesOfChildren(repository, thread, head) : [];
+  await fetchSelection(repository, remote, selectPatterns([activeRef(thread), ...children]), sync);
+  if (!(await repository.objects.has(head))) return false;
+  if (!isHere) {
+    const late = await placesOfChildren(repository, thread, head);
+    await fetchSelection(repository, remote, selectPatterns(late), sync);
+  }
+  return (await findThread(repository, thread)) !== undefined;
 }
 
 async function verdictOf(world: TurnWorld, thread: ThreadId, lock: TurnLock, error: unknown): Promise<TurnVerdict> {

@@ -78,8 +78,8 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       repository,
       remote,
       identity: { worker: name, host: hostname(), session: randomBytes(8).toString('hex'), deadlineMs },
-      context: createEngineContext({ ...engine, signal: stop.first }),
-      openEngine: async ({ signal, onEvent }) => createEngine({ ...engine, signal, onEvent, keepsApart: true }),
+      context: createEngineContext({ ...engine, signal: stop.first, sharesTurns: true }),
+      openEngine: async ({ signal, onEvent }) => createEngine({ ...engine, signal, onEvent, sharesTurns: true }),
       sync: { env: cli.env, redactor: await scanningRedactor(cli, repository) },
       filter: {
         roles: options.role,

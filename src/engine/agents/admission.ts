@@ -117,7 +117,7 @@ class Gathering {
       const binding = bindingFor(config, definition.name, role);
       if (binding === undefined) continue;
       const isIsolatedRole = isIsolated(isolation ?? definition.isolation) || state?.start.node.base !== undefined;
-      if (isIsolatedRole || this.#engine.keepsApart) this.addSetup(this.#root);
+      if (isIsolatedRole || this.#engine.sharesTurns) this.addSetup(this.#root);
       this.addUse(
         binding,
         this.#folderOf(role, cwd),

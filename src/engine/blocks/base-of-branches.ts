@@ -15,7 +15,7 @@ export async function baseOfBranches({
 }: Pick<BlockTurn, 'engine' | 'state' | 'block'>): Promise<ObjectId | 'head' | undefined> {
   if (!isIsolated(block.isolation)) return undefined;
   const { start, last } = state;
-  if (start.node.base === undefined) return 'head';
+  if (start.node.base === undefined && !engine.sharesTurns) return 'head';
   const step = await findNewestRecorded(engine.repository, last);
-  return step?.node.workspace?.commit ?? start.node.base;
+  return step?.node.workspace?.commit ?? start.node.base ?? 'head';
 }

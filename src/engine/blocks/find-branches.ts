@@ -12,6 +12,8 @@ export type BranchThread = {
   head: ObjectId;
   /** In ms since 1970; absent while it has not ended. */
   endedAtMs: number | undefined;
+  /** Whether it waits for a person. */
+  isWaiting: boolean;
 };
 
 /** Finds the branches of a block that have begun since the caller's last step: those that have ended first, by the time of their ends. */
@@ -26,7 +28,8 @@ export async function findBranches(
     if (call?.block !== block || parentRole !== block) continue;
     const head = await readThreadCommit(repository, pointer.head);
     const endedAtMs = head.kind === 'end' ? head.node.completedAtMs : undefined;
-    found.push({ key: call.key, thread: pointer.id, head: pointer.head, endedAtMs });
+    const isWaiting = head.kind === 'suspend';
+    found.push({ key: call.key, thread: pointer.id, head: pointer.head, endedAtMs, isWaiting });
   }
   return found.toSorted((a, b) => (a.endedAtMs ?? Number.MAX_VALUE) - (b.endedAtMs ?? Number.MAX_VALUE));
 }

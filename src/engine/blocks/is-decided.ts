@@ -3,30 +3,60 @@ import { listBranches } from '../../moderator/list-branches.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
 import { readBranchEnd } from '../../thread/read/branch-end.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
-import { findBlock } from '../../workflow/definition.ts';
+import { findBlock, isIsolated } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { openStep } from '../turn/decide.ts';
-import { findBranches } from './find-branches.ts';
+import { findBranches, type BranchThread } from './find-branches.ts';
+import { DEFAULT_AT_ONCE } from './run-block.ts';
+
+/** How the branches of a block stand. */
+type BlockProgress = { total: number; begun: readonly BranchThread[]; isDecided: boolean };
 
 /** Tells whether a thread that waits for the branches of a block could go on without those that wait for a person. */
 export async function isBlockDecided(engine: EngineContext, state: ThreadState): Promise<boolean> {
   if (state.head.kind !== 'suspend') return false;
-  const { role } = state.head.node;
+  // One that failed waits for a person because of that already.
+  return (await readProgress(engine, state, state.head.node.role))?.isDecided ?? false;
+}
+
+/**
+ * Tells whether a turn of a block has something to do where other machines run the branches: it is decided, has branches to
+ * start, or none of its branches goes on.
+ */
+export async function canBlockGoOn(engine: EngineContext, state: ThreadState, role: string): Promise<boolean> {
+  const { definition } = await openStep(engine, state);
+  const block = findBlock(definition, role);
+  if (block === undefined || !isIsolated(block.isolation)) return true;
+  const progress = await readProgress(engine, state, role);
+  if (progress === undefined || progress.isDecided) return true;
+  const { total, begun } = progress;
+  const going = begun.filter(({ endedAtMs, isWaiting }) => endedAtMs === undefined && !isWaiting).length;
+  const hasMore = begun.length < total && going < (block.each?.atOnce ?? DEFAULT_AT_ONCE);
+  return going === 0 || hasMore;
+}
+
+/** Reads how the branches of a block stand; `undefined` if the role is no block, or it cannot be said which branches it has. */
+async function readProgress(
+  engine: EngineContext,
+  state: ThreadState,
+  role: string,
+): Promise<BlockProgress | undefined> {
   const { definition, decisions } = await openStep(engine, state);
   const block = findBlock(definition, role);
-  if (block === undefined) return false;
+  if (block === undefined) return undefined;
   try {
     const { length: total } = await listBranches(role, block, decisions, '');
+    const begun = await findBranches(engine, state, role);
     const taken: TakenBranch[] = [];
-    for (const { key, head, endedAtMs } of await findBranches(engine, state, role)) {
-      if (endedAtMs === undefined) continue;
+    let isDecided = total === 0;
+    for (const { key, head, endedAtMs } of begun) {
+      if (isDecided || endedAtMs === undefined) continue;
       taken.push({ key, ...(await readBranchEnd(engine.repository, head, total)) });
-      if ((await judgeJoin(role, block, taken, total)).kind === 'over') return true;
+      isDecided = (await judgeJoin(role, block, taken, total)).kind === 'over';
     }
-    return false;
+    return { total, begun, isDecided };
   } catch (error) {
-    // It waits for a person because of that already.
-    if (error instanceof BlockFailed) return false;
+    if (error instanceof BlockFailed) return undefined;
     throw error;
   }
 }

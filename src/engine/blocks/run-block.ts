@@ -8,10 +8,11 @@ import { readBranchEnd } from '../../thread/read/branch-end.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { CONFLICT, type BranchDefinition } from '../../workflow/definition.ts';
+import { CONFLICT, isIsolated, type BranchDefinition } from '../../workflow/definition.ts';
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { ChildEnd } from '../children/turn-calls.ts';
 import { findLease } from '../leases/find-lease.ts';
+import { BranchesElsewhere } from '../engine-errors.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
 import type { TakenTurn, TurnEnd } from '../turn/step.ts';
 import { cancelThread } from '../verbs/cancel.ts';
@@ -30,6 +31,7 @@ import type { BlockTurn } from './prepare-block.ts';
  * A turn that is repeated after a crash or a suspension finds its branches by their ids: those that have ended are taken in
  * first, and none is paid twice. If nothing can go on without a person, the turn is suspended.
  * @throws {Interrupted} if the engine was told to stop
+ * @throws {BranchesElsewhere} if it goes on when branches have that other machines run
  * @throws what kept a branch from running, if the join cannot be decided without it
  */
 export async function runBlock(turn: BlockTurn): Promise<TakenTurn> {
@@ -54,7 +56,7 @@ type Waiting = { branch: Branch; thread: ThreadId; reason: string };
 type Ended = { key: string; end: ChildEnd };
 
 /** How many branches of a block run at once, where the block does not say it. Slots limit how many of them work. */
-const DEFAULT_AT_ONCE = 64;
+export const DEFAULT_AT_ONCE = 64;
 
 class BlockRun {
   readonly #turn: BlockTurn;
@@ -64,6 +66,8 @@ class BlockRun {
   readonly #waiting = new Map<string, Waiting>();
   readonly #failures: Error[] = [];
   readonly #ended: Ended[] = [];
+  /** Keys of branches that other machines run. */
+  readonly #elsewhere = new Set<string>();
   #queue: Branch[] = [];
   #total = 0;
   #base: ObjectId | 'head' | undefined;
@@ -93,6 +97,8 @@ class BlockRun {
       const [failure] = this.#failures;
       if (engine.signal.aborted) throw new Interrupted(this.#turn.state.id, engine.signal.reason);
       if (failure !== undefined) throw failure;
+      if (this.#elsewhere.size > 0)
+        throw new BranchesElsewhere(this.#turn.state.id, this.#turn.choice.role, this.#elsewhere.size);
       return { end: suspended('child', this.#whatWaits()) };
     }
     await this.#cancelRest();
@@ -125,7 +131,7 @@ class BlockRun {
     }
     const atOnce = block.each?.atOnce ?? DEFAULT_AT_ONCE;
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));
-    while (this.#stops.size < atOnce && this.#queue.length > 0) {
+    while (this.#stops.size + this.#elsewhere.size < atOnce && this.#queue.length > 0) {
       const branch = this.#queue.shift();
       if (branch) this.#start(branch);
     }
@@ -148,7 +154,7 @@ class BlockRun {
   }
 
   async #run(branch: Branch, signal: AbortSignal): Promise<void> {
-    const { calls, choice, block, definition } = this.#turn;
+    const { engine, calls, choice, block, definition } = this.#turn;
     const { key, prompt } = branch;
     const task: BranchDefinition | undefined = block.each ?? block.branches?.[key];
     if (task === undefined) throw new Error(`block '${choice.role}' has no branch '${key}'`);
@@ -159,9 +165,14 @@ class BlockRun {
       key,
       signal,
       branch: { pinnedAs, base: this.#base },
+      isLeft: engine.sharesTurns && isIsolated(block.isolation),
     };
     const thread = calls.childOf(call);
     const outcome = await calls.run(call);
+    if (calls.isElsewhere(thread)) {
+      this.#elsewhere.add(key);
+      return;
+    }
     if (outcome.kind === 'suspended') {
       this.#waiting.set(key, { branch, thread, reason: outcome.reason });
       return;

@@ -76,6 +76,9 @@ async function runUnderLease(
   const child = found ?? (await startChild(engine, parent, request));
   // A person answers it by resuming the child or the parent.
   if (child.head.kind === 'suspend') return waiting(id, child, child.head.node.reason);
+  if (request.isLeft === true && child.end === undefined) {
+    return { ...waiting(id, child, 'another machine takes its turns'), isElsewhere: true };
+  }
   if (found !== undefined && found.end === undefined) tellContinued(engine, found);
   // A child that was over before has told so.
   const over = (child.end && (await describeOver(engine, child))) ?? (await runOn(engine, lease, child));

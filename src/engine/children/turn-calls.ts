@@ -14,7 +14,7 @@ import type { ChildRequest, EngineContext } from '../engine-context.ts';
 import { KeyTaken } from '../engine-errors.ts';
 import type { ChildLeft } from '../events.ts';
 
-type CallRequest = Parameters<AgentRequest['runChild']>[0] & Pick<ChildRequest, 'branch'>;
+type CallRequest = Parameters<AgentRequest['runChild']>[0] & Pick<ChildRequest, 'branch' | 'isLeft'>;
 
 /** A child thread's end, and its commit: an extra parent of the step that called the child. */
 export type ChildEnd = { hash: NodeHash; commit: ObjectId };
@@ -46,6 +46,7 @@ export class TurnCalls {
   readonly #running = new Map<ThreadId, { request: CallRequest; outcome: Promise<ChildOutcome> }>();
   readonly #ends = new Map<ThreadId, ChildEnd>();
   readonly #stopped = new Set<ThreadId>();
+  readonly #elsewhere = new Set<ThreadId>();
   readonly #asked = new Set<ThreadId>();
   readonly #ordinals = new Map<string, number>();
   readonly #adopted = new Map<ThreadId, ChildThread>();
@@ -81,9 +82,9 @@ export class TurnCalls {
   }
 
   /** The child is told, and known by, what is stored. */
-  #clean({ workflow, prompt, signal, key, branch }: CallRequest): CallRequest {
+  #clean({ workflow, prompt, signal, key, branch, isLeft }: CallRequest): CallRequest {
     const redaction = this.#engine.redaction();
-    const clean = { workflow, prompt: redaction.text(prompt), signal, branch };
+    const clean = { workflow, prompt: redaction.text(prompt), signal, branch, isLeft };
     return key === undefined ? clean : { ...clean, key: redaction.text(key) };
   }
 
@@ -122,19 +123,21 @@ export class TurnCalls {
   }
 
   async #answer(id: ThreadId, call: CallPlace, request: CallRequest): Promise<ChildOutcome> {
-    const { key, workflow, prompt, signal, branch } = request;
-    const { outcome, head, isStopped } = await this.#engine.runChild(this.#engine, this.#caller, {
+    const { key, workflow, prompt, signal, branch, isLeft } = request;
+    const { outcome, head, isStopped, isElsewhere } = await this.#engine.runChild(this.#engine, this.#caller, {
       call,
       isOwnKey: key !== undefined,
       // Earlier versions ran no blocks.
       unkeyed: branch ? undefined : await this.#adopt(id, prompt),
       branch,
+      isLeft,
       workflow,
       prompt,
       signal: AbortSignal.any([signal, this.#stop.signal]),
     });
     if (outcome.kind === 'ended') this.#ends.set(id, { hash: parseNodeHash(outcome.endHash), commit: head });
     if (isStopped) this.#stopped.add(id);
+    if (isElsewhere) this.#elsewhere.add(id);
     return outcome;
   }
 
@@ -160,6 +163,11 @@ export class TurnCalls {
   /** The end of a child that has ended in this turn. */
   endOf(id: ThreadId): ChildEnd | undefined {
     return this.#ends.get(id);
+  }
+
+  /** Whether a child of this turn was left to another machine. */
+  isElsewhere(id: ThreadId): boolean {
+    return this.#elsewhere.has(id);
   }
 
   /** Whether a person has stopped a child of this turn, and it alone. */

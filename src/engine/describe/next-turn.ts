@@ -1,11 +1,13 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readState } from '../../thread/read/thread-state.ts';
+import { findThread } from '../../thread/find/find-thread.ts';
+import { findStart } from '../../thread/read/read-start.ts';
+import { callerCommit, readState, type CommitOf } from '../../thread/read/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { needsOf } from '../../workflow/definition.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { findBlock, isIsolated, needsOf } from '../../workflow/definition.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
-import { definitionOf } from '../children/sub-workflow.ts';
+import { definitionOf, pinnedDefinition } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { findFacts } from './facts.ts';
 import { gatherFacts } from './gather-facts.ts';
@@ -37,16 +39,21 @@ export type Outlook = NextTurn | 'none' | 'later';
 export async function findNextTurn(engine: EngineContext, at: { id: ThreadId; head: ObjectId }): Promise<Outlook> {
   const { repository } = engine;
   const facts = findFacts(repository, at.id, at.head) ?? (await gatherFacts(engine, at));
-  if (facts.caller !== null || facts.parent !== null) return 'none';
   const isResumption = facts.status === 'suspended' && facts.cause === 'child';
   if (facts.status !== 'idle' && !isResumption) return 'none';
-  if (isResumption) {
-    const state = await readState(repository, at.id, at.head);
-    if ((await findWaitingChildren(engine, state)).length > 0) return 'later';
-  }
   const start = await readThreadCommit(repository, facts.startCommit);
   if (start.kind !== 'start') return 'none';
+  if (facts.parent !== null && !(await isLeftToOthers(engine, start))) return 'none';
   const definition = await definitionOf(engine, { start });
+  const isOfBlock = facts.nextRole !== null && findBlock(definition, facts.nextRole) !== undefined;
+  if (isResumption || isOfBlock) {
+    const state = await readState(repository, at.id, at.head);
+    if (isResumption && (await findWaitingChildren(engine, state)).length > 0) return 'later';
+    if (isOfBlock && !isResumption && facts.nextRole !== null) {
+      const { canBlockGoOn } = await import('../blocks/is-decided.ts');
+      if (!(await canBlockGoOn(engine, state, facts.nextRole))) return 'later';
+    }
+  }
   return {
     workflow: definition.name,
     workflowHash: facts.workflowHash,
@@ -55,4 +62,19 @@ export async function findNextTurn(engine: EngineContext, at: { id: ThreadId; he
     startedBy: start.commit.committer.email,
     isResumption,
   };
+}
+
+/** Tells whether a child is a branch that its block leaves to any machine: one with a work tree of its own. */
+async function isLeftToOthers(engine: EngineContext, start: CommitOf<'start'>): Promise<boolean> {
+  const { repository } = engine;
+  const { call, parentRole } = start.node;
+  const at = callerCommit(start);
+  if (call?.block === undefined || parentRole === null || at === undefined) return false;
+  const caller = await findStart(repository, at);
+  if (caller === undefined) return false;
+  // A block that was decided without it cancels it.
+  const pointer = await findThread(repository, parseThreadId(call.thread));
+  if (pointer === undefined || pointer.isHistory) return false;
+  const block = findBlock(await pinnedDefinition(engine, { start: caller }, caller.node.workflow), parentRole);
+  return isIsolated(block?.isolation);
 }

@@ -174,7 +174,7 @@ async function filesWanted(
   const step = await findNewestRecorded(repository, last);
   const files = step && (await filesOfStep(repository, step));
   const bring = repository.objects.prefetch?.bind(repository.objects);
-  const base = start.node.base ?? (engine.keepsApart ? await readCheckedOut(engine) : undefined);
+  const base = start.node.base ?? (engine.sharesTurns ? await readCheckedOut(engine) : undefined);
   if (step && files?.commit !== undefined) return { at: step.id, tree: files.tree, commit: files.commit, bring };
   if (base === undefined) throw new CorruptThread(start.id, 'it has no base for a work tree');
   return { at: start.id, tree: (await readCommit(repository.objects, base)).tree, commit: base, bring };

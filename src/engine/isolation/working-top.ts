@@ -26,7 +26,7 @@ export async function workingPlace(
   const isolation = isolationOf(definition, role, start.node);
   if (isIsolated(isolation)) return { repository, isolation, cwd: workTreeFolder(engine, id), isOwn: true };
   const cwd = await findCallersTree(engine, start);
-  if (cwd === undefined && engine.keepsApart) {
+  if (cwd === undefined && engine.sharesTurns) {
     return { repository, isolation, cwd: workTreeFolder(engine, id), isOwn: true };
   }
   return { repository, isolation, cwd: cwd ?? engine.cwd };
@@ -47,7 +47,7 @@ async function findCallersTree(
     const thread = call?.thread ?? caller.node.id;
     const folder = isThreadId(thread) ? workTreeFolder(engine, thread) : undefined;
     if (folder !== undefined && isIsolated(isolationOf(definition, parentRole, caller.node))) return folder;
-    if (engine.keepsApart) outermost = folder;
+    if (engine.sharesTurns) outermost = folder;
     child = caller;
   }
 }

@@ -53,7 +53,7 @@ export async function appendTurn(
   const { engine, state } = step;
   let workspace = merged;
   try {
-    if (isIsolated(files.isolation) || engine.keepsApart) relinkOwnTree(engine, state.id);
+    if (isIsolated(files.isolation) || engine.sharesTurns) relinkOwnTree(engine, state.id);
     if (merged === undefined && turn.result.kind === 'done')
       workspace = await recordWorkspace(step, turn.role, files, allowSecrets);
   } catch (error) {
@@ -73,7 +73,7 @@ export async function appendTurn(
   try {
     const after = await storeTurn(step, whole);
     meanwhile.forget();
-    if (isIsolated(files.isolation) || engine.keepsApart) {
+    if (isIsolated(files.isolation) || engine.sharesTurns) {
       const { noteFiles } = await import('../isolation/note-files.ts');
       await noteFiles(engine, state.id, after);
     }

@@ -59,10 +59,10 @@ export type TurnFiles = {
 
 /** How the files of turns that are not isolated are kept: as the role says, else the configuration. */
 export function snapshotMode(
-  { config, keepsApart }: Pick<EngineContext, 'config' | 'keepsApart'>,
+  { config, sharesTurns }: Pick<EngineContext, 'config' | 'sharesTurns'>,
   wanted: SnapshotMode | undefined,
 ): SnapshotMode {
-  return wanted ?? config.snapshot?.mode ?? (keepsApart ? 'changed' : 'off');
+  return wanted ?? config.snapshot?.mode ?? (sharesTurns ? 'changed' : 'off');
 }
 
 /** Tells whether git looks at the files at all. */
