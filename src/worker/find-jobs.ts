@@ -1,7 +1,9 @@
-import { findNextTurn, type NextTurn, type Outlook } from '../engine/describe/next-turn.ts';
+import { findCallerOf, findNextTurn, type NextTurn, type Outlook } from '../engine/describe/next-turn.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { nothingForDataError } from '../thread/fault-of.ts';
+import { eachOnce } from '../sync/each-once.ts';
+import { findThread } from '../thread/find/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { RemoteView } from './remote-view.ts';
 import type { TurnJob } from './turn-queue.ts';
@@ -40,18 +42,35 @@ export class JobFinder {
     const jobs: TurnJob[] = [];
     for (const [thread, head] of this.#view.threads) {
       const turn = await this.#outlookOf(thread, head, known);
-      if (typeof turn === 'object' && (await this.#isWanted(turn))) {
-        jobs.push({
-          remote: this.#remote,
-          thread,
-          head,
-          needs: turn.needs,
-          ...(turn.role !== null && { role: turn.role }),
-        });
-      }
+      if (typeof turn === 'object' && (await this.#isWanted(turn))) jobs.push(this.#job(thread, head, turn));
     }
     this.#known = known;
     return jobs;
+  }
+
+  /** Lists the turns that can be taken, by any worker, of threads that were just published, and of their callers. */
+  async findAfter(published: readonly ThreadId[]): Promise<TurnJob[]> {
+    const { repository } = this.#engine;
+    const jobs = new Map<ThreadId, TurnJob>();
+    const waiting = [...published];
+    for (const thread of eachOnce(waiting)) {
+      const pointer = await findThread(repository, thread);
+      if (pointer === undefined) continue;
+      const caller = await findCallerOf(this.#engine, pointer);
+      if (caller !== null) waiting.push(caller);
+      const turn = pointer.isHistory ? 'none' : await this.#look(thread, pointer.head);
+      if (typeof turn === 'object') jobs.set(thread, this.#job(thread, pointer.head, turn));
+    }
+    return [...jobs.values()];
+  }
+
+  #job(thread: ThreadId, head: ObjectId, { needs, role }: NextTurn): TurnJob {
+    return { remote: this.#remote, thread, head, needs, ...(role !== null && { role }) };
+  }
+
+  /** Tells whether any worker could take the next turn of a thread at this head. */
+  async canGoOn(thread: ThreadId, head: ObjectId): Promise<boolean> {
+    return typeof (await this.#look(thread, head)) === 'object';
   }
 
   /** Tells whether this worker would take the next turn of a thread at this head. */

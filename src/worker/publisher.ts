@@ -69,6 +69,11 @@ export class Publisher {
     this.#beside = undefined;
   }
 
+  /** The thread and its children, as far as this turn was told of them. */
+  get threads(): ThreadId[] {
+    return [...this.#touched];
+  }
+
   /** Waits until no push is under way. */
   async settled(): Promise<void> {
     await this.#beside;

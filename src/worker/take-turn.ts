@@ -2,6 +2,7 @@ import { messageOf, UwfError } from '../errors.ts';
 import { BranchesElsewhere } from '../engine/engine-errors.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
+import type { RemoteRef } from '../git/transport/remote.ts';
 import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
 import { findThread } from '../thread/find/find-thread.ts';
@@ -22,24 +23,27 @@ import type { TurnWorld } from './turn-world.ts';
 export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock): Promise<TurnVerdict> {
   const { repository, finder } = world;
   const { thread } = job;
-  if (!(await meet(world, thread, job.head))) return 'stale';
+  const there = await meet(world, thread, job.head);
+  let head = (await findThread(repository, thread))?.head;
+  if (there !== job.head || head === undefined) return 'stale';
   const publisher = new Publisher(world, thread, lock);
   try {
-    let head = (await findThread(repository, thread))?.head;
-    if (head !== job.head) await publisher.publish(false);
-    for (let isFirst = true; ; isFirst = false) {
-      const isNext = head !== undefined && (await finder.isWantedAt(thread, head));
-      if (!isNext && isFirst) {
-        await publisher.publish(true);
-        return head === job.head ? 'stale' : 'done';
-      }
+    // An earlier process was ended before it could publish what it had stored.
+    if (head !== there) await publisher.publish(false);
+    let isNext = await finder.isWantedAt(thread, head);
+    if (!isNext) {
+      await publisher.publish(true);
+      return (await finder.canGoOn(thread, head)) ? 'again' : 'stale';
+    }
+    while (isNext) {
       await takeTurn(world, thread, publisher, lock);
       head = (await findThread(repository, thread))?.head;
-      const goesOn =
-        lock.fence !== undefined && world.goesOn() && head !== undefined && (await finder.isWantedAt(thread, head));
-      await publisher.publish(!goesOn);
-      if (!goesOn) return 'done';
+      const goesOn = lock.fence !== undefined && world.goesOn();
+      isNext = goesOn && head !== undefined && (await finder.isWantedAt(thread, head));
+      await publisher.publish(!isNext);
     }
+    await world.onPublished(publisher.threads);
+    return 'done';
   } catch (error) {
     return await verdictOf(world, thread, lock, error);
   } finally {
@@ -64,19 +68,24 @@ async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher
 }
 
 /**
- * Makes sure that the thread here is where it was offered, or further: then what is further is not published yet. Brings the
- * children of the turn that another worker may have begun, so that nothing that was published is done again.
+ * Fetches the thread, and the children of its turn that another worker may have begun, so that nothing that was published is
+ * done again. What is further here than at the remote is not published yet.
+ * @returns the thread's head at the remote; `undefined` if it is not active there
  */
-async function meet({ repository, remote, sync }: TurnWorld, thread: ThreadId, head: ObjectId): Promise<boolean> {
+async function meet(
+  { repository, remote, sync }: TurnWorld,
+  thread: ThreadId,
+  head: ObjectId,
+): Promise<ObjectId | undefined> {
+  const fetch = async (names: readonly string[]): Promise<RemoteRef | undefined> => {
+    const { there } = await fetchSelection(repository, remote, selectPatterns(names), sync);
+    return there.find(({ name }) => name === activeRef(thread));
+  };
   const isHere = await repository.objects.has(head);
   const children = isHere ? await placesOfChildren(repository, thread, head) : [];
-  await fetchSelection(repository, remote, selectPatterns([activeRef(thread), ...children]), sync);
-  if (!(await repository.objects.has(head))) return false;
-  if (!isHere) {
-    const late = await placesOfChildren(repository, thread, head);
-    await fetchSelection(repository, remote, selectPatterns(late), sync);
-  }
-  return (await findThread(repository, thread)) !== undefined;
+  const found = await fetch([activeRef(thread), ...children]);
+  if (!isHere && found?.id === head) await fetch(await placesOfChildren(repository, thread, head));
+  return found?.id;
 }
 
 async function verdictOf(world: TurnWorld, thread: ThreadId, lock: TurnLock, error: unknown): Promise<TurnVerdict> {

@@ -3,6 +3,7 @@ import type { EngineEvent } from '../engine/events.ts';
 import type { Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
 import type { JobFinder } from './find-jobs.ts';
 
 /** What taking turns needs. */
@@ -17,5 +18,7 @@ export type TurnWorld = {
   /** Whether the worker takes further turns: not while it is stopping. */
   goesOn: () => boolean;
   onEvent: (event: EngineEvent) => void;
+  /** Is told which threads were published. */
+  onPublished: (threads: readonly ThreadId[]) => Promise<void>;
   onTrouble: (text: string) => void;
 };

@@ -11,7 +11,7 @@ import type { TurnWorld } from './turn-world.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 
 /** What a worker is, and what it takes. */
-export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn'> & {
+export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'> & {
   identity: WorkerIdentity;
   /** Decides about threads without running them. */
   context: EngineContext;
@@ -49,7 +49,16 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     (await options.openQueue?.()) ?? new GitQueue(claims, view, Math.floor(identity.deadlineMs / 3), () => Date.now());
   let taken = 0;
   const isStopping = (): boolean => options.finish.aborted || (options.once && taken > 0);
-  const world: TurnWorld = { ...options, finder, goesOn: () => !isStopping() && !options.once };
+  const world: TurnWorld = {
+    ...options,
+    finder,
+    goesOn: () => !isStopping() && !options.once,
+    // With git alone, others see it when they look.
+    onPublished: async (threads) => {
+      if (options.openQueue)
+        await queue.offer(await finder.findAfter(threads)).catch((error) => onTrouble(messageOf(error)));
+    },
+  };
   const atWork = new Set<Promise<unknown>>();
   const work: Work = await queue.work(
     async (job, lock) => {

@@ -17,6 +17,7 @@ import { onSignalsInTurn } from '../process/signals.ts';
 const DEFAULT_DEADLINE_MS = 60_000;
 /** So many versions of a workflow are looked through for `--registered`. */
 const MAX_VERSIONS = 1_000;
+const SWEEP = { minMs: 60_000, maxMs: 60_000 };
 const DEFAULT_POLL = { minMs: 1_000, maxMs: 30_000 };
 
 const names = (summary: string, value: string): { summary: string; value: string; isRepeatable: true } => ({
@@ -44,6 +45,10 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     workflow: { ...names('only threads of this workflow', '<name>'), candidates: 'workflow' },
     author: names('only threads that were started under this email address', '<email>'),
     registered: { summary: 'only threads whose workflow is a version that is registered here' },
+    queue: {
+      value: '<url>',
+      summary: 'be told of turns over Redis (redis:// or rediss://) instead of looking for them',
+    },
     label: names('what this machine has; turns that need something else are left to others', '<label>'),
     'at-once': { value: '<n>', summary: 'how many turns are taken at once; default: 1', parse: parseCount },
     poll: { value: '<time>', summary: 'look at the remote this often; default: every 1s to 30s', parse: parseDuration },
@@ -66,6 +71,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     if (deadlineMs < CLAIM_DEADLINES.min || deadlineMs > CLAIM_DEADLINES.max) {
       throw new UsageError('--deadline needs a time from 1s to 1h');
     }
+    const { queue } = options;
     const repository = await openForWriting(cli);
     const remote = await openRemoteHere(cli, repository, { name: options.remote, direction: 'push' });
     if (!remote.isConfigured) {
@@ -92,7 +98,13 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       },
       atOnce: options['at-once'] ?? 1,
       labels: options.label,
-      poll: options.poll === undefined ? DEFAULT_POLL : { minMs: options.poll, maxMs: options.poll },
+      poll: pollTimes(options),
+      ...(queue !== undefined && {
+        openQueue: async () => {
+          const { openBullQueue } = await import('../../worker/bullmq/open-bull-queue.ts');
+          return openBullQueue(queue, { packageFolders: [], lockMs: deadlineMs });
+        },
+      }),
       drain: options.drain,
       once: options.once,
       finish: stop.first,
@@ -106,3 +118,12 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     await repository.close();
   },
 });
+
+/** A queue on Redis may be wiped at any moment, so a worker that uses one offers every thread that can go on now and then. */
+function pollTimes({ poll, queue }: { poll: number | undefined; queue: string | undefined }): {
+  minMs: number;
+  maxMs: number;
+} {
+  if (poll !== undefined) return { minMs: poll, maxMs: poll };
+  return queue === undefined ? DEFAULT_POLL : SWEEP;
+}

@@ -78,3 +78,12 @@ async function isLeftToOthers(engine: EngineContext, start: CommitOf<'start'>): 
   const block = findBlock(await pinnedDefinition(engine, { start: caller }, caller.node.workflow), parentRole);
   return isIsolated(block?.isolation);
 }
+
+/** Finds the thread whose turn called a thread; null if none did. */
+export async function findCallerOf(
+  engine: EngineContext,
+  at: { id: ThreadId; head: ObjectId },
+): Promise<ThreadId | null> {
+  const { caller } = findFacts(engine.repository, at.id, at.head) ?? (await gatherFacts(engine, at));
+  return caller;
+}
