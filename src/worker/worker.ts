@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf } from '../errors.ts';
+import { messageOf, UwfError } from '../errors.ts';
 import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
 import { Claims, type WorkerIdentity } from './claims.ts';
 import { JobFinder, type WorkFilter } from './find-jobs.ts';
@@ -91,9 +91,10 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         waitMs = isIdle ? Math.min(2 * waitMs, options.poll.maxMs) : options.poll.minMs;
       } catch (error) {
         if (options.finish.aborted) break;
-        if (!(error instanceof RemoteUnreachable)) throw error;
+        // The remote or the queue is away, a disk is full: that passes.
+        if (!(error instanceof UwfError)) throw error;
         if (!isAway) onTrouble(error.message);
-        isAway = true;
+        isAway = error instanceof RemoteUnreachable;
         waitMs = Math.min(2 * waitMs, options.poll.maxMs);
       }
       if (options.once && taken > 0) break;
