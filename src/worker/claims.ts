@@ -134,6 +134,14 @@ export class Claims {
     return this.#inLine(async () => this.#sendAll(await this.#changes([...this.#held.keys()], false)));
   }
 
+  /** Renews all claims if one of them is not what was seen at the remote: a person or another worker may have replaced it. */
+  async confirm(seen: ReadonlyMap<ThreadId, { id: ObjectId }>): Promise<void> {
+    const isDoubtful = [...this.#held].some(
+      ([thread, { id, attempted }]) => attempted === undefined && seen.get(thread)?.id !== id,
+    );
+    if (isDoubtful) await this.renew();
+  }
+
   /** Removes claims in one push. Those that were taken over stay. */
   release(threads: readonly ThreadId[]): Promise<void> {
     return this.#inLine(async () => this.#sendAll(await this.#changes(threads, true)));

@@ -10,7 +10,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
 import { ClaimLost } from './claims.ts';
-import { placesNow } from './places.ts';
+import { placesNow } from '../sync/refs/places.ts';
 import type { TurnLock } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
 
@@ -18,7 +18,7 @@ import type { TurnWorld } from './turn-world.ts';
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 
-type PublisherWorld = Pick<TurnWorld, 'repository' | 'remote' | 'sync' | 'onTrouble' | 'openEngine'>;
+type PublisherWorld = Pick<TurnWorld, 'repository' | 'remote' | 'sync' | 'onTrouble'>;
 
 /** Another ref than expected was at the remote. */
 class Contended extends Error {}
@@ -108,20 +108,9 @@ export class Publisher {
     this.#lock.signal.throwIfAborted();
     const { repository, remote, sync } = this.#world;
     const before = (await findThread(repository, this.#thread))?.head;
-    const children = this.threads.filter((thread) => thread !== this.#thread);
-    const over: ThreadId[] = [];
-    for (const thread of children) if ((await findThread(repository, thread))?.isHistory) over.push(thread);
-    const names = this.threads.flatMap((thread) => placesNow(thread, repository.now()));
+    const names = [...this.#touched].flatMap((thread) => placesNow(thread, repository.now()));
     await fetchSelection(repository, remote, selectPatterns(names), sync);
     if ((await findThread(repository, this.#thread))?.head !== before) throw new ClaimLost(this.#thread);
-    // The block was decided without them and has cancelled them; meanwhile their workers published another step.
-    for (const thread of over)
-      if ((await findThread(repository, thread))?.isHistory === false) await this.#cancel(thread);
-  }
-
-  async #cancel(thread: ThreadId): Promise<void> {
-    const engine = await this.#world.openEngine({ signal: this.#lock.signal, onEvent: () => {} });
-    await engine.cancel(thread, { reason: 'its block was decided without it' });
   }
 
   async #push(isLast: boolean): Promise<void> {

@@ -5,12 +5,12 @@ import { monotonicMs } from '../monotonic-ms.ts';
 import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, readClaim, type Claim } from '../sync/claims/claim.ts';
 import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
+import { placesNow } from '../sync/refs/places.ts';
 import { sortRefs } from '../sync/refs/sorted-refs.ts';
 import { readTracked, refsOf } from '../sync/refs/tracking.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { ACTIVE_PREFIX, activeRef } from '../thread/thread-refs.ts';
-import { placesNow } from './places.ts';
 
 /** A claim at the remote, and since when this process has seen it as it is. */
 export type SeenClaim = { id: ObjectId; sinceMs: number; claim: Claim | undefined };
@@ -43,16 +43,19 @@ export class RemoteView {
     return this.#claims;
   }
 
-  /** Tells whether a claim counts: it was not seen unchanged for its deadline. */
+  /** Tells whether a claim counts: it was not seen unchanged for its deadline, or a person has stopped the thread. */
   isClaimed(thread: ThreadId): boolean {
     const seen = this.#claims.get(thread);
     if (seen === undefined) return false;
+    if (seen.claim?.stoppedBy !== undefined) return true;
     return monotonicMs() - seen.sinceMs < (seen.claim?.deadlineMs ?? CLAIM_DEADLINES.ofMalformed);
   }
 
   /** Tells whether workers have claims that count: what they do can bring more to do. */
   hasClaims(): boolean {
-    return [...this.#claims.keys()].some((thread) => this.#threads.has(thread) && this.isClaimed(thread));
+    return [...this.#claims].some(
+      ([thread, { claim }]) => claim?.stoppedBy === undefined && this.#threads.has(thread) && this.isClaimed(thread),
+    );
   }
 
   /**

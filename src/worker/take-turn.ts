@@ -10,7 +10,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import { activeRef } from '../thread/thread-refs.ts';
 import { ClaimLost } from './claims.ts';
 import { Publisher } from './publisher.ts';
-import { placesOfChildren } from './places.ts';
+import { placesOfChildren } from '../sync/refs/places.ts';
 import type { TurnJob, TurnLock, TurnVerdict } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
 
@@ -91,7 +91,7 @@ async function meet(
 async function verdictOf(world: TurnWorld, thread: ThreadId, lock: TurnLock, error: unknown): Promise<TurnVerdict> {
   const isLost = error instanceof ClaimLost;
   if (isLost || lock.signal.aborted) {
-    if (isLost) world.onTrouble(messageOf(error));
+    world.onTrouble(isLost ? messageOf(error) : `${thread}: ${messageOf(lock.signal.reason)}`);
     return 'again';
   }
   if (error instanceof UwfError) {

@@ -84,6 +84,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         await view.look((id) => claims.isOwn(id), options.finish);
         if (isAway) onTrouble(`${remote.name} is back`);
         isAway = false;
+        await claims.confirm(view.claims);
         const jobs = await finder.find();
         await queue.offer(jobs);
         const isIdle = atWork.size === 0 && jobs.length === 0;

@@ -43,6 +43,8 @@ export type Claim = {
   role?: string;
   /** Why a finished turn is not published. */
   held?: string;
+  /** Who has stopped the work on the thread: no worker takes it, and the claim counts until it is removed. */
+  stoppedBy?: string;
 };
 
 const isName = stringThat((text): text is string => text.length > 0 && text.length <= MAX_NAME);
@@ -58,6 +60,7 @@ const isClaim = objectOf<Claim>({
   deadlineMs: isNumber,
   role: { mayBe: isName },
   held: { mayBe: isReason },
+  stoppedBy: { mayBe: isName },
 });
 
 /** The ref of a thread's claim at a remote. */
@@ -75,7 +78,8 @@ export function makeClaim(format: ObjectFormat, claim: Claim, atMs: number): { i
   const text = canonicalJson({ ...claim, ...(held !== undefined && { held }) });
   const tree = batch.addTree([{ mode: '100644', name: FILE, id: batch.addBlob(text) }]);
   const writer = { ...WRITER, atMs };
-  const message = `${claim.worker.replaceAll(/\s+/g, ' ')} works on ${claim.thread}\n`;
+  const who = claim.worker.replaceAll(/\s+/g, ' ');
+  const message = `${who} ${claim.stoppedBy === undefined ? 'works on' : 'has stopped'} ${claim.thread}\n`;
   return { id: batch.addCommit({ tree, parents: [], author: writer, committer: writer, message }), batch };
 }
 

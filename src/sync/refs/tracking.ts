@@ -5,7 +5,6 @@ import type { FetchedRefs } from '../../git/transport/add-fetch-refspecs.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { REMOTES_PREFIX } from '../../thread/remove/remove-thread.ts';
-import { CLAIMS_PREFIX } from '../claims/claim.ts';
 import { SHARED_PATTERNS } from './shared-ref.ts';
 import { againIfMoved } from '../../git/stores/publish.ts';
 
@@ -72,16 +71,13 @@ export function refsOf(tracked: ReadonlyMap<string, ObjectId>): RemoteRef[] {
 }
 
 /**
- * What a plain `git fetch` of a remote copies to its tracking refs. Claims are left out: they change by the second.
+ * What a plain `git fetch` of a remote copies to its tracking refs.
  *
  * The copies may be forced and pruned: only tracking refs are written, so no thread of this repository can be overwritten or
  * deleted. There are no refspecs for `git push`, because a forced push replaces what the remote has.
  */
 export function trackedRefs(remote: string): FetchedRefs[] {
-  return SHARED_PATTERNS.filter((pattern) => !pattern.startsWith(CLAIMS_PREFIX)).map((source) => ({
-    source,
-    target: trackingName(remote, source),
-  }));
+  return SHARED_PATTERNS.map((source) => ({ source, target: trackingName(remote, source) }));
 }
 
 /** Finds, for each thread, the remotes that had it when they were last seen, by their names in git's configuration. */

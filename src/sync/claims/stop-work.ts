@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { UwfError } from '../../errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
+import type { PushEdit, Remote } from '../../git/transport/remote.ts';
+import type { Repository } from '../../git/repository.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { fetchSelection } from '../fetch/fetch-threads.ts';
+import { selectPatterns } from '../fetch/select-refs.ts';
+import { remember } from '../refs/tracking.ts';
+import type { SyncOptions } from '../sync-options.ts';
+import { CLAIM_DEADLINES, claimRef, makeClaim, readClaim, type Claim } from './claim.ts';
+
+/** How often it is tried again because a worker changes its claim at the same time. */
+const MAX_ROUNDS = 10;
+
+/** A thread, and the commit that it is at. */
+type Place = Pick<Claim, 'thread' | 'head'>;
+
+type Options = Pick<SyncOptions, 'env' | 'signal'>;
+
+/**
+ * Puts claims of a person in the place of the claims of workers at a remote: they publish nothing more of these threads, and no
+ * worker takes them until {@link letGoOn}.
+ * @returns the claims of workers that were replaced
+ * @throws {RemoteUnreachable}
+ */
+export async function stopWork(
+  repository: Repository,
+  remote: Remote,
+  places: readonly Place[],
+  options: Options,
+): Promise<Claim[]> {
+  const session = randomBytes(8).toString('hex');
+  const { name } = repository.committer;
+  const who = { worker: name, host: hostname(), session, count: 0, deadlineMs: CLAIM_DEADLINES.max, stoppedBy: name };
+  const replaced = new Map<ThreadId, Claim>();
+  await changeClaims(repository, remote, places, options, (place, claim) => {
+    if (claim?.stoppedBy !== undefined) return undefined;
+    if (claim === undefined) replaced.delete(place.thread);
+    else replaced.set(place.thread, claim);
+    return { ...place, ...who };
+  });
+  return [...replaced.values()];
+}
+
+/**
+ * Removes the claims of people from threads at a remote: workers take them again.
+ * @throws {RemoteUnreachable}
+ */
+export async function letGoOn(
+  repository: Repository,
+  remote: Remote,
+  places: readonly Place[],
+  options: Options,
+): Promise<void> {
+  await changeClaims(repository, remote, places, options, (_, claim) =>
+    claim?.stoppedBy === undefined ? undefined : null,
+  );
+}
+
+/**
+ * Removes all claims from threads that are over: the workers that have them stop.
+ * @throws {RemoteUnreachable}
+ */
+export async function removeClaims(
+  repository: Repository,
+  remote: Remote,
+  places: readonly Place[],
+  options: Options,
+): Promise<void> {
+  await changeClaims(repository, remote, places, options, () => null);
+}
+
+/**
+ * Replaces or removes claims, each under the value that it has now.
+ * @param choose what becomes of a thread's claim: another one, null for none, `undefined` to leave it
+ */
+async function changeClaims(
+  repository: Repository,
+  remote: Remote,
+  places: readonly Place[],
+  options: Options,
+  choose: (place: Place, claim: Claim | undefined) => Claim | null | undefined,
+): Promise<void> {
+  const { objects, now } = repository;
+  const { signal } = options;
+  let left = places;
+  for (let round = 0; left.length > 0 && round < MAX_ROUNDS; round += 1) {
+    const names = left.map(({ thread }) => claimRef(thread));
+    const { there } = await fetchSelection(repository, remote, selectPatterns(names), options);
+    const ids = new Map<string, ObjectId>(there.map(({ name, id }) => [name, id]));
+    const batch = new ObjectBatch(objects.format);
+    const changes: { place: Place; edit: PushEdit }[] = [];
+    for (const place of left) {
+      const name = claimRef(place.thread);
+      const expected = ids.get(name) ?? null;
+      const next = choose(place, await readHere(repository, expected));
+      if (next === undefined || (next === null && expected === null)) continue;
+      const made = next === null ? undefined : makeClaim(objects.format, next, now());
+      for (const object of made?.batch.objects ?? []) batch.add(object);
+      changes.push({ place, edit: { name, value: made?.id ?? null, expected } });
+    }
+    if (changes.length === 0) return;
+    const guard = await objects.write(batch.objects);
+    try {
+      const results = await remote.push({ edits: changes.map(({ edit }) => edit), isForward: true, signal });
+      const isDone = (at: number): boolean => ['done', 'unchanged'].includes(results[at]?.outcome ?? '');
+      const done = changes.filter((_, at) => isDone(at)).map(({ edit: { name, value } }) => ({ name, value }));
+      await remember(repository, remote, done);
+      const refused = results.find((result) => result.outcome === 'refused');
+      if (refused?.outcome === 'refused') throw claimsRefused(remote, refused.reason);
+      left = changes.filter((_, at) => !isDone(at)).map(({ place }) => place);
+    } finally {
+      await guard.release();
+    }
+  }
+  if (left.length > 0) throw claimsMove(remote);
+}
+
+function claimsRefused(remote: Remote, reason: string): UwfError {
+  const hint = hintAtRefusal(remote);
+  return new UwfError(`${remote.name} takes no claims of threads: ${reason}`, {
+    code: 'claims-refused',
+    kind: 'refused',
+    ...(hint !== undefined && { hint }),
+  });
+}
+
+function claimsMove(remote: Remote): UwfError {
+  return new UwfError(`workers change the claims at ${remote.name} all the time`, {
+    code: 'claims-move',
+    kind: 'conflict',
+    hint: 'try again',
+  });
+}
+
+async function readHere({ objects }: Repository, id: ObjectId | null): Promise<Claim | undefined> {
+  return id !== null && (await objects.has(id)) ? readClaim(objects, id) : undefined;
+}
