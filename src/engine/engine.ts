@@ -17,6 +17,7 @@ import type { StepOptions } from './verbs/step.ts';
 import type { StepOutcome } from './turn/step.ts';
 import type { StopOutcome } from './verbs/stop.ts';
 import type { Redaction } from './redact/redaction.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
 
 /**
  * Runs threads of one repository on this machine. It holds no state: everything is read from the repository when a
@@ -46,6 +47,12 @@ export interface Engine {
    * @throws {WaitsAtLimit} if it waits at a limit and `more` does not raise that far enough
    */
   resume(thread: string, options?: ResumeOptions): Promise<ThreadOver>;
+  /**
+   * Stores what `resume` would store before it runs the thread, or the child that asked, and runs nothing: another machine does.
+   * @returns the thread that goes on: another one than `thread` if that has ended
+   * @throws as `resume`
+   */
+  answer(thread: string, options?: Pick<ResumeOptions, 'answer' | 'more'>): Promise<ThreadId>;
   /** Refuses what `run` would refuse at once, and has its agents admitted, for one that runs in a process of its own. */
   checkRun(thread: string, options?: Pick<RunOptions, 'agent'>): Promise<void>;
   /** The same for `resume`. */
@@ -109,6 +116,7 @@ export function createEngine(options: EngineOptions): Engine {
     step: bound(async () => (await import('./verbs/step.ts')).stepThread),
     run: bound(async () => (await import('./verbs/run.ts')).runThread),
     resume: bound(async () => (await import('./verbs/resume.ts')).resumeAndRun),
+    answer: bound(async () => (await import('./verbs/answer.ts')).answerThread),
     checkRun: bound(async () => (await import('./verbs/run.ts')).checkRun),
     checkResume: bound(async () => (await import('./verbs/resume.ts')).checkResumption),
     poke: bound(async () => (await import('./verbs/poke.ts')).pokeThread),

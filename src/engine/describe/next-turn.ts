@@ -72,11 +72,9 @@ async function isLeftToOthers(engine: EngineContext, start: CommitOf<'start'>): 
   if (call?.block === undefined || parentRole === null || at === undefined) return false;
   const caller = await findStart(repository, at);
   if (caller === undefined) return false;
+  // A block that was decided without it cancels it.
   const pointer = await findThread(repository, parseThreadId(call.thread));
   if (pointer === undefined || pointer.isHistory) return false;
-  // A block that was decided without it has cancelled it, or will.
-  const { state } = findFacts(repository, pointer.id, pointer.head) ?? (await gatherFacts(engine, pointer));
-  if (state !== start.node.parentState) return false;
   const block = findBlock(await pinnedDefinition(engine, { start: caller }, caller.node.workflow), parentRole);
   return isIsolated(block?.isolation);
 }

@@ -116,15 +116,24 @@ async function runResumed(
   { answer, more, ...wish }: Resumption,
 ): Promise<ThreadOver> {
   await assertWithinLimits(engine, before, more);
-  // A run that was cut off waits for no answer: without one it goes on.
+  const resumed = await storeResumption(engine, before, { answer, more });
+  tellContinued(engine, resumed);
+  const isAnswered = answer !== undefined;
+  return runOn(engine, lease, resumed, { isAnswered, ...wish });
+}
+
+/** Stores the resumption of a suspended thread, and runs nothing. One whose run was cut off goes on without, unless it is answered. */
+export async function storeResumption(
+  engine: EngineContext,
+  before: ThreadState,
+  { answer, more }: Pick<ResumeOptions, 'answer' | 'more'>,
+): Promise<ThreadState> {
   const isCutOff = before.head.kind !== 'suspend' && answer === undefined && more === undefined;
   const redaction = engine.redaction();
   const said = answer && redaction.text(answer);
   const resumed = isCutOff ? before : await resumeThread(engine.repository, before, said, more, redaction.taken);
   tellTaken(engine, { thread: before.id, role: null }, redaction);
-  tellContinued(engine, resumed);
-  const isAnswered = answer !== undefined;
-  return runOn(engine, lease, resumed, { isAnswered, ...wish });
+  return resumed;
 }
 
 /** Causes that a new try may do away with. The others need a person who has seen what happened in that thread. */
@@ -134,7 +143,7 @@ const passing: ReadonlySet<SuspendCause> = new Set(['agent', 'invalid-reply', 't
  * Takes up all branches of a block that wait, but for those that ask for words: the caller then runs them beside each other.
  * @returns false if fewer than two wait, or all of them ask
  */
-async function takeUpBranches(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<boolean> {
+export async function takeUpBranches(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<boolean> {
   const waiting = await findWaitingChildren(engine, state);
   if (waiting.length < 2 || waiting.every(({ branch }) => branch === undefined)) return false;
   return takeUpBelow(engine, state, more);
@@ -162,7 +171,7 @@ async function takeUpBelow(engine: EngineContext, state: ThreadState, more?: Mor
 }
 
 /** An answer to a caller is meant for the child that asked. Of several branches, only the person knows which. */
-async function findAnsweredChild(
+export async function findAnsweredChild(
   engine: EngineContext,
   state: ThreadState,
   answer: string | undefined,
@@ -208,13 +217,13 @@ async function checkState(
  * Refuses an answer to the question of a child that does not wait here: a fork has none yet, and one that another repository
  * has was not fetched. Nothing would hear it.
  */
-function assertHears({ id, head }: ThreadState, answer: string | undefined): void {
+export function assertHears({ id, head }: ThreadState, answer: string | undefined): void {
   if (answer === undefined || head.kind !== 'suspend' || head.node.cause !== 'child') return;
   const hint = `'uwf fetch' brings a child from where it was called; 'uwf thread resume ${id}' takes the turn again, and calls what is not here once more`;
   throw new WrongThreadState(id, 'suspended', 'no child thread of it waits for an answer here', hint);
 }
 
-async function assertWithinLimits(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<void> {
+export async function assertWithinLimits(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<void> {
   const reached = await findLimitWaitedAt(engine, state, more);
   if (reached) throw new WaitsAtLimit(state.id, reached);
 }
@@ -237,12 +246,21 @@ async function reopen(
   ended: ThreadState,
   { answer, more, ...wish }: Resumption,
 ): Promise<ThreadOver> {
+  return runThread(engine, (await storeReopened(engine, ended, { answer, more })).id, wish);
+}
+
+/** Takes an ended thread up as a new one, and runs nothing. */
+export async function storeReopened(
+  engine: EngineContext,
+  ended: ThreadState,
+  { answer, more }: Pick<ResumeOptions, 'answer' | 'more'>,
+): Promise<ThreadState> {
   await assertCanReopen(engine, ended);
   const redaction = engine.redaction();
   const said = answer && redaction.text(answer);
   const reopened = await reopenThread(engine.repository, ended, said, more, redaction.taken);
   tellTaken(engine, { thread: reopened.id, role: null }, redaction);
-  return runThread(engine, reopened.id, wish);
+  return reopened;
 }
 
 /** Goes on with the thread that waits for a child, where there is one and it waits for no other child. */

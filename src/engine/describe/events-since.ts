@@ -1,0 +1,58 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { firstLine } from '../../thread/append/commit-message.ts';
+import { readLightChain, readReply, type LightCommit } from '../../thread/read/light-chain.ts';
+import { readState } from '../../thread/read/thread-state.ts';
+import { statusOf } from '../../thread/thread-commit.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { EngineEvent } from '../events.ts';
+import { describeOver, gatherFacts } from './gather-facts.ts';
+import { findFacts } from './facts.ts';
+
+/**
+ * Lists the events that a run would have told between two heads of a thread, oldest first: what another machine did, as its
+ * commits tell it.
+ *
+ * A suspension is told only where the thread still stands at it.
+ * @param before the earlier head; absent: from the start on. If it is not on the thread's chain, only its newest commit is told
+ */
+export async function eventsSince(
+  engine: EngineContext,
+  at: { id: ThreadId; head: ObjectId },
+  before: ObjectId | undefined,
+): Promise<EngineEvent[]> {
+  const { repository } = engine;
+  const commits: LightCommit[] = [];
+  let isFound = before === undefined;
+  for await (const commit of readLightChain(repository, at.head)) {
+    isFound ||= commit.id === before;
+    if (commit.id === before) break;
+    commits.unshift(commit);
+  }
+  const events: EngineEvent[] = [];
+  for (const commit of isFound ? commits : commits.slice(-1)) {
+    if (commit.kind === 'start') events.push(await startedEvent(engine, at));
+    if (commit.kind !== 'step') continue;
+    const { role, number, meta, startedAtMs, completedAtMs, usage } = commit.node;
+    events.push({
+      event: 'step.finished',
+      thread: at.id,
+      role,
+      step: commit.hash,
+      number,
+      outcome: statusOf(meta),
+      head: commit.id,
+      subject: firstLine(await readReply(repository, commit)),
+      durationMs: completedAtMs - startedAtMs,
+      usage,
+    });
+  }
+  const over = at.head === before ? undefined : await describeOver(engine, await readState(repository, at.id, at.head));
+  return over === undefined ? events : [...events, over];
+}
+
+async function startedEvent(engine: EngineContext, at: { id: ThreadId; head: ObjectId }): Promise<EngineEvent> {
+  const facts = findFacts(engine.repository, at.id, at.head) ?? (await gatherFacts(engine, at));
+  const { workflow, startCommit: head, parent, branch } = facts;
+  return { event: 'thread.started', thread: at.id, workflow, head, parent, ...(branch && { branch }) };
+}
