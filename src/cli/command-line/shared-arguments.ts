@@ -1,5 +1,5 @@
 import { threadStatuses } from '../../thread/read/thread-status.ts';
-import type { ArgumentSpec, TextOption } from './command.ts';
+import type { ArgumentSpec, OptionSpec, TextOption } from './command.ts';
 
 /** The thread that a command is about. */
 export const threadArgument: ArgumentSpec & { name: 'thread'; isOptional?: never; isRepeatable?: never } = {
@@ -47,4 +47,23 @@ export const threadFields: Readonly<Record<string, string>> = {
   reason: 'why it is suspended, or how it ended; else null',
   interruption:
     'of an interrupted one: pid, host and since of its last process, and processes that still work; else null',
+};
+
+/** The options by which a person says that something may be published. */
+export const publishOptions: Record<'with-commits' | 'allow-secrets', { summary: string }> = {
+  'with-commits': { summary: 'send the commits of your code along that threads follow and the remote does not have' },
+  'allow-secrets': { summary: 'send threads although they have what looks like a secret' },
+} satisfies Record<string, OptionSpec>;
+
+/** The option that names the remote whose workers do the work. */
+export const onOption: TextOption & { candidates: 'remote' } = {
+  value: '<remote>',
+  summary: 'let workers of this remote do it (uwf worker), and follow what comes back',
+  candidates: 'remote',
+};
+
+/** The options of commands that send a thread to a remote. */
+export const sendOptions: { on: typeof onOption; 'with-commits': { summary: string } } = {
+  on: onOption,
+  'with-commits': { summary: `with --on: ${publishOptions['with-commits'].summary}` },
 };

@@ -1,14 +1,14 @@
 import type { Repository } from '../../git/repository.ts';
 import type { PushReport } from '../../sync/report.ts';
-import { isOver } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
+import { publishOptions } from '../command-line/shared-arguments.ts';
 import { exitCodeOfSharing } from '../errors/exit-code.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { withExchangeOptions } from '../open/open-remote.ts';
-import { readingContext } from '../open/reading-context.ts';
 import type { Output } from '../output/output.ts';
-import { hintAtHeldBack, leftOf, publishOptions } from '../sharing/held-back.ts';
+import { hintAtHeldBack, leftOf } from '../sharing/held-back.ts';
+import { findOpenBelow } from '../sharing/open-below.ts';
 import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
 import { formatPush } from '../sharing/sync-report.ts';
 
@@ -89,16 +89,4 @@ async function hintAtOpenChildren(repository: Repository, { remote, threads }: P
   if (staying.size === 0) return;
   const push = `'uwf push ${remote} ${[...staying].join(' ')}'`;
   out.hint(`${push} sends the child threads, too, that this waits for`);
-}
-
-/** The threads that one which is not over called, and those that they called, which are not over and are here. */
-async function findOpenBelow(repository: Repository, thread: ThreadId): Promise<ThreadId[]> {
-  const { describeThread } = await import('../../engine/describe/describe.ts');
-  const { status, calls } = await describeThread(readingContext(repository), thread);
-  if (isOver(status)) return [];
-  const open: ThreadId[] = [];
-  for (const call of calls) {
-    if (!isOver(call.status)) open.push(call.thread, ...(await findOpenBelow(repository, call.thread)));
-  }
-  return open;
 }

@@ -1,8 +1,9 @@
 import { defineCommand, type Command } from '../command-line/command.ts';
+import { publishOptions } from '../command-line/shared-arguments.ts';
 import { exitCodeOfSharing } from '../errors/exit-code.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { withExchangeOptions } from '../open/open-remote.ts';
-import { hintAtHeldBack, leftOf, publishOptions } from '../sharing/held-back.ts';
+import { hintAtHeldBack, leftOf } from '../sharing/held-back.ts';
 import { hintAfterFetch } from '../sharing/hint-after-fetch.ts';
 import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
 import { formatSync } from '../sharing/sync-report.ts';

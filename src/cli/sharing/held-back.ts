@@ -5,15 +5,8 @@ import type { Repository } from '../../git/repository.ts';
 import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import type { PushReport } from '../../sync/report.ts';
-import type { OptionSpec } from '../command-line/command.ts';
 import type { Left } from '../errors/exit-code.ts';
 import type { Output } from '../output/output.ts';
-
-/** The options by which a person says that something may be published. */
-export const publishOptions: Record<'with-commits' | 'allow-secrets', { summary: string }> = {
-  'with-commits': { summary: 'send the commits of your code along that threads follow and the remote does not have' },
-  'allow-secrets': { summary: 'send threads although they have what looks like a secret' },
-} satisfies Record<string, OptionSpec>;
 
 /** Sorts what a push did not send: refused here, refused by the remote, or undecided. */
 export function leftOf({ held, rejected }: PushReport): Required<Left> {

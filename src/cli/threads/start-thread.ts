@@ -52,7 +52,8 @@ type LimitOption = 'limit' | 'timeout' | 'idle-timeout';
 
 type IsolationValues = { isolate: boolean; 'with-changes': boolean; from: string | undefined };
 
-type StartValues = Record<'prompt' | 'file', string | undefined> &
+/** The values of {@link startOptions}. */
+export type StartValues = Record<'prompt' | 'file', string | undefined> &
   Record<LimitOption, number | undefined> &
   IsolationValues;
 

@@ -113,8 +113,7 @@ async function take(
   const guard = await incoming.accept([...news]);
   try {
     const namesThere = new Set(incoming.refs.map(({ name }) => name));
-    const facts = { remote, accepted, namesThere, selection, removed, redactions, remoteWins: options.remoteWins };
-    await apply(repository, facts, report);
+    await apply(repository, { remote, accepted, namesThere, selection, removed, redactions }, report);
   } finally {
     await guard.release();
   }

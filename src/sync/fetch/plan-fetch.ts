@@ -48,7 +48,6 @@ export type FetchFacts = {
   namesThere: ReadonlySet<string>;
   selection: Selection;
   removed: RemovedThreads;
-  remoteWins?: boolean | undefined;
   /** The redaction records of both sides. */
   redactions: Redactions;
 };
@@ -84,7 +83,7 @@ export async function planFetch(repository: Repository, facts: FetchFacts): Prom
 
 async function reconcileAll(
   repository: Repository,
-  { selection, removed, redactions, remoteWins }: FetchFacts,
+  { selection, removed, redactions }: FetchFacts,
   here: SortedRefs,
   there: SortedRefs,
   seen: SortedRefs,
@@ -113,7 +112,6 @@ async function reconcileAll(
       isRemovedThere: there.removed.has(thread),
       isNamed: selection.named.has(thread),
       isRunning: running.has(thread),
-      remoteWins,
     };
     const isGone = sides.here.some(({ id }) => redactions.isGone(id));
     const isOpen = sides.claims.length > 0 || sides.isRemovedThere || isGone;

@@ -4,11 +4,12 @@ import { getThread } from '../../../thread/find/find-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { parseCount, parseDollars } from '../../command-line/parse-value.ts';
 import { promptOptions, textFrom } from '../../command-line/read-text.ts';
-import { agentOption, threadArgument } from '../../command-line/shared-arguments.ts';
+import { agentOption, threadArgument, sendOptions } from '../../command-line/shared-arguments.ts';
 import { followRun, runExitCodes, runFields } from '../../follow/follow-run.ts';
 import { ADOPT_LEASE, openEngine } from '../../open/open-engine.ts';
 import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';
+import { UsageError } from '../../errors/usage-error.ts';
 import { runInBackground } from '../../process/background.ts';
 
 export const command: Command = defineCommand({
@@ -20,7 +21,10 @@ Limits of steps, visits, turns, tokens and cost hold for the whole life of a thr
 thread is suspended at a limit, say how much more it may use: --steps 10 allows ten more steps.
 
 A turn that was suspended because its files hold secrets does not run again: without an answer its files are searched again
-and stored with its reply. --allow-secrets stores them as they are, and also a kept reply that could not be searched.`,
+and stored with its reply. --allow-secrets stores them as they are, and also a kept reply that could not be searched.
+
+With --on the thread is fetched from a remote, the answer is stored and sent there, and the remote's workers go on with it, which
+is shown here as it comes.`,
   arguments: [threadArgument],
   options: {
     prompt: { ...promptOptions.prompt, summary: "the answer; '-' reads it from stdin" },
@@ -32,18 +36,27 @@ and stored with its reply. --allow-secrets stores them as they are, and also a k
     cost: { value: '<usd>', summary: 'allow so many more US dollars', parse: parseDollars },
     'allow-secrets': { summary: 'store what the turn came to although there may be secrets in it or in its files' },
     agent: agentOption,
+    ...sendOptions,
     background: { short: 'b', summary: 'run it in a process of its own and come back at once' },
   },
   json: runFields,
   examples: [
     { command: "uwf thread resume 01KAM4 -p 'Use the second variant'", comment: 'answer and go on' },
     { command: 'uwf thread resume 01KAM4', comment: 'go on without an answer, after a time-out' },
+    { command: 'uwf thread resume 01KAM4 -p yes --on origin', comment: 'answer, and let workers of a remote go on' },
     { command: 'uwf thread resume 01KAM4 --steps 10', comment: 'go on after a limit, with ten more steps' },
   ],
   exitCodes: runExitCodes,
   async run({ args, options, cli, out }) {
     const answer = await textFrom(cli, { text: options.prompt, file: options.file });
     const more = moreOf(options);
+    const { on } = options;
+    if (on !== undefined) {
+      if (options.agent !== undefined)
+        throw new UsageError('--agent and --on exclude each other: workers have their own');
+      const { resumeOn } = await import('../../sharing/resume-on.ts');
+      return resumeOn({ cli, out }, args.thread, { answer, more }, { ...options, on });
+    }
     const repository = await openForWriting(cli);
     const { agent, 'allow-secrets': allowSecrets } = options;
     const resumption = { answer, more, agent, allowSecrets, adoptLease: cli.env[ADOPT_LEASE] || undefined };

@@ -1,0 +1,58 @@
+import { existsSync, renameSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { main } from '../../../src/cli/main.ts';
+import { CommandStopped } from '../../../src/cli/process/signals.ts';
+import { isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
+import { startWorker } from '../../helpers/worker-process.ts';
+import { createTeam } from '../../helpers/worker-team.ts';
+
+test('a thread that is sent to a remote is shown as workers run it, and so is what follows an answer', async () => {
+  const { laptop, box } = createTeam();
+  const worker = startWorker(box.dir, ['--poll', '200ms', '--name', 'box-7']);
+  const sent = await laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin']);
+  expect(sent.stderr).toMatch(/thread \S+ {2}release\n[^]*taken by box-7 on [^]*1 {2}writer written: A text/);
+  expect(sent.stderr).toContain('May it go out?');
+  expect(sent.code).toBe(4);
+  const [waiting] = (await laptop.json(['thread', 'list'])) as { thread: string; status: string }[];
+  expect(waiting).toMatchObject({ status: 'suspended' });
+  const events = await laptop.lines(['thread', 'resume', waiting?.thread ?? '', '-p', 'granted', '--on', 'origin']);
+  expect(events.slice(-2).map(({ event }) => event)).toEqual(['step.finished', 'thread.ended']);
+  expect(events.at(-1)).toMatchObject({ thread: waiting?.thread, status: 'ended', text: 'It may go out.' });
+  expect(await worker.stop()).toBe(0);
+});
+
+test('a commit that the remote does not have is named before a thread is started', async () => {
+  const { laptop } = createTeam();
+  laptop.git('commit', '-q', '--allow-empty', '-m', 'not pushed');
+  const refused = await laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin', '-b']);
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain('origin does not have commit');
+  expect(await laptop.json(['thread', 'list'])).toEqual([]);
+  expect((await laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin', '-b', '--with-commits'])).code).toBe(0);
+});
+
+test('a remote that is away is looked for again, and an interrupt ends the following only', async () => {
+  const { remote, laptop } = createTeam();
+  const stop = new AbortController();
+  let said = '';
+  const away = `${remote}-away`;
+  const code = await main(['run', 'release', '-p', 'x', '--on', 'origin'], {
+    cwd: laptop.dir,
+    env: isolatedGitEnvironment,
+    signal: stop.signal,
+    stdin: (async function* () {})(),
+    stdout: { write: () => true },
+    stderr: {
+      write(text: string | Uint8Array) {
+        said += String(text);
+        if (said.includes('trying again') && existsSync(away)) renameSync(away, remote);
+        if (said.includes('is back')) stop.abort(new CommandStopped('SIGINT'));
+        // The first look is over when the thread is named.
+        if (said.includes('release') && !said.includes('trying again')) renameSync(remote, away);
+        return true;
+      },
+    },
+  });
+  expect(said).toContain('only the following has ended');
+  expect(code).toBe(130);
+});
