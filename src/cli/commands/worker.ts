@@ -47,7 +47,8 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     registered: { summary: 'only threads whose workflow is a version that is registered here' },
     queue: {
       value: '<url>',
-      summary: 'be told of turns over Redis (redis:// or rediss://) instead of looking for them',
+      summary:
+        'be told of turns over Redis (redis:// or rediss://); UWF_QUEUE keeps a password out of the process list',
     },
     label: names('what this machine has; turns that need something else are left to others', '<label>'),
     'at-once': { value: '<n>', summary: 'how many turns are taken at once; default: 1', parse: parseCount },
@@ -71,7 +72,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     if (deadlineMs < CLAIM_DEADLINES.min || deadlineMs > CLAIM_DEADLINES.max) {
       throw new UsageError('--deadline needs a time from 1s to 1h');
     }
-    const { queue } = options;
+    const queue = options.queue ?? (cli.env['UWF_QUEUE'] || undefined);
     const repository = await openForWriting(cli);
     const remote = await openRemoteHere(cli, repository, { name: options.remote, direction: 'push' });
     if (!remote.isConfigured) {
@@ -98,7 +99,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       },
       atOnce: options['at-once'] ?? 1,
       labels: options.label,
-      poll: pollTimes(options),
+      poll: pollTimes(options.poll, queue),
       ...(queue !== undefined && {
         openQueue: async () => {
           const { openBullQueue } = await import('../../worker/bullmq/open-bull-queue.ts');
@@ -120,7 +121,10 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
 });
 
 /** A queue on Redis may be wiped at any moment, so a worker that uses one offers every thread that can go on now and then. */
-function pollTimes({ poll, queue }: { poll: number | undefined; queue: string | undefined }): {
+function pollTimes(
+  poll: number | undefined,
+  queue: string | undefined,
+): {
   minMs: number;
   maxMs: number;
 } {

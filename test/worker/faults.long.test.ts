@@ -1,0 +1,115 @@
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startGitHttpServer } from '../helpers/git-http-server.ts';
+import { startRedisServer } from '../helpers/redis-server.ts';
+import { runGit } from '../helpers/temporary-repository.ts';
+import { Farm, TURNS } from './farm.ts';
+
+/** A campaign by hand takes more of all three. */
+const FAULTS = Number(process.env['SUITE_WORKER_FAULTS'] ?? 20);
+const THREADS = Number(process.env['SUITE_WORKER_THREADS'] ?? 15);
+const MACHINES = Number(process.env['SUITE_WORKERS'] ?? 3);
+
+type Fault = () => Promise<void> | void;
+
+/** What goes wrong: each returns what mends it, if it does not mend itself. */
+type Faults = Readonly<Record<string, (at: number) => Fault | void>>;
+
+function chosen<T>(all: readonly T[]): T {
+  const one = all[Math.floor(Math.random() * all.length)];
+  if (one === undefined) throw new Error('there is nothing to choose from');
+  return one;
+}
+
+/** Lets faults happen at random moments while workers work, and checks that nothing is lost or done twice without a cause. */
+async function endure(farm: Farm, more: Faults, remote: Awaited<ReturnType<typeof startGitHttpServer>>): Promise<void> {
+  const refusing = join(farm.host, 'hooks', 'pre-receive');
+  const faults: Faults = {
+    kill: (at) => farm.signal(at, 'SIGKILL'),
+    stop: (at) => {
+      farm.signal(at, 'SIGSTOP');
+      return () => farm.signal(at, 'SIGCONT');
+    },
+    finish: (at) => void farm.machines[at]?.worker?.process.kill('SIGTERM'),
+    refuse: () => {
+      writeFileSync(refusing, '#!/bin/sh\necho not now >&2\nexit 1\n');
+      chmodSync(refusing, 0o755);
+      return () => rmSync(refusing, { force: true });
+    },
+    cut: () => {
+      remote.cut({ direction: 'up', afterBytes: Math.floor(Math.random() * 3_000) });
+      return () => remote.cut(undefined);
+    },
+    gc: () => void runGit(farm.host, ['gc', '-q']),
+    ...more,
+  };
+  const threads = await farm.startThreads(THREADS);
+  for (const at of farm.machines.keys()) farm.startWorker(at);
+  const mends: { atMs: number; mend: Fault }[] = [];
+  let happened = 0;
+  let killed = 0;
+  let nextAtMs = 0;
+  const mendDue = async (nowMs: number): Promise<void> => {
+    for (const due of mends.filter(({ atMs }) => atMs <= nowMs)) {
+      mends.splice(mends.indexOf(due), 1);
+      await due.mend();
+    }
+  };
+  await farm.untilDone(async () => {
+    const nowMs = performance.now();
+    await mendDue(nowMs);
+    for (const at of farm.machines.keys()) if (!farm.isRunning(at)) farm.startWorker(at);
+    if (happened >= FAULTS || nowMs < nextAtMs) return;
+    const name = chosen(Object.keys(faults));
+    const mend = faults[name]?.(chosen([...farm.machines.keys()]));
+    if (mend) mends.push({ atMs: nowMs + 1_000 + Math.random() * 6_000, mend });
+    happened += 1;
+    if (name === 'kill' || name === 'stop' || name === 'cut') killed += 1;
+    nextAtMs = nowMs + Math.random() * 2_000;
+  });
+  await mendDue(Infinity);
+  for (const at of farm.machines.keys()) farm.signal(at, 'SIGKILL');
+  for (const { worker } of farm.machines) await worker?.outcome;
+  // Claims of workers that were just killed are no one's any more.
+  for (const name of runGit(farm.host, ['for-each-ref', '--format=%(refname)', 'refs/uwf/claims']).split('\n')) {
+    if (name !== '') runGit(farm.host, ['update-ref', '-d', name]);
+  }
+  await farm.expectWhole(threads);
+  expect(happened).toBeGreaterThan(FAULTS / 2);
+  // A worker has at most two turns at work when it is cut off.
+  expect(farm.begun().length).toBeLessThanOrEqual(threads.length * TURNS + 2 * killed * MACHINES);
+}
+
+async function serve(farm: Farm): Promise<Awaited<ReturnType<typeof startGitHttpServer>>> {
+  const server = await startGitHttpServer(dirname(farm.host));
+  runGit(farm.host, ['config', 'http.receivepack', 'true']);
+  for (const { scene } of farm.machines) scene.git('remote', 'set-url', 'origin', server.urlOf(basename(farm.host)));
+  return server;
+}
+
+test(`workers over git alone lose nothing in ${FAULTS} faults`, async () => {
+  const farm = new Farm(MACHINES, ['--poll', '500ms', '--deadline', '4s', '--at-once', '2'], 0.2);
+  await endure(farm, {}, await serve(farm));
+}, 1_800_000);
+
+test.skipIf(process.env['SUITE_WITHOUT_REDIS'] === '1')(
+  `workers over Redis lose nothing in ${FAULTS} faults of theirs, the remote's and the queue's`,
+  async () => {
+    const redis = await startRedisServer();
+    const options = ['--queue', redis.url, '--poll', '5s', '--deadline', '4s', '--at-once', '2'];
+    const farm = new Farm(MACHINES, options, 0.2);
+    await endure(
+      farm,
+      {
+        wipe: () => void redis.wipe(),
+        lose: () => {
+          void redis.stop();
+          return () => redis.start();
+        },
+      },
+      await serve(farm),
+    );
+  },
+  1_800_000,
+);
