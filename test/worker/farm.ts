@@ -149,21 +149,21 @@ export class Farm {
       .flatMap((line) => (line.startsWith('begin ') ? [line.slice('begin '.length)] : []));
   }
 
-  /** Checks what is left when all is done: threads have their steps once, no claim is left, and all is sound. */
-  async expectWhole(threads: readonly string[]): Promise<void> {
-    expect(runGit(this.host, ['for-each-ref', 'refs/threads', 'refs/uwf'])).toBe('');
-    await this.ok(this.laptop, 'sync');
-    for (const thread of threads) {
-      const steps = await this.ok(this.laptop, 'step', 'list', thread, '--json');
-      expect({ thread, steps: steps.map(({ role }) => role) }).toEqual({ thread, steps: STEPS });
-      await this.ok(this.laptop, 'thread', 'verify', thread);
-    }
-    expectCleanFsck(this.host);
-  }
-
   #machine(at: number): Machine {
     const machine = this.machines[at];
     if (machine === undefined) throw new Error(`there is no machine ${at}`);
     return machine;
   }
+}
+
+/** Checks what is left when all is done: threads have their steps once, no claim is left, and all is sound. */
+export async function expectWhole(farm: Farm, threads: readonly string[]): Promise<void> {
+  expect(runGit(farm.host, ['for-each-ref', 'refs/threads', 'refs/uwf'])).toBe('');
+  await farm.ok(farm.laptop, 'sync');
+  for (const thread of threads) {
+    const steps = await farm.ok(farm.laptop, 'step', 'list', thread, '--json');
+    expect({ thread, steps: steps.map(({ role }) => role) }).toEqual({ thread, steps: STEPS });
+    await farm.ok(farm.laptop, 'thread', 'verify', thread);
+  }
+  expectCleanFsck(farm.host);
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { startGitHttpServer } from '../helpers/git-http-server.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { runGit } from '../helpers/temporary-repository.ts';
-import { Farm, TURNS } from './farm.ts';
+import { expectWhole, Farm, TURNS } from './farm.ts';
 
 /** A campaign by hand takes more of all three. */
 const FAULTS = Number(process.env['SUITE_WORKER_FAULTS'] ?? 20);
@@ -23,7 +23,11 @@ function chosen<T>(all: readonly T[]): T {
 }
 
 /** Lets faults happen at random moments while workers work, and checks that nothing is lost or done twice without a cause. */
-async function endure(farm: Farm, more: Faults, remote: Awaited<ReturnType<typeof startGitHttpServer>>): Promise<void> {
+async function expectToEndure(
+  farm: Farm,
+  more: Faults,
+  remote: Awaited<ReturnType<typeof startGitHttpServer>>,
+): Promise<void> {
   const refusing = join(farm.host, 'hooks', 'pre-receive');
   const faults: Faults = {
     kill: (at) => farm.signal(at, 'SIGKILL'),
@@ -75,7 +79,7 @@ async function endure(farm: Farm, more: Faults, remote: Awaited<ReturnType<typeo
   for (const name of runGit(farm.host, ['for-each-ref', '--format=%(refname)', 'refs/uwf/claims']).split('\n')) {
     if (name !== '') runGit(farm.host, ['update-ref', '-d', name]);
   }
-  await farm.expectWhole(threads);
+  await expectWhole(farm, threads);
   expect(happened).toBeGreaterThan(FAULTS / 2);
   // A worker has at most two turns at work when it is cut off.
   expect(farm.begun().length).toBeLessThanOrEqual(threads.length * TURNS + 2 * killed * MACHINES);
@@ -90,7 +94,7 @@ async function serve(farm: Farm): Promise<Awaited<ReturnType<typeof startGitHttp
 
 test(`workers over git alone lose nothing in ${FAULTS} faults`, async () => {
   const farm = new Farm(MACHINES, ['--poll', '500ms', '--deadline', '4s', '--at-once', '2'], 0.2);
-  await endure(farm, {}, await serve(farm));
+  await expectToEndure(farm, {}, await serve(farm));
 }, 1_800_000);
 
 test.skipIf(process.env['SUITE_WITHOUT_REDIS'] === '1')(
@@ -99,7 +103,7 @@ test.skipIf(process.env['SUITE_WITHOUT_REDIS'] === '1')(
     const redis = await startRedisServer();
     const options = ['--queue', redis.url, '--poll', '5s', '--deadline', '4s', '--at-once', '2'];
     const farm = new Farm(MACHINES, options, 0.2);
-    await endure(
+    await expectToEndure(
       farm,
       {
         wipe: () => void redis.wipe(),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Farm, TURNS } from './farm.ts';
+import { expectWhole, Farm, TURNS } from './farm.ts';
 
 const looking = ['--poll', '300ms', '--deadline', '2s'];
 
@@ -14,7 +14,7 @@ test('two workers share the threads of a remote, each turn is taken once, and ne
     [0, ''],
   ]);
   expect(farm.begun()).toHaveLength(threads.length * TURNS);
-  await farm.expectWhole(threads);
+  await expectWhole(farm, threads);
   const testers = ended.map(({ stderr }) => stderr.includes(' test\n'));
   expect(testers).toEqual([true, false]);
 }, 120_000);
@@ -36,7 +36,7 @@ test('the work of a worker that is killed, or stopped past its deadline, goes to
     farm.signal(1, 'SIGCONT');
   });
   farm.signal(1, 'SIGCONT');
-  await farm.expectWhole(threads);
+  await expectWhole(farm, threads);
   // The two that were cut off were begun again, and none else.
   expect(farm.begun().length - threads.length * TURNS).toBeLessThanOrEqual(4);
 }, 120_000);
