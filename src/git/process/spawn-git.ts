@@ -31,6 +31,8 @@ export type GitStart = GitPlace & {
    * limit.
    */
   maxDataBytes?: number;
+  /** The limit of a file that one of its processes writes; that process is killed at it. */
+  maxFileBytes?: number;
   /** Ends it when aborted. */
   signal?: AbortSignal | undefined;
   /** Gives it a lower priority and lets this process end before it. */
@@ -52,7 +54,7 @@ export const durablePacks: readonly string[] = ['core.fsync=pack,pack-metadata',
 export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
   const { location, env, args, settings = [], variables, cwd, signal } = start;
   const options = [...switchedOff, ...settings].flatMap((setting) => ['-c', setting]);
-  const words = limited(['git', ...options, ...args], start.maxDataBytes);
+  const words = limited(['git', ...options, ...args], start);
   const child = spawn(words[0] ?? 'git', words.slice(1), {
     cwd: cwd ?? location.workTree ?? location.gitDir,
     env: {
@@ -83,13 +85,18 @@ function leaveInBackground(child: ChildProcessWithoutNullStreams): void {
 }
 
 /**
- * A shell sets the limit and then becomes the program, because Node cannot limit a child. Mapped files do not count.
+ * A shell sets the limits and then becomes the program, because Node cannot limit a child. Mapped files do not count as data.
  *
- * Source: getrlimit(2), RLIMIT_DATA; POSIX leaves `-d` of ulimit to the system, so it may fail.
+ * Source: getrlimit(2), RLIMIT_DATA and RLIMIT_FSIZE; POSIX leaves `-d` of ulimit to the system, so it may fail.
  */
-function limited(words: readonly string[], maxDataBytes: number | undefined): readonly string[] {
-  if (maxDataBytes === undefined || process.platform === 'win32') return words;
-  return ['/bin/sh', '-c', `ulimit -S -d ${Math.floor(maxDataBytes / 1024)} 2>/dev/null; exec "$@"`, 'sh', ...words];
+function limited(words: readonly string[], { maxDataBytes, maxFileBytes }: GitStart): readonly string[] {
+  const limits = [
+    ...(maxDataBytes === undefined ? [] : [`-d ${Math.floor(maxDataBytes / 1024)}`]),
+    ...(maxFileBytes === undefined ? [] : [`-f ${Math.floor(maxFileBytes / 512)}`]),
+  ];
+  if (limits.length === 0 || process.platform === 'win32') return words;
+  const set = limits.map((limit) => `ulimit -S ${limit} 2>/dev/null; `).join('');
+  return ['/bin/sh', '-c', `${set}exec "$@"`, 'sh', ...words];
 }
 
 /** Variables that name the repository, index or place of the caller, which may be another one. */

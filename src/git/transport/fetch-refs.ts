@@ -6,7 +6,7 @@ import { readFetchFailure } from './git-output.ts';
 import type { GuestFolder } from './guest-folder.ts';
 import { matcherOf } from './list-remote-refs.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
-import { littleMemory, towardsRemote } from './towards-remote.ts';
+import { littleMemory, localUploadPack, towardsRemote } from './towards-remote.ts';
 
 /** The prefix of fetched refs in the guest folder: `refs/threads/a` becomes `refs/remote/threads/a`. */
 const landing = 'refs/remote/';
@@ -44,13 +44,6 @@ const options = [
   '--update-shallow',
   '--refmap=',
 ];
-
-/** For a folder of this machine git runs the other side too, which gets the same limits of memory. */
-const localUploadPack = [
-  'git',
-  ...[...littleMemory, 'pack.deltaCacheSize=16m', 'pack.windowMemory=32m'].map((setting) => `-c ${setting}`),
-  'upload-pack',
-].join(' ');
 
 /** How a fetch is done. */
 export type FetchControl = {

@@ -5,7 +5,7 @@ import { runGit } from '../process/run-git.ts';
 import { explainLimit, towardsRemote } from './towards-remote.ts';
 
 /**
- * Lists the refs of a remote that match names or patterns, by one advertisement.
+ * Lists the refs of a remote that match names or patterns. The server sends all its refs.
  *
  * Lines that are not an id and a name are ignored.
  * @throws {GitFailed} {GitNotFound} as `runGit`

@@ -1,5 +1,7 @@
 import { UwfError } from '../../errors.ts';
 import { existsSync } from 'node:fs';
+import { StorageReadOnly } from '../format/object-errors.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import { RemoteUnreachable } from './remote-errors.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
 import type { Repository } from '../repository.ts';
@@ -9,6 +11,7 @@ import { fetchWhatCanBe } from './fetch-what-can-be.ts';
 import { isOfRepository, listGitVariables } from '../process/git-variables.ts';
 import { saysUnfiltered } from './git-output.ts';
 import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
+import { listByPrefix } from './list-by-prefix.ts';
 import { listRemoteRefs } from './list-remote-refs.ts';
 import { incomingObjects, type Promisor } from './native-incoming.ts';
 import { objectFolderOf, objectsApart } from '../stores/quarantine.ts';
@@ -68,7 +71,21 @@ export class NativeRemote implements Remote {
     if (bundle !== undefined && !existsSync(bundle)) return [];
     const isWidened = (await listVariables()).some((set) => isOfRepository(set) && set.name.startsWith('protocol.'));
     const run = { location, env: isWidened ? { ...byDefault, ...env } : env, mayAsk, signal };
-    return this.#reach(() => listRemoteRefs(run, address, patterns));
+    return this.#reach(
+      async () => (await this.#listByPrefix(patterns, signal)) ?? listRemoteRefs(run, address, patterns),
+    );
+  }
+
+  async #listByPrefix(patterns: readonly string[], signal: AbortSignal | undefined): Promise<RemoteRef[] | undefined> {
+    const { address, bundle, mayAsk } = this.#options;
+    if (bundle !== undefined || patterns.length === 0) return undefined;
+    // A repository that can only be read can still look at a remote.
+    const folder = await GuestFolder.create(this.#options, []).catch(inPlaceOf(StorageReadOnly, undefined));
+    try {
+      return folder && (await listByPrefix(folder, address, patterns, { mayAsk, isLocal: isFolder(this.url), signal }));
+    } finally {
+      folder?.remove();
+    }
   }
 
   async fetch(request: FetchRequest): Promise<IncomingObjects> {

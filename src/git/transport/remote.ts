@@ -95,7 +95,10 @@ export interface Remote {
    */
   readonly refPrefix?: string;
 
-  /** Lists refs without fetching objects: one advertisement. Patterns as in {@link FetchRequest.refs}. */
+  /**
+   * Lists refs without fetching objects. Patterns as in {@link FetchRequest.refs}; a server that can sends only the refs that match
+   * one, so that a list of few refs of a remote with many is cheap.
+   */
   list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]>;
 
   /**

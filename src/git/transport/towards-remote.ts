@@ -10,6 +10,13 @@ export const littleMemory: readonly string[] = [
   'pack.threads=1',
 ];
 
+/** For a folder of this machine git runs the other side too, which gets the same limits of memory. */
+export const localUploadPack: string = [
+  'git',
+  ...[...littleMemory, 'pack.deltaCacheSize=16m', 'pack.windowMemory=32m'].map((setting) => `-c ${setting}`),
+  'upload-pack',
+].join(' ');
+
 const MiB = 1024 * 1024;
 
 /**
@@ -20,6 +27,8 @@ const MiB = 1024 * 1024;
 const MAX_DATA_BYTES = 192 * MiB;
 /** The limit of output that this process holds: a list of refs, or messages of a remote. */
 const MAX_OUTPUT_BYTES = 32 * MiB;
+/** The limit of a trace with a list of refs; over http it has each ref twice. */
+export const MAX_TRACE_BYTES: number = 96 * MiB;
 
 /** A working remote has sent something by then, also one that sends slowly. */
 const SPEAKS_WITHIN_MS = 120_000;
@@ -39,9 +48,10 @@ export function towardsRemote(mayAsk: boolean): Required<Pick<GitRun, Limits>> {
   };
 }
 
-/** Explains the failure of a git that reached its limit of memory; returns other errors unchanged. */
-export function explainLimit(error: unknown): unknown {
-  if (!(error instanceof GitFailed) || !isOutOfMemory(error)) return error;
-  const said = `it tells of more than fits into ${MAX_DATA_BYTES / MiB} MiB, or of refs without end`;
+/** Explains the failure of a git that reached its limit of memory, or of a trace; returns other errors unchanged. */
+export function explainLimit(error: unknown, hasFullTrace = false): unknown {
+  if (!(error instanceof GitFailed) || !(hasFullTrace || isOutOfMemory(error))) return error;
+  const most = hasFullTrace ? MAX_TRACE_BYTES : MAX_DATA_BYTES;
+  const said = `it tells of more than fits into ${most / MiB} MiB, or of refs without end`;
   return new GitFailed(error.args, said, error.printed);
 }
