@@ -15,6 +15,11 @@ export type SyncOptions = {
   spine?: boolean | undefined;
   /** Lets a push publish commits of the user's code that the remote does not have. Default: such threads are held. */
   withCommits?: boolean | undefined;
+  /**
+   * Lets the remote's tip keep a thread's id even where the thread has ended here and went on otherwise there: what a worker
+   * did after it had lost its claim does not count. Default: a thread that has ended on one side has ended.
+   */
+  remoteWins?: boolean | undefined;
   /** Finds secrets in what a push would send. Default: secrets are not searched for. */
   redactor?: Redactor | undefined;
   /** Lets a push send secrets. Default: threads with secrets are held. */

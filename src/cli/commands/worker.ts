@@ -87,7 +87,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       identity: { worker: name, host: hostname(), session: randomBytes(8).toString('hex'), deadlineMs },
       context: createEngineContext({ ...engine, signal: stop.first, sharesTurns: true }),
       openEngine: async ({ signal, onEvent }) => createEngine({ ...engine, signal, onEvent, sharesTurns: true }),
-      sync: { env: cli.env, redactor: await scanningRedactor(cli, repository) },
+      sync: { env: cli.env, remoteWins: true, redactor: await scanningRedactor(cli, repository) },
       filter: {
         roles: options.role,
         workflows: options.workflow,

@@ -113,7 +113,8 @@ async function take(
   const guard = await incoming.accept([...news]);
   try {
     const namesThere = new Set(incoming.refs.map(({ name }) => name));
-    await apply(repository, { remote, accepted, namesThere, selection, removed, redactions }, report);
+    const facts = { remote, accepted, namesThere, selection, removed, redactions, remoteWins: options.remoteWins };
+    await apply(repository, facts, report);
   } finally {
     await guard.release();
   }

@@ -48,6 +48,7 @@ export type FetchFacts = {
   namesThere: ReadonlySet<string>;
   selection: Selection;
   removed: RemovedThreads;
+  remoteWins?: boolean | undefined;
   /** The redaction records of both sides. */
   redactions: Redactions;
 };
@@ -83,7 +84,7 @@ export async function planFetch(repository: Repository, facts: FetchFacts): Prom
 
 async function reconcileAll(
   repository: Repository,
-  { selection, removed, redactions }: FetchFacts,
+  { selection, removed, redactions, remoteWins }: FetchFacts,
   here: SortedRefs,
   there: SortedRefs,
   seen: SortedRefs,
@@ -112,6 +113,7 @@ async function reconcileAll(
       isRemovedThere: there.removed.has(thread),
       isNamed: selection.named.has(thread),
       isRunning: running.has(thread),
+      remoteWins,
     };
     const isGone = sides.here.some(({ id }) => redactions.isGone(id));
     const isOpen = sides.claims.length > 0 || sides.isRemovedThere || isGone;

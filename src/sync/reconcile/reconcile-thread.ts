@@ -38,6 +38,8 @@ export type ThreadSides = {
   isNamed: boolean;
   /** Whether a process of this machine runs the thread. */
   isRunning: boolean;
+  /** Whether the remote's tip keeps the id against an end here; see `SyncOptions.remoteWins`. */
+  remoteWins?: boolean | undefined;
 };
 
 /** What a fetch does with one thread: one transaction, after the refs of the claimed forks were created. */
@@ -66,7 +68,7 @@ export async function reconcileThread(sides: ThreadSides, lineage: Lineage): Pro
   if (isRemovedThere && !isClaimed) return removeSeen(sides, lineage);
   const there = isRemovedThere ? [] : sides.there;
   const tips = [...there, ...here, ...claims.map(({ tip }) => tip)];
-  const target = await choose(tips, lineage);
+  const target = await choose(tips, lineage, sides.remoteWins === true && there.length > 0);
   if (target === undefined) return unchanged;
   const edits = moveTo(sides, target);
   if (isRunning && edits.some(({ expected }) => expected !== null)) {
@@ -85,10 +87,13 @@ export async function reconcileThread(sides: ThreadSides, lineage: Lineage): Pro
   return { edits, claims: left, ...(change && { change: { ...change, ...forked } }) };
 }
 
-/** Chooses from tips in order of precedence: the first end; else the first active tip, or a descendant of it. */
-async function choose(tips: readonly Tip[], lineage: Lineage): Promise<Tip | undefined> {
+/**
+ * Chooses from tips in order of precedence: the first end; else the first active tip, or a descendant of it.
+ * @param isFirstKept whether an end counts only if it is the first tip or follows it
+ */
+async function choose(tips: readonly Tip[], lineage: Lineage, isFirstKept: boolean): Promise<Tip | undefined> {
   const end = tips.find(({ endedOn }) => endedOn !== undefined);
-  if (end !== undefined) return end;
+  if (end !== undefined && !isFirstKept) return end;
   let [target] = tips;
   for (const tip of tips.slice(1)) {
     if (target && (await lineage.relate(target.id, tip.id)).kind === 'behind') target = tip;
