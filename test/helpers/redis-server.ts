@@ -31,6 +31,9 @@ export type RedisServer = {
   start(): Promise<void>;
   /** Kills it. */
   stop(): Promise<void>;
+  /** Has it hang, its connections open. */
+  pause(): void;
+  resume(): void;
   /** Forgets all keys and scripts, while clients stay connected. */
   wipe(): Promise<void>;
 };
@@ -58,11 +61,13 @@ export async function startRedisServer(settings: readonly string[] = []): Promis
     admin.disconnect();
     await stop();
   });
+  const pause = (): void => void server?.kill('SIGSTOP');
+  const resume = (): void => void server?.kill('SIGCONT');
   const wipe = async (): Promise<void> => {
     await admin.flushall();
     await admin.script('FLUSH');
   };
-  return { url: `redis://127.0.0.1:${port}`, port, admin, start, stop, wipe };
+  return { url: `redis://127.0.0.1:${port}`, port, admin, start, stop, pause, resume, wipe };
 }
 
 async function untilListening(port: number, server: ChildProcess): Promise<void> {
