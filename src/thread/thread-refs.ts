@@ -17,6 +17,8 @@ export type ThreadPointer = {
 export const ACTIVE_PREFIX = 'refs/threads/';
 /** Where ended threads live, by the UTC date of their end. */
 export const HISTORY_PREFIX = 'refs/history/';
+/** Where tracking refs live, by the name of the remote. */
+export const REMOTES_PREFIX = 'refs/uwf/remotes/';
 
 /** The ref of an active thread. */
 export function activeRef(id: ThreadId): RefName {

@@ -11,7 +11,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { addRecord, joinRecords, readRecord, redactedRef } from '../../thread/secrets/redaction-record.ts';
-import { REMOTES_PREFIX } from '../../thread/remove/remove-thread.ts';
+import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
 import { rememberRemoved } from '../../thread/remove/removed-threads.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
 import { SecretScan, type SecretPlace } from '../../thread/secrets/secret-scan.ts';

@@ -4,7 +4,7 @@ import { type RefEdit, type RefName } from '../../git/ref-store.ts';
 import type { FetchedRefs } from '../../git/transport/add-fetch-refspecs.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
-import { REMOTES_PREFIX } from '../../thread/remove/remove-thread.ts';
+import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
 import { SHARED_PATTERNS } from './shared-ref.ts';
 import { againIfMoved } from '../../git/stores/publish.ts';
 

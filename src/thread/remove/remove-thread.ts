@@ -3,10 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
 import { NoRefOfItsOwn } from '../thread-errors.ts';
 import { rememberRemoved } from './removed-threads.ts';
-import { activeRef, scratchRef } from '../thread-refs.ts';
-
-/** Tracking refs: a folder for each remote. */
-export const REMOTES_PREFIX = 'refs/uwf/remotes/';
+import { activeRef, REMOTES_PREFIX, scratchRef } from '../thread-refs.ts';
 
 /**
  * Removes a thread from this repository: deletes its refs, its artifacts' ref and its tracking refs. Git collects its objects,

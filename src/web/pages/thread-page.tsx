@@ -8,6 +8,9 @@ import { findForkOrigin } from '../runs/find-fork-origin.ts';
 import { stateOf } from '../live/topics.ts';
 import { CalledBy } from '../parts/called-by.tsx';
 import { Page } from '../parts/layout.tsx';
+import { readClaimsHere, type KnownClaim } from '../../sync/claims/claims-here.ts';
+import { isOver } from '../../thread/read/thread-status.ts';
+import { Claimed } from '../parts/claimed.tsx';
 import { Ago } from '../parts/ago.tsx';
 import { WorkflowLink } from '../parts/workflow-link.tsx';
 import { Reason } from '../parts/reason.tsx';
@@ -35,6 +38,8 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
   const before = shown === 'graph' ? undefined : Math.trunc(Number(url.searchParams.get('before'))) || undefined;
   const title = view.prompt === '' ? view.thread : view.prompt;
   const from = await commitToReadFrom(site.engine.repository, { id: pointer.id, head: view.head }, before);
+  const isOpen = !isOver(view.status);
+  const claim = isOpen ? (await readClaimsHere(site.engine.repository, pointer.id)).get(pointer.id) : undefined;
   const parts = { visit, view, before, from, again };
   return (
     <Page
@@ -43,7 +48,7 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
       live={before === undefined && again === undefined ? { topic: pointer.id, state } : undefined}
     >
       <h1>{title}</h1>
-      <Facts view={view} nowMs={nowMs} />
+      <Facts view={view} claim={claim} nowMs={nowMs} />
       <ForkLinks thread={pointer.id} origin={await findForkOrigin(site.engine.repository, pointer)} />
       <ViewTabs thread={view.thread} current={shown} />
       {shown === 'story' && <Story {...parts} />}
@@ -69,7 +74,9 @@ function ForkLinks({ thread, origin }: { thread: string; origin: string | undefi
 /** So many children are listed. */
 const MAX_CHILDREN = 100;
 
-function Facts({ view, nowMs }: { view: ThreadView; nowMs: number }): Html {
+type FactsProps = { view: ThreadView; claim: KnownClaim | undefined; nowMs: number };
+
+function Facts({ view, claim, nowMs }: FactsProps): Html {
   const { status, workflow, steps, nextRole, parent, branch, calls, usage, startedAt, endedAt, reason } = view;
   const children = foldChildren(calls, MAX_CHILDREN);
   return (
@@ -87,6 +94,7 @@ function Facts({ view, nowMs }: { view: ThreadView; nowMs: number }): Html {
             ended <Ago at={endedAt} nowMs={nowMs} />
           </span>
         )}
+        {claim && <Claimed claim={claim} nowMs={nowMs} />}
         {usage && <span>{formatUsage(usage)}</span>}
       </p>
       {reason && status !== 'suspended' && <Reason text={reason} />}

@@ -12,6 +12,9 @@ test('a stop at a remote ends the agent of its worker, and a run there goes on f
   const { stdout } = await laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin', '--background']);
   const thread = stdout.trim();
   await worker.says(`${thread} writer\n`);
+  await laptop.uwf(['fetch']);
+  expect(await laptop.json(['thread', 'show', thread])).toMatchObject({ claim: { worker: 'box-7', role: 'writer' } });
+  expect((await laptop.uwf(['thread', 'list'])).stdout).toContain('claimed by box-7');
   const stopped = await laptop.json(['thread', 'stop', thread, '--on', 'origin']);
   expect(stopped).toMatchObject({ thread, status: 'idle', wasRunning: true, workers: [{ worker: 'box-7' }] });
   await worker.says('has taken over the thread');

@@ -56,3 +56,18 @@ test('a remote that is away is looked for again, and an interrupt ends the follo
   expect(said).toContain('only the following has ended');
   expect(code).toBe(130);
 });
+
+test('a stopped thread is listed and shown as such, and a run at the remote lets it go on', async () => {
+  const { laptop } = createTeam();
+  const thread = (await laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin', '-b'])).stdout.trim();
+  expect(await laptop.json(['thread', 'show', thread, '--json=claim'])).toEqual({ claim: null });
+  await laptop.uwf(['thread', 'stop', thread, '--on', 'origin']);
+  const claim = { remote: 'origin', stoppedBy: 'C O Mitter', role: null, held: null };
+  expect(await laptop.json(['thread', 'show', thread])).toMatchObject({ status: 'idle', claim });
+  expect((await laptop.uwf(['thread', 'show', thread])).stdout).toMatch(
+    /worker +stopped at origin by C O Mitter, as a fetch saw it just now/,
+  );
+  expect((await laptop.uwf(['thread', 'list'])).stdout).toContain('stopped at origin');
+  await laptop.uwf(['thread', 'run', thread, '--on', 'origin', '-b']);
+  expect(await laptop.json(['thread', 'show', thread, '--json=claim'])).toEqual({ claim: null });
+});

@@ -16,6 +16,7 @@ import { readingContext } from '../../open/reading-context.ts';
 import type { Output } from '../../output/output.ts';
 import type { Column } from '../../output/table.ts';
 import { paintStatus } from '../../output/palette.ts';
+import { claimsHere } from '../../threads/claims-here.ts';
 import { shortIds } from '../../output/short-ids.ts';
 import { formatAgo, formatCount, plural } from '../../../format-time.ts';
 import { fitTo, oneLine, widthOf } from '../../output/width.ts';
@@ -41,6 +42,8 @@ or another program; it is in this order, too.
 
 With --follow it lists them, oldest first, and prints each one again when it changes, until it is interrupted; under --json
 as JSON lines. A thread that leaves the list is printed a last time; one that was deleted has the status 'removed'.
+
+An idle thread that a worker of a remote had at the last fetch is 'claimed by' that worker; 'uwf thread show' tells since when.
 
 With --remote it lists the threads of a remote, newest first, by the names of its refs; nothing is fetched.`,
   options: {
@@ -131,9 +134,15 @@ With --remote it lists the threads of a remote, newest first, by the names of it
     const known = isTerminal ? await listPointers(repository, undefined, { damaged: () => {} }) : [];
     const short = shortIds(known.map(({ id }) => id));
     const started = ({ startedAt }: ThreadSummary): string => formatAgo(Date.parse(startedAt), nowMs);
+    const claims = out.isJson || isPrintedEarly ? undefined : await claimsHere(repository);
+    const statusCell = ({ thread, status }: ThreadSummary): string => {
+      const claim = status === 'idle' ? claims?.get(thread) : undefined;
+      if (claim === undefined) return status;
+      return claim.stoppedBy === null ? `claimed by ${oneLine(claim.worker)}` : `stopped at ${claim.remote}`;
+    };
     const columns = (areWaiting: boolean): Column<ThreadSummary>[] => [
       { title: 'THREAD', cell: ({ thread }) => thread, short: ({ thread }) => short(thread), paint: out.paint.id },
-      { title: 'STATUS', cell: ({ status }) => status, paint: (text) => paintStatus(out.paint, text) },
+      { title: 'STATUS', cell: statusCell, paint: (text) => paintStatus(out.paint, text) },
       { title: 'WORKFLOW', cell: (thread) => thread.workflow, paint: out.paint.name, least: 8, extra: 2 },
       { title: 'STEPS', cell: ({ steps }) => String(steps), align: 'right', extra: 4 },
       { title: 'NEXT', cell: ({ nextRole }) => nextRole ?? '', least: 6, extra: 3 },

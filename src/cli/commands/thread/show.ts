@@ -8,6 +8,9 @@ import { threadArgument, threadFields } from '../../command-line/shared-argument
 import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../open/reading-context.ts';
 import type { Output } from '../../output/output.ts';
+import type { KnownClaim } from '../../../sync/claims/claims-here.ts';
+import { isOver } from '../../../thread/read/thread-status.ts';
+import { claimsHere, describeClaim } from '../../threads/claims-here.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { formatFacts } from '../../output/table.ts';
@@ -32,7 +35,9 @@ export const command: Command = defineCommand({
     kept: 'the file of a finished reply that could not be stored, and that the next run stores; or null',
     workflowHash: "the definition's node",
     depth: 'how many threads are above it',
-    holder: 'who works on it: pid, host, since; or null',
+    holder: 'who works on it here: pid, host, since; or null',
+    claim:
+      'which worker of a remote had it at the last fetch: remote, worker, host, role, held, stoppedBy, seenAt (when it last changed, as seen here); or null',
     usage:
       'the cost of all its steps: inputTokens (with those of caches), outputTokens, turns, costUsd, cacheReadTokens, cacheWriteTokens, isAtLeast (true if a part is not known); or null',
     usageByRole: 'the same for each role',
@@ -45,7 +50,9 @@ export const command: Command = defineCommand({
     const repository = await openForReading(cli);
     const context = readingContext(repository);
     const view = await describeThread(context, args.thread);
-    await out.result(inPromisedOrder(view), () => describe(view, out, cli.now()));
+    const isOpen = !isOver(view.status);
+    const claim = isOpen ? ((await claimsHere(repository, view.thread)).get(view.thread) ?? null) : null;
+    await out.result({ ...inPromisedOrder(view), claim }, () => describe(view, claim, out, cli.now()));
     if (cli.stdout.isTTY !== true && !view.interruption) return;
     const next = view.status === 'suspended' ? await hintToAnswer(context, view) : nextStep(view);
     if (next !== undefined) out.hint(next);
@@ -57,7 +64,7 @@ function inPromisedOrder(view: ThreadView): object {
   return { thread, status, workflow, head, steps, nextRole, parent, children, startedAt, endedAt, ...more };
 }
 
-function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
+function describe(view: ThreadView, claim: KnownClaim | null, { paint }: Output, nowMs: number): string {
   const reason = view.reason === null ? '' : `: ${oneLine(view.reason)}`;
   const time = (iso: string): string =>
     `${formatTime(Date.parse(iso))}  ${paint.quiet(formatAgo(Date.parse(iso), nowMs))}`;
@@ -71,6 +78,7 @@ function describe(view: ThreadView, { paint }: Output, nowMs: number): string {
     ['steps', String(view.steps)],
     ['next', view.nextRole === null ? null : paint.name(view.nextRole)],
     ['runs as', view.holder && `process ${view.holder.pid} on ${view.holder.host}`],
+    ['worker', claim && describeClaim(claim, nowMs)],
     ['kept', view.kept && `a finished reply, in ${view.kept}; 'uwf thread run ${view.thread}' stores it`],
     ['interrupted', view.interruption && describeInterruption(view.interruption)],
     ['started', time(view.startedAt)],

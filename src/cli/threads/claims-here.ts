@@ -1,0 +1,25 @@
+import type { Repository } from '../../git/repository.ts';
+import type { KnownClaim } from '../../sync/claims/claims-here.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
+import { formatAgo } from '../../format-time.ts';
+import { oneLine } from '../output/width.ts';
+
+/** The claims of workers that are known here. What reads them is loaded only where there are some. */
+export async function claimsHere(
+  repository: Repository,
+  thread?: ThreadId,
+): Promise<ReadonlyMap<ThreadId, KnownClaim>> {
+  const where = (name: string): boolean => name.includes('/claims/') && (thread === undefined || name.endsWith(thread));
+  if ((await repository.refs.list(REMOTES_PREFIX, { where, last: 1 })).length === 0) return new Map();
+  const { readClaimsHere } = await import('../../sync/claims/claims-here.ts');
+  return readClaimsHere(repository, thread);
+}
+
+/** Names the worker that has a thread, its machine, and its sign of life; or who has stopped the work on it. */
+export function describeClaim({ remote, worker, host, stoppedBy, held, seenAt }: KnownClaim, nowMs: number): string {
+  const seen = seenAt === null ? '' : `, as a fetch saw it ${formatAgo(Date.parse(seenAt), nowMs)}`;
+  if (stoppedBy !== null) return `stopped at ${remote} by ${oneLine(stoppedBy)}${seen}`;
+  const why = held === null ? '' : `; it holds a step back: ${oneLine(held)}`;
+  return `${oneLine(worker)} on ${oneLine(host)}, at ${remote}${seen}${why}`;
+}
