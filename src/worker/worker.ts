@@ -1,12 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, UwfError } from '../errors.ts';
 import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
+import { Bell } from './bell.ts';
+import { WorkerMonitor } from './monitor.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
 import { Claims, type WorkerIdentity } from './claims.ts';
 import { JobFinder, type WorkFilter } from './find-jobs.ts';
 import { GitQueue } from './git-queue.ts';
 import { RemoteView } from './remote-view.ts';
 import { takeTurns } from './take-turn.ts';
-import type { TurnQueue, Work } from './turn-queue.ts';
+import type { TurnQueue, TurnVerdict, Work } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 
@@ -30,6 +32,10 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'>
   giveBack: AbortSignal;
   /** A queue that tells workers of jobs sooner than a look at the remote does. */
   openQueue?: (() => Promise<TurnQueue>) | undefined;
+  /** Counts what happens. */
+  monitor?: WorkerMonitor | undefined;
+  /** Has it look at the remote before its time. */
+  bell?: Bell | undefined;
 };
 
 /** Each time between two looks is longer or shorter by at most this part, so that workers do not look at the same time. */
@@ -41,7 +47,7 @@ const JITTER = 0.2;
  * It looks at the remote, offers what can go on, and takes from its queue. With git alone the queue is what it has seen.
  */
 export async function runWorker(options: WorkerOptions): Promise<void> {
-  const { repository, remote, identity, sync, onTrouble } = options;
+  const { repository, remote, identity, sync, onTrouble, monitor = new WorkerMonitor(), bell = new Bell() } = options;
   const view = new RemoteView(repository, remote, sync);
   const claims = new Claims(repository, remote, identity);
   const finder = new JobFinder(options.context, view, remote.name, options.filter);
@@ -52,6 +58,10 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const world: TurnWorld = {
     ...options,
     finder,
+    onEvent: (event) => {
+      monitor.tell(event);
+      options.onEvent(event);
+    },
     goesOn: () => !isStopping() && !options.once,
     // With git alone, others see it when they look.
     onPublished: async (threads) => {
@@ -64,12 +74,16 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     async (job, lock) => {
       if (isStopping()) return 'again';
       taken += 1;
+      monitor.began(job);
       const turns = takeTurns(world, job, lock);
       atWork.add(turns);
+      let verdict: TurnVerdict = 'again';
       try {
-        return await turns;
+        verdict = await turns;
+        return verdict;
       } finally {
         atWork.delete(turns);
+        monitor.ended(job, verdict, lock.signal.aborted && !options.giveBack.aborted);
       }
     },
     { atOnce: options.once ? 1 : options.atOnce, labels: options.labels, onTrouble },
@@ -81,7 +95,9 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     let isAway = false;
     while (!isStopping()) {
       try {
+        const lookedMs = monotonicMs();
         await view.look((id) => claims.isOwn(id), options.finish);
+        monitor.looked(monotonicMs() - lookedMs);
         if (isAway) onTrouble(`${remote.name} is back`);
         isAway = false;
         await claims.confirm(view.claims);
@@ -94,14 +110,13 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         if (options.finish.aborted) break;
         // The remote or the queue is away, a disk is full: that passes.
         if (!(error instanceof UwfError)) throw error;
+        monitor.lookFailed();
         if (!isAway) onTrouble(error.message);
         isAway = error instanceof RemoteUnreachable;
         waitMs = Math.min(2 * waitMs, options.poll.maxMs);
       }
       if (options.once && taken > 0) break;
-      await sleep(waitMs * (1 - JITTER + 2 * JITTER * Math.random()), undefined, { signal: options.finish }).catch(
-        () => {},
-      );
+      await bell.wait(waitMs * (1 - JITTER + 2 * JITTER * Math.random()), options.finish);
     }
     await work.finish();
   } finally {

@@ -13,6 +13,9 @@ import { scanningRedactor } from '../open/open-redactor.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { onSignalsInTurn } from '../process/signals.ts';
+import { readVersion } from '../help/version.ts';
+import { parseHealthAddress, watchWorker } from '../worker/watch-worker.ts';
+import { jsonLog, textLog } from '../worker/worker-log.ts';
 
 const DEFAULT_DEADLINE_MS = 60_000;
 /** So many versions of a workflow are looked through for `--registered`. */
@@ -34,7 +37,10 @@ published only by the worker that still has the claim.
 Threads run in work trees of their own. Whoever can push to the remote can have this machine's agents run a prompt:
 --registered, --workflow and --author limit what is taken.
 
-The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them back.`,
+The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them back. SIGUSR1 has it look at the remote now.
+
+--health serves GET /healthz (200 while a look at the remote succeeded within three poll intervals, else 503), GET /metrics
+(OpenMetrics) and POST /hint, which has it look now. --status lists the workers of this repository on this machine.`,
   options: {
     remote: {
       value: '<name>',
@@ -61,13 +67,45 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     name: { value: '<name>', summary: "this worker's name; default: the machine's name and the process id" },
     drain: { summary: 'end when nothing is left to do' },
     once: { summary: 'end after one turn' },
+    health: {
+      value: '<port>',
+      summary: 'serve health and metrics on this port of the loopback interface, or on <address>:<port>',
+      parse: parseHealthAddress,
+    },
+    log: {
+      value: '<form>',
+      summary: 'json: a JSON object on each line of stderr; default: text',
+      candidates: ['text', 'json'],
+    },
+    status: { summary: 'list the workers of this repository that run on this machine, and end' },
+  },
+  json: {
+    worker: "with --status: the worker's name",
+    remote: 'the remote whose threads it takes',
+    pid: 'its process',
+    since: 'when it started',
+    lastLook: 'when a look at the remote last succeeded, or null',
+    turns: 'how many turns it began',
+    steps: 'how many steps it stored',
+    failed: 'how many jobs failed or were given back',
+    lost: 'how many were taken away by another worker or a person',
+    atWork: 'what it works on: thread, role, since',
   },
   examples: [
+    { command: 'uwf worker --status', comment: 'what the workers on this machine do' },
+    { command: 'uwf worker --health 9464 --log json', comment: 'for a service manager and a metrics server' },
     { command: 'uwf worker --remote origin --at-once 4', comment: 'work until stopped' },
     { command: 'uwf worker --label gpu --role trainer', comment: 'a machine with a GPU, for one role' },
     { command: 'uwf worker --drain', comment: 'in a CI job: do what there is, and end' },
   ],
   async run({ options, cli, out }) {
+    if (options.status) {
+      const { showWorkers } = await import('../worker/show-workers.ts');
+      return showWorkers(cli, out);
+    }
+    if (out.isJson) throw new UsageError('--json is for --status', "'--log json' writes a log for programs");
+    const form = options.log ?? 'text';
+    if (form !== 'text' && form !== 'json') throw new UsageError(`--log needs text or json, not '${form}'`);
     const deadlineMs = options.deadline ?? DEFAULT_DEADLINE_MS;
     if (deadlineMs < CLAIM_DEADLINES.min || deadlineMs > CLAIM_DEADLINES.max) {
       throw new UsageError('--deadline needs a time from 1s to 1h');
@@ -81,7 +119,16 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     const stop = onSignalsInTurn();
     const engine = await engineOptions(cli, repository);
     const name = options.name ?? `${hostname()}-${process.pid}`;
-    await runWorker({
+    const log = form === 'json' ? jsonLog(cli, name) : textLog(cli, out);
+    const poll = pollTimes(options.poll, queue);
+    const watch = await watchWorker(repository, {
+      info: { version: readVersion(), worker: name, remote: remote.name },
+      health: options.health,
+      maxUnseenMs: 3 * poll.maxMs,
+    });
+    log.tell('worker.started', { remote: remote.name, pid: process.pid, ...watch.told });
+    const worked = runWorker({
+      ...watch,
       repository,
       remote,
       identity: { worker: name, host: hostname(), session: randomBytes(8).toString('hex'), deadlineMs },
@@ -99,7 +146,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       },
       atOnce: options['at-once'] ?? 1,
       labels: options.label,
-      poll: pollTimes(options.poll, queue),
+      poll,
       ...(queue !== undefined && {
         openQueue: async () => {
           const { openBullQueue } = await import('../../worker/bullmq/open-bull-queue.ts');
@@ -110,12 +157,15 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       once: options.once,
       finish: stop.first,
       giveBack: stop.second,
-      onEvent: (event) => {
-        if (event.event === 'step.started') out.note(`${event.thread} ${event.role}`);
-        if (event.event === 'step.finished') out.note(`${event.thread} ${event.role}: ${event.outcome ?? 'done'}`);
-      },
-      onTrouble: (text) => cli.stderr.write(`uwf: ${text}\n`),
+      onEvent: (event) => log.step(event),
+      onTrouble: (text) => log.trouble(text),
     });
+    try {
+      await worked;
+    } finally {
+      await watch.end();
+    }
+    log.tell('worker.ended');
     await repository.close();
   },
 });

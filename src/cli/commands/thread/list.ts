@@ -16,7 +16,7 @@ import { readingContext } from '../../open/reading-context.ts';
 import type { Output } from '../../output/output.ts';
 import type { Column } from '../../output/table.ts';
 import { paintStatus } from '../../output/palette.ts';
-import { claimsHere } from '../../threads/claims-here.ts';
+import { knownClaims } from '../../threads/known-claims.ts';
 import { shortIds } from '../../output/short-ids.ts';
 import { formatAgo, formatCount, plural } from '../../../format-time.ts';
 import { fitTo, oneLine, widthOf } from '../../output/width.ts';
@@ -134,7 +134,7 @@ With --remote it lists the threads of a remote, newest first, by the names of it
     const known = isTerminal ? await listPointers(repository, undefined, { damaged: () => {} }) : [];
     const short = shortIds(known.map(({ id }) => id));
     const started = ({ startedAt }: ThreadSummary): string => formatAgo(Date.parse(startedAt), nowMs);
-    const claims = out.isJson || isPrintedEarly ? undefined : await claimsHere(repository);
+    const claims = out.isJson || isPrintedEarly ? undefined : await knownClaims(repository);
     const statusCell = ({ thread, status }: ThreadSummary): string => {
       const claim = status === 'idle' ? claims?.get(thread) : undefined;
       if (claim === undefined) return status;

@@ -10,7 +10,7 @@ import { readingContext } from '../../open/reading-context.ts';
 import type { Output } from '../../output/output.ts';
 import type { KnownClaim } from '../../../sync/claims/claims-here.ts';
 import { isOver } from '../../../thread/read/thread-status.ts';
-import { claimsHere, describeClaim } from '../../threads/claims-here.ts';
+import { knownClaims, describeClaim } from '../../threads/known-claims.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { formatFacts } from '../../output/table.ts';
@@ -51,7 +51,7 @@ export const command: Command = defineCommand({
     const context = readingContext(repository);
     const view = await describeThread(context, args.thread);
     const isOpen = !isOver(view.status);
-    const claim = isOpen ? ((await claimsHere(repository, view.thread)).get(view.thread) ?? null) : null;
+    const claim = isOpen ? ((await knownClaims(repository, view.thread)).get(view.thread) ?? null) : null;
     await out.result({ ...inPromisedOrder(view), claim }, () => describe(view, claim, out, cli.now()));
     if (cli.stdout.isTTY !== true && !view.interruption) return;
     const next = view.status === 'suspended' ? await hintToAnswer(context, view) : nextStep(view);

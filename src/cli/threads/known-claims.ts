@@ -6,7 +6,7 @@ import { formatAgo } from '../../format-time.ts';
 import { oneLine } from '../output/width.ts';
 
 /** The claims of workers that are known here. What reads them is loaded only where there are some. */
-export async function claimsHere(
+export async function knownClaims(
   repository: Repository,
   thread?: ThreadId,
 ): Promise<ReadonlyMap<ThreadId, KnownClaim>> {

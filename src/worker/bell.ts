@@ -1,0 +1,36 @@
+/** Looks that are rung for come no closer together than this, in ms. */
+const MIN_GAP_MS = 250;
+
+/** Wakes a worker before its time: a webhook or a signal says that there is something to look at. */
+export class Bell {
+  #isRung = false;
+  #wake: (() => void) | undefined;
+
+  /** Ends the wait that goes on, or the next one, soon. */
+  ring(): void {
+    this.#isRung = true;
+    this.#wake?.();
+  }
+
+  /** Waits for a time, until the bell is rung, or until the signal is aborted. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#sleep(Math.min(MIN_GAP_MS, ms), signal);
+    if (!this.#isRung && ms > MIN_GAP_MS) await this.#sleep(ms - MIN_GAP_MS, signal, true);
+    this.#isRung = false;
+  }
+
+  #sleep(ms: number, signal: AbortSignal, endsWithRing = false): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal.addEventListener('abort', end, { once: true });
+      if (endsWithRing) this.#wake = end;
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseHealthAddress } from '../../../src/cli/worker/watch-worker.ts';
+import { startWorker } from '../../helpers/worker-process.ts';
+import { createTeam } from '../../helpers/worker-team.ts';
+
+test('a worker that waits for long looks at the remote at a hint and at SIGUSR1, and tells so to other processes', async () => {
+  const { laptop, box } = createTeam();
+  const worker = startWorker(box.dir, ['--poll', '1h', '--health', '0', '--log', 'json', '--name', 'box-7']);
+  await worker.says('"event":"worker.started"');
+  const [, url = ''] = /"health":"([^"]+)"/.exec(worker.said()) ?? [];
+  const isLooked = async (): Promise<boolean> =>
+    /^uwf_worker_look_seconds_count 1$/mu.test(await (await fetch(`${url}/metrics`)).text());
+  while (!(await isLooked())) await new Promise((resolve) => setTimeout(resolve, 50));
+  const send = async (): Promise<string> =>
+    (await laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin', '-b'])).stdout.trim();
+  const first = await send();
+  expect((await fetch(`${url}/hint`, { method: 'POST' })).status).toBe(202);
+  await worker.says(`"event":"step.finished","worker":"box-7","thread":"${first}"`);
+  const second = await send();
+  process.kill(worker.pid, 'SIGUSR1');
+  await worker.says(`"event":"step.finished","worker":"box-7","thread":"${second}"`);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  for (const line of worker.said().trimEnd().split('\n')) {
+    expect(JSON.parse(line)).toMatchObject({ worker: 'box-7', time: expect.any(String), event: expect.any(String) });
+  }
+  const [status] = (await box.json(['worker', '--status'])) as object[];
+  expect(status).toMatchObject({ worker: 'box-7', remote: 'origin', pid: worker.pid, lost: 0 });
+  const folder = join(box.dir, '.git/uwf/workers');
+  expect(readdirSync(folder)).toEqual([`${worker.pid}.json`]);
+  await worker.stop('SIGKILL');
+  expect(await box.json(['worker', '--status'])).toEqual([]);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('the health of a worker is served on the loopback interface unless an address is given', () => {
+  expect(parseHealthAddress('9464')).toEqual({ host: '127.0.0.1', port: 9464 });
+  expect(parseHealthAddress('0.0.0.0:9464')).toEqual({ host: '0.0.0.0', port: 9464 });
+  expect(parseHealthAddress('[::1]:9464')).toEqual({ host: '::1', port: 9464 });
+  for (const text of ['', 'x', '::1:9464', '127.0.0.1:', '70000', 'a:b:c']) {
+    expect(() => parseHealthAddress(text), text).toThrow(/needs a port/u);
+  }
+});
