@@ -67,6 +67,7 @@ export const artefacts = [
           'src/cli/log/read-log.ts',
           'src/cli/output/secret-places.ts',
           'src/git/format/quote-path.ts',
+          'src/thread/archive/find-archived.ts',
           'src/thread/find/find-children.ts',
           'src/thread/read/light-chain.ts',
           'src/thread/read/readable-meta.ts',

@@ -5,13 +5,20 @@ import type { ThreadId } from './thread-id.ts';
 
 /** No thread has this id or prefix. */
 export class ThreadNotFound extends UwfError {
-  constructor(text: string) {
-    super(`there is no thread '${text}'`, {
-      code: 'thread-not-found',
-      kind: 'usage',
-      hint: "run 'uwf thread list --all' to see every thread",
-      facts: { text },
-    });
+  /** @param place where an archived thread of this id is, if it is known */
+  constructor(text: string, place?: { thread: ThreadId; remote: string }) {
+    super(
+      place === undefined ? `there is no thread '${text}'` : `thread ${place.thread} is archived at ${place.remote}`,
+      {
+        code: 'thread-not-found',
+        kind: 'usage',
+        hint:
+          place === undefined
+            ? "run 'uwf thread list --all' to see every thread"
+            : `'uwf fetch ${place.remote} ${place.thread}' brings it here`,
+        facts: { text },
+      },
+    );
   }
 }
 

@@ -11,6 +11,8 @@ export type ThreadPointer = {
   isHistory: boolean;
   /** The thread whose ref this is, if the thread is an ended child without a ref of its own: its caller, or that one's. */
   keptBy?: ThreadId;
+  /** True if the thread is archived: `ref` is the name that its history ref had, and does not exist. */
+  isArchived?: true;
 };
 
 /** Where active threads live. */

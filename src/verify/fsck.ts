@@ -1,3 +1,5 @@
+import { findListFault, LIST_REF } from '../thread/archive/archive-list.ts';
+import { ENDS_PREFIX } from '../thread/archive/kept-ends.ts';
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { isNodeHash, prepareHashing } from '../cas/hash.ts';
 import { combineSources } from '../cas/node-source.ts';
@@ -76,6 +78,11 @@ async function checkRef(cache: NodeCache, ref: RefName, head: ObjectId): Promise
     await attempt(report, null, () => readRecord(repository.objects, head));
     return findings;
   }
+  if (ref === LIST_REF) {
+    const what = await findListFault(repository.objects, head);
+    return what === undefined ? [] : [{ commit: head, path: null, what }];
+  }
+  if (ref.startsWith(ENDS_PREFIX)) return findings;
   // Each registration of a workflow has the previous one as parent.
   for (let next: ObjectId | undefined = head; next !== undefined;) {
     const id: ObjectId = next;
@@ -89,6 +96,7 @@ async function checkRef(cache: NodeCache, ref: RefName, head: ObjectId): Promise
 
 /** Tells a ref that uwf makes under `refs/uwf/` from an unknown one. */
 function isOurs(ref: RefName): boolean {
+  if (ref === LIST_REF || ref.startsWith(ENDS_PREFIX)) return true;
   const [kind, name = '', ...more] = ref.startsWith(UWF_PREFIX) ? ref.slice(UWF_PREFIX.length).split('/') : [];
   if (more.length > 0) return false;
   return (

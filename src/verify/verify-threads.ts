@@ -1,6 +1,7 @@
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { GitEnvironment, Repository } from '../git/repository.ts';
+import { findArchived } from '../thread/archive/find-archived.ts';
 import { getThread, type OnDamage, type ThreadPointer } from '../thread/find/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
@@ -40,7 +41,7 @@ export async function verifyThread(context: VerifyContext, thread: string): Prom
   return verifyPointer(context, createVerification(context), await getThread(repository, thread));
 }
 
-/** Verifies all threads as {@link verifyThread} does, in the order of their refs. Shared commits are checked once. */
+/** Verifies all threads as {@link verifyThread} does, in the order of their refs, archived ones last. Shared commits are checked once. */
 export async function* verifyThreads(
   context: VerifyContext,
   onDamage: OnDamage = {},
@@ -53,6 +54,9 @@ export async function* verifyThreads(
       const thread = threadOfRef(name);
       if (thread) yield verifyPointer(context, verification, { ...thread, ref: name, head }, corrupt);
     }
+  }
+  for (const pointer of await findArchived(repository, '')) {
+    yield verifyPointer(context, verification, pointer, corrupt);
   }
 }
 

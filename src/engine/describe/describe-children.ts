@@ -2,7 +2,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { KnownStarts } from '../../thread/read/read-start.ts';
 import { MANY_THREADS } from '../../thread/read/head-table.ts';
 import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
-import { firstChildTimeMs, threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
+import { findArchived } from '../../thread/archive/find-archived.ts';
+import { firstChildTimeMs, threadTimeMs, timePrefix, type ThreadId } from '../../thread/thread-id.ts';
 import type { LightStart } from '../../thread/read/light-chain.ts';
 import { isOver, statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -48,7 +49,11 @@ async function findByRefs(
   const fromMs = firstChildTimeMs(facts.startedAtMs);
   const untilMs = facts.endedAtMs ?? Infinity;
   const candidates: { pointer: ThreadPointer; from: ObjectId }[] = [];
-  const later = (await listPointers(repository, undefined, { sinceMs: fromMs })).filter((pointer) => {
+  // A thread that is not over has children that may be archived, too, but few threads are.
+  const between = { from: timePrefix(fromMs), until: timePrefix(Math.min(untilMs, repository.now()) + 1) };
+  const archived = await findArchived(repository, '', between);
+  const listed = await listPointers(repository, undefined, { sinceMs: fromMs });
+  const later = [...archived, ...listed].filter((pointer) => {
     const timeMs = threadTimeMs(pointer.id);
     return timeMs >= fromMs && timeMs <= untilMs && pointer.id !== id;
   });

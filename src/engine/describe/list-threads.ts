@@ -55,6 +55,8 @@ export type ListOptions = {
   endedBeforeMs?: number | undefined;
   /** Only threads that ended since then. */
   endedSinceMs?: number | undefined;
+  /** Archived threads, and no others. */
+  archived?: boolean | undefined;
   limit?: number | undefined;
   /** Only these threads. */
   among?: ReadonlySet<ThreadId> | undefined;

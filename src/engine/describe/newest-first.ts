@@ -18,6 +18,8 @@ type Wanted = {
   limit?: number | undefined;
   endedSinceMs?: number | undefined;
   endedBeforeMs?: number | undefined;
+  /** Archived threads, and no others. */
+  archived?: boolean | undefined;
   onDamaged?: ((damage: BrokenPackedRefs) => void) | undefined;
 };
 
@@ -71,12 +73,17 @@ export async function* newestFirst(
 
 async function* soundOnes(
   repository: Repository,
-  { statuses, limit, endedSinceMs, endedBeforeMs }: Wanted,
+  { statuses, limit, endedSinceMs, endedBeforeMs, archived }: Wanted,
   onDamage: OnDamage,
 ): AsyncGenerator<ThreadPointer, void, void> {
+  // The names of the refs of ended threads have the day.
+  const isWanted = endedBetween(endedSinceMs, endedBeforeMs);
+  if (archived) {
+    const { findArchived } = await import('../../thread/archive/find-archived.ts');
+    yield* (await findArchived(repository, '')).filter(({ ref }) => isWanted(dayOfEnd(ref))).toReversed();
+    return;
+  }
   if (mayBeOver(statuses)) {
-    // The names of the refs of ended threads have the day.
-    const isWanted = endedBetween(endedSinceMs, endedBeforeMs);
     const where = (name: string): boolean => !name.startsWith(HISTORY_PREFIX) || isWanted(dayOfEnd(name));
     yield* (await listPointers(repository, { active: true, history: true }, { ...onDamage, where })).toReversed();
     return;

@@ -11,7 +11,7 @@ import { RefMoved, type RefEdit } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { sizeOf } from '../../git/system/size-of.ts';
 import { findKept } from '../../thread/find/find-kept.ts';
-import { findDamaged, listPointers } from '../../thread/find/find-thread.ts';
+import { EVERYWHERE, findDamaged, listPointers } from '../../thread/find/find-thread.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { collectWorkTrees } from '../isolation/collect-work-trees.ts';
@@ -129,17 +129,17 @@ function mayWork(repository: Repository, thread: ThreadId): boolean {
   return orElse(() => findLease(repository, thread) !== undefined, true, isOfClass(LeaseDamaged));
 }
 
-/** Every thread that has a ref, damaged refs included. */
+/** Every thread that has a ref or is archived, damaged refs included. */
 async function listAll(repository: Repository): Promise<Set<ThreadId>> {
   const damaged = await findDamaged(repository);
-  return new Set([...(await listPointers(repository)).map(({ id }) => id), ...damaged.keys()]);
+  return new Set([...(await listPointers(repository, EVERYWHERE)).map(({ id }) => id), ...damaged.keys()]);
 }
 
 async function removeOrphanedFiles(repository: Repository, stateDir: string): Promise<Found[]> {
   // In this order: a thread that starts in between has files and is listed.
   const traces = listLocalTraces(stateDir);
   const known = await listAll(repository);
-  const pointers = await listPointers(repository);
+  const pointers = await listPointers(repository, EVERYWHERE);
   const removed: Found[] = [];
   for (const { thread, path } of traces) {
     // A file can have traces of many threads.

@@ -9,6 +9,8 @@ import { parseRefName } from '../../git/format/ref-name.ts';
 import type { Ref, RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
+import { findArchived } from '../../thread/archive/find-archived.ts';
+import { takeOut } from '../../thread/archive/take-out.ts';
 import { getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { addRecord, joinRecords, readRecord, redactedRef } from '../../thread/secrets/redaction-record.ts';
 import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
@@ -78,7 +80,12 @@ export async function planRedaction(repository: Repository, redactor: Redactor, 
   const secrets = await findSecrets(repository, redactor, pointer);
   const nothing = { secrets, threads: [], commits: 0, remains: [], heldBy: [], apply: () => Promise.resolve() };
   if (secrets.length === 0) return nothing;
-  const refs = [...(await repository.refs.list(ACTIVE_PREFIX)), ...(await repository.refs.list(HISTORY_PREFIX))];
+  const archived = await findArchived(repository, '');
+  const refs = [
+    ...(await repository.refs.list(ACTIVE_PREFIX)),
+    ...(await repository.refs.list(HISTORY_PREFIX)),
+    ...archived.map(({ ref, head }) => ({ name: ref, id: head })),
+  ];
   const affected = await findAffected(repository, refs, new Set(secrets.map(({ commit }) => commit)));
   const batch = new ObjectBatch(repository.objects.format);
   const rewriter = new Rewriter(repository, redactor, batch);
@@ -163,6 +170,8 @@ async function applyRedaction(
       const hint = `'uwf thread step ${thread}' stores it; repeat then`;
       throw redactionRefused(thread, 'a finished turn of it is not stored yet', hint);
     }
+    // A thread that is rewritten gets its history ref back.
+    await takeOut(repository, [...new Set(threads.map(({ thread }) => thread))], { isRestored: true });
     const edits: RefEdit[] = [];
     for (const moved of threads) edits.push(...(await editsOf(repository, batch, rewriter, moved)));
     for (const { name, id } of await repository.refs.list(REMOTES_PREFIX)) {

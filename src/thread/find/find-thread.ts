@@ -4,13 +4,16 @@ import { isRefName } from '../../git/format/ref-name.ts';
 import type { Ref, WantedRefs } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ambiguousThread, ThreadNotFound } from '../thread-errors.ts';
-import { timePrefix, type ThreadId } from '../thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef, utcDate, type ThreadPointer } from '../thread-refs.ts';
+import { isThreadId, timePrefix, type ThreadId } from '../thread-id.ts';
+import { ACTIVE_PREFIX, dayOfEnd, HISTORY_PREFIX, threadOfRef, utcDate, type ThreadPointer } from '../thread-refs.ts';
 
 export type { ThreadPointer };
 
-/** Where threads are looked for; default: everywhere. */
-export type WhichThreads = { active?: boolean; history?: boolean };
+/** Where threads are looked for; default: under the refs of active and of ended threads, and not in the archive. */
+export type WhichThreads = { active?: boolean; history?: boolean; archived?: boolean };
+
+/** All threads of this repository. */
+export const EVERYWHERE: WhichThreads = { active: true, history: true, archived: true };
 
 /** Receives the damage of the refs that are read; as {@link WantedRefs.damaged}. */
 export type OnDamage = { damaged?: (damage: RefDamage) => void };
@@ -33,7 +36,18 @@ export async function listPointers(
   // Clocks of two machines differ.
   const dayBefore = (timeMs: number): string => utcDate(Math.max(0, timeMs - DAY_MS));
   const history = which.history ? await refs.list(HISTORY_PREFIX, from(HISTORY_PREFIX, dayBefore)) : [];
-  return pointersOf([...active, ...history]);
+  const pointers = pointersOf([...active, ...history]);
+  if (!which.archived) return pointers;
+  const known = new Set(pointers.map(({ id }) => id));
+  const archived = (await listArchived(repository, sinceMs)).filter(({ id }) => !known.has(id));
+  return [...pointers, ...archived].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Lists the archived threads that are here. @param sinceMs leaves out those that ended before */
+async function listArchived(repository: Repository, sinceMs = 0): Promise<ThreadPointer[]> {
+  const { findArchived } = await import('../archive/find-archived.ts');
+  const since = utcDate(Math.max(0, sinceMs - DAY_MS));
+  return (await findArchived(repository, '')).filter(({ ref }) => dayOfEnd(ref) >= since);
 }
 
 const DAY_MS = 86_400_000;
@@ -97,8 +111,8 @@ export async function findThread(repository: Repository, id: ThreadId): Promise<
 /**
  * Finds a thread by its id or by a prefix that only it has, or by the hash of its start or end; letters may be lower-case.
  *
- * Reads the names of active and ended threads: after an interrupted ending, even a whole id may have both refs. A child thread
- * without a ref is found through its callers.
+ * Reads the names of active and ended threads: after an interrupted ending, even a whole id may have both refs. Then it looks
+ * into the archive. A child thread without a ref is found through its callers.
  * @throws {ThreadNotFound} if there is none
  * @throws {BrokenRef} {BrokenPackedRefs} if no readable ref matches, and a damaged one may
  * @throws {UwfError} `ambiguous-thread` if there are several
@@ -109,19 +123,22 @@ export async function getThread(repository: Repository, idOrPrefix: string): Pro
   if (matches.length === 0) {
     // Rare, and more expensive.
     const { findByNode, findKept } = await import('./find-kept.ts');
-    const pointers = await listPointers(repository);
+    const pointers = await listPointers(repository, EVERYWHERE);
     matches = isNodeHash(wanted)
       ? await findByNode(repository, pointers, wanted)
       : await findKept(repository, pointers, wanted);
   }
   const [first, second] = matches;
-  if (!first) throw new ThreadNotFound(idOrPrefix);
+  if (!first) {
+    const { findArchivePlace } = await import('../archive/find-archived.ts');
+    throw new ThreadNotFound(idOrPrefix, await findArchivePlace(repository, wanted));
+  }
   const ids = matches.map((match) => match.id);
   if (second) throw ambiguousThread(idOrPrefix, ids);
   return first;
 }
 
-/** Finds threads with a ref by a prefix of the id. If there are none, throws the damage that may be the cause. */
+/** Finds threads that have a ref or are archived by a prefix of the id. If there are none, throws the damage that may be the cause. */
 async function search(repository: Repository, wanted: string): Promise<ThreadPointer[]> {
   let damage: RefDamage | undefined;
   const damaged = (found: RefDamage): void => {
@@ -130,6 +147,12 @@ async function search(repository: Repository, wanted: string): Promise<ThreadPoi
     if (id === undefined ? !(found instanceof BrokenRef) : id.startsWith(wanted)) damage = found;
   };
   const matches = await findByPrefix(repository, wanted, { damaged });
+  // A whole id that has a ref is not looked for in the archive.
+  if (matches.length === 0 || !isThreadId(wanted)) {
+    const { findArchived } = await import('../archive/find-archived.ts');
+    const known = new Set(matches.map(({ id }) => id));
+    matches.push(...(await findArchived(repository, wanted, { most: 2 })).filter(({ id }) => !known.has(id)));
+  }
   if (matches.length === 0 && damage !== undefined) throw damage;
   return matches;
 }

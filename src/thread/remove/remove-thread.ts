@@ -1,6 +1,7 @@
 import type { RefEdit } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
+import { takeOut } from '../archive/take-out.ts';
 import { NoRefOfItsOwn } from '../thread-errors.ts';
 import { rememberRemoved } from './removed-threads.ts';
 import { activeRef, REMOTES_PREFIX, scratchRef } from '../thread-refs.ts';
@@ -19,9 +20,10 @@ export async function removeThread(repository: Repository, thread: ThreadPointer
 export async function removeThreads(repository: Repository, threads: readonly ThreadPointer[]): Promise<void> {
   const fetched = await repository.refs.list(REMOTES_PREFIX);
   const edits: RefEdit[] = [];
-  for (const { id, ref, head, keptBy } of threads) {
+  const archived = threads.filter(({ isArchived }) => isArchived).map(({ id }) => id);
+  for (const { id, ref, head, keptBy, isArchived } of threads) {
     if (keptBy !== undefined) throw new NoRefOfItsOwn(id, keptBy);
-    edits.push({ name: ref, expected: head, value: null });
+    if (!isArchived) edits.push({ name: ref, expected: head, value: null });
     for (const name of [activeRef(id), scratchRef(id)]) {
       const value = name === ref ? undefined : await repository.refs.read(name);
       if (value !== undefined) edits.push({ name, expected: value, value: null });
@@ -34,5 +36,6 @@ export async function removeThreads(repository: Repository, threads: readonly Th
     // Before the refs are deleted: the note about a thread that still exists has no effect.
     rememberRemoved(repository, id, ref === activeRef(id) ? [ref] : [activeRef(id), ref]);
   }
+  if (archived.length > 0) await takeOut(repository, archived, { isRestored: false });
   if (edits.length > 0) await repository.refs.update(edits);
 }

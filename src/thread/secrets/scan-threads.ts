@@ -6,7 +6,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { listPointers, type ThreadPointer } from '../find/find-thread.ts';
+import { EVERYWHERE, listPointers, type ThreadPointer } from '../find/find-thread.ts';
 import { PINS_REF } from '../thread-refs.ts';
 import { findEventFile } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
@@ -40,7 +40,7 @@ export async function* scanThreads(
 ): AsyncGenerator<ScanFinding, void, void> {
   const passed = new Set<ObjectId>();
   const further: (Place & { id: ObjectId })[] = [];
-  for (const { id, ref, head } of threads ?? (await listPointers(repository))) {
+  for (const { id, ref, head } of threads ?? (await listPointers(repository, EVERYWHERE))) {
     yield* scanChain(repository, scan, head, { ref, thread: id }, passed, further);
   }
   if (threads === undefined) {

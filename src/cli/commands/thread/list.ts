@@ -49,6 +49,7 @@ With --remote it lists the threads of a remote, newest first, by the names of it
   options: {
     all: { short: 'a', summary: 'list those that are over as well' },
     ended: { summary: 'list those that are over, and no others' },
+    archived: { summary: 'list those that are archived here, and no others' },
     status: {
       value: '<status>',
       summary: `only threads with this status; several with commas`,
@@ -107,7 +108,7 @@ With --remote it lists the threads of a remote, newest first, by the names of it
         ? threadStatuses.filter((status) => options.status.includes(status))
         : options.all
           ? threadStatuses
-          : options.ended || times.endedSinceMs !== undefined || endedBefore.length > 0
+          : options.ended || options.archived || times.endedSinceMs !== undefined || endedBefore.length > 0
             ? over
             : undefined;
     const which: ListOptions = {
@@ -116,6 +117,7 @@ With --remote it lists the threads of a remote, newest first, by the names of it
       role,
       text,
       limit,
+      archived: options.archived || undefined,
       ...times,
       cursor: cursor === undefined ? undefined : (await getThread(repository, cursor)).id,
     };

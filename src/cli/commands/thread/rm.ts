@@ -6,7 +6,7 @@ import type { Repository } from '../../../git/repository.ts';
 import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
 import { lastSeenAt } from '../../../sync/refs/tracking.ts';
 import { removeRemoteThread } from '../../../sync/removal/remove-remote-thread.ts';
-import { getThread, listPointers, type ThreadPointer } from '../../../thread/find/find-thread.ts';
+import { findThread, getThread, listPointers, type ThreadPointer } from '../../../thread/find/find-thread.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/read/thread-status.ts';
 import { removeThread, removeThreads } from '../../../thread/remove/remove-thread.ts';
@@ -148,7 +148,7 @@ async function removeEverywhere(
   const remote = await openRemoteHere(cli, repository, { name, direction: 'push' });
   return withExchangeOptions(cli, async (exchange) => {
     const whole = thread.toUpperCase();
-    if (isThreadId(whole) && !(await listPointers(repository)).some(({ id }) => id === whole)) {
+    if (isThreadId(whole) && (await findThread(repository, whole)) === undefined) {
       if (!isDry) await removeRemoteThread({ repository }, remote, whole, exchange);
       return { thread: whole, head: null, remote: remote.url };
     }

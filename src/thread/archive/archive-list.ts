@@ -1,0 +1,175 @@
+import { UwfError } from '../../errors.ts';
+import { isObjectId, type ObjectFormat, type ObjectId } from '../../git/format/object-id.ts';
+import { parseRefName } from '../../git/format/ref-name.ts';
+import type { TreeEntry } from '../../git/format/tree.ts';
+import type { RefName } from '../../git/ref-store.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { readBlob, readCommit, readTree, type ObjectReader } from '../../git/stores/read.ts';
+import { faultOf } from '../fault-of.ts';
+import { isThreadId, type ThreadId } from '../thread-id.ts';
+import { HISTORY_PREFIX, type ThreadPointer } from '../thread-refs.ts';
+
+/** The list of archived threads. */
+export const LIST_REF: RefName = parseRefName('refs/uwf/archive/list');
+
+/** A file of the list has at most so many lines. */
+export const MAX_LINES = 1_000;
+const MAX_BYTES = 1024 * 1024;
+
+/** uwf is the author: a list follows from its lines, so that equal lists are the same commit. */
+const KEEPER = { name: 'uwf', email: 'uwf@localhost', atMs: 0 };
+
+/** A line of the list. */
+export type ArchivedThread = {
+  id: ThreadId;
+  /** Its end commit. */
+  end: ObjectId;
+  /** The UTC day of its end: `2026-11-21`. */
+  endedOn: string;
+  /** The URL of the repository that has it, if that is another one. */
+  place?: string;
+};
+
+/** A ref of the archive leads to something that uwf did not write. */
+export function invalidArchive(id: ObjectId, reason: string): UwfError {
+  return new UwfError(`${id} is no list of archived threads: ${reason}`, {
+    code: 'invalid-archive',
+    kind: 'data',
+    hint: 'it was not written by uwf; remove the ref that leads to it',
+  });
+}
+
+/** Where an archived thread is found. No ref has the name, which is that of its history ref. */
+export function pointerOfArchived({ id, end, endedOn }: ArchivedThread): ThreadPointer {
+  return { id, ref: parseRefName(`${HISTORY_PREFIX}${endedOn}/${id}`), head: end, isHistory: true, isArchived: true };
+}
+
+/** Adds the commit of a list to a batch. */
+export function addListCommit(batch: ObjectBatch, tree: ObjectId): ObjectId {
+  return batch.addCommit({ tree, parents: [], author: KEEPER, committer: KEEPER, message: 'archive\n' });
+}
+
+/**
+ * Reads a list of archived threads. Nothing of it is trusted: it may come from a remote.
+ *
+ * The lines are in files of a tree whose paths are the first characters of the ids, one character a level. To find a thread
+ * reads one tree for each level and one file.
+ */
+export class ArchiveList {
+  readonly #objects: ObjectReader & { format: ObjectFormat };
+  readonly #commit: ObjectId | undefined;
+  readonly #trees = new Map<ObjectId, TreeEntry[]>();
+  readonly #files = new Map<ObjectId, ArchivedThread[]>();
+
+  /** @param commit what the list's ref leads to; `undefined` for an empty list */
+  constructor(objects: ObjectReader & { format: ObjectFormat }, commit: ObjectId | undefined) {
+    this.#objects = objects;
+    this.#commit = commit;
+  }
+
+  /** The tree with all lines; `undefined` for an empty list. */
+  async tree(): Promise<ObjectId | undefined> {
+    if (this.#commit === undefined) return undefined;
+    const { tree } = await readCommit(this.#objects, this.#commit);
+    if (addListCommit(new ObjectBatch(this.#objects.format), tree) !== this.#commit)
+      throw invalidArchive(this.#commit, 'its commit is not written so');
+    return tree;
+  }
+
+  /** Finds a thread by its whole id. */
+  async find(id: ThreadId): Promise<ArchivedThread | undefined> {
+    for await (const line of this.startingWith(id)) return line;
+    return undefined;
+  }
+
+  /**
+   * Yields the threads whose ids begin with a text, in the order of their ids.
+   * @param from leaves out ids before this text
+   * @throws {UwfError} of kind `data` if what is read is not as uwf writes it
+   */
+  async *startingWith(text: string, from = ''): AsyncGenerator<ArchivedThread, void, void> {
+    const root = await this.tree();
+    if (root === undefined) return;
+    for await (const file of this.#filesBelow(root, '', text, from)) {
+      for (const line of file) if (line.id.startsWith(text) && line.id >= from) yield line;
+    }
+  }
+
+  async *#filesBelow(
+    tree: ObjectId,
+    prefix: string,
+    text: string,
+    from: string,
+  ): AsyncGenerator<ArchivedThread[], void, void> {
+    for (const { name, mode, id } of await this.#readTree(tree, prefix)) {
+      const path = prefix + name;
+      if (!path.startsWith(text) && !text.startsWith(path)) continue;
+      if (path < from && !from.startsWith(path)) continue;
+      if (mode === '040000') yield* this.#filesBelow(id, path, text, from);
+      else yield await this.#readFile(id, path);
+    }
+  }
+
+  async #readTree(id: ObjectId, prefix: string): Promise<TreeEntry[]> {
+    const known = this.#trees.get(id) ?? (await readTree(this.#objects, id));
+    this.#trees.set(id, known);
+    // Without this a remote could make one tree stand in many places, and the list endless.
+    if (known.length === 0 && prefix !== '') throw invalidArchive(id, 'a folder is empty');
+    for (const { name, mode } of known) {
+      if (!/^[0-9A-HJKMNP-TV-Z]$/.test(name) || (mode !== '040000' && mode !== '100644') || prefix.length >= 26)
+        throw invalidArchive(id, 'an entry is no character of an id');
+    }
+    return known;
+  }
+
+  async #readFile(id: ObjectId, prefix: string): Promise<ArchivedThread[]> {
+    let lines = this.#files.get(id);
+    if (lines === undefined) {
+      const text = Buffer.from(await readBlob(this.#objects, id, { maxBytes: MAX_BYTES })).toString('utf8');
+      lines = parseLines(id, text);
+      this.#files.set(id, lines);
+    }
+    if (!lines.every((line) => line.id.startsWith(prefix))) throw invalidArchive(id, 'a line is in the wrong file');
+    return lines;
+  }
+}
+
+/** Reads a whole list. @returns what is not as uwf writes it, or `undefined` */
+export async function findListFault(
+  objects: ObjectReader & { format: ObjectFormat },
+  commit: ObjectId,
+): Promise<string | undefined> {
+  try {
+    const lines = new ArchiveList(objects, commit).startingWith('');
+    while (!(await lines.next()).done);
+    return undefined;
+  } catch (error) {
+    const fault = faultOf(error);
+    if (fault === undefined) throw error;
+    return fault;
+  }
+}
+
+const line =
+  /^(?<id>\S+) (?<end>\S+) (?<endedOn>\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))(?: (?<place>[!-~]{1,2000}))?$/;
+
+/** @throws {UwfError} `invalid-archive` unless the lines are as {@link formatLines} writes them */
+export function parseLines(file: ObjectId, text: string): ArchivedThread[] {
+  const texts = text.split('\n');
+  if (texts.pop() !== '' || texts.length === 0 || texts.length > MAX_LINES)
+    throw invalidArchive(file, 'a file has no lines, or too many');
+  let before = '';
+  return texts.map((each) => {
+    const { id = '', end = '', endedOn = '', place } = line.exec(each)?.groups ?? {};
+    if (!isThreadId(id) || !isObjectId(end) || id <= before)
+      throw invalidArchive(file, 'a line is no thread, end and day, or not in order');
+    before = id;
+    return { id, end, endedOn, ...(place !== undefined && { place }) };
+  });
+}
+
+export function formatLines(lines: readonly ArchivedThread[]): string {
+  return lines
+    .map(({ id, end, endedOn, place }) => `${id} ${end} ${endedOn}${place === undefined ? '' : ` ${place}`}\n`)
+    .join('');
+}

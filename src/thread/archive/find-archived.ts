@@ -1,0 +1,61 @@
+import type { Repository } from '../../git/repository.ts';
+import { nothingForDataError } from '../fault-of.ts';
+import type { ThreadId } from '../thread-id.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
+import { ArchiveList, LIST_REF, pointerOfArchived, type ArchivedThread } from './archive-list.ts';
+
+const REMOTES_PREFIX = 'refs/uwf/remotes/';
+/** The end of the name of the ref that says what a remote's archive lists. */
+const TRACKED_LIST = '/archive/list';
+
+/** Opens the list of the threads that are archived here. */
+export async function openArchive({ objects, refs }: Pick<Repository, 'objects' | 'refs'>): Promise<ArchiveList> {
+  return new ArchiveList(objects, await refs.read(LIST_REF));
+}
+
+/** Which archived threads are looked for; the cost depends on how many there are. */
+type WantedArchived = {
+  /** At most so many. */
+  most?: number;
+  /** Leaves out ids before this text, and after that one. */
+  from?: string;
+  until?: string;
+};
+
+/** Finds the archived threads that are here by the first characters of their ids, in the order of their ids. */
+export async function findArchived(
+  repository: Repository,
+  text: string,
+  { most = Infinity, from = '', until = '~' }: WantedArchived = {},
+): Promise<ThreadPointer[]> {
+  const found: ThreadPointer[] = [];
+  for await (const line of (await openArchive(repository)).startingWith(text, from)) {
+    if (line.id > until || found.length === most) break;
+    if (line.place === undefined) found.push(pointerOfArchived(line));
+  }
+  return found;
+}
+
+/** Finds where an archived thread is that is not here: by this repository's list, or by that of a remote as it was last seen. */
+export async function findArchivePlace(
+  repository: Repository,
+  text: string,
+): Promise<{ thread: ThreadId; remote: string } | undefined> {
+  const own = await firstOf(await openArchive(repository), text);
+  if (own?.place !== undefined) return { thread: own.id, remote: own.place };
+  for (const { name, id } of await repository.refs.list(REMOTES_PREFIX, {
+    where: (ref) => ref.endsWith(TRACKED_LIST),
+  })) {
+    if (!name.endsWith(TRACKED_LIST)) continue;
+    const line = await firstOf(new ArchiveList(repository.objects, id), text).catch(nothingForDataError);
+    const remote = name.slice(REMOTES_PREFIX.length, -TRACKED_LIST.length);
+    if (line !== undefined) return { thread: line.id, remote: line.place ?? remote };
+  }
+  return undefined;
+}
+
+async function firstOf(list: ArchiveList, text: string): Promise<ArchivedThread | undefined> {
+  if (text === '') return undefined;
+  for await (const line of list.startingWith(text)) return line;
+  return undefined;
+}
