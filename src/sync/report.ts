@@ -65,6 +65,8 @@ export type FetchReport = {
   /** Refs that failed a check; no object of theirs is in the repository. */
   refused: Refusal[];
   held: Held[];
+  /** Ended threads that the remote has archived, and that were archived here too. */
+  archived?: ThreadId[];
   /** True if contents should have been left out, but the remote sent them. */
   isWhole?: true;
 };
@@ -78,6 +80,8 @@ export type PushReport = {
   /** Refs that were not pushed. */
   rejected: Refusal[];
   held: Held[];
+  /** Ended threads that were moved into the remote's archive. */
+  archived?: ThreadId[];
   /** Threads that were not named but whose commits were sent too: callers of a pushed child, children of a pushed caller. */
   alongside: ThreadId[];
   /** Commits of the user's code that the push published, the newest first. */

@@ -3,7 +3,8 @@ import type { Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { fetchFrom } from './fetch/fetch-threads.ts';
 import { pushScope } from './push/plan-push.ts';
-import { emptyReport, mergeReports, pushOnce } from './push/push-threads.ts';
+import { pushArchive } from './archive/push-archive.ts';
+import { addArchivePush, emptyReport, mergeReports, pushOnce } from './push/push-threads.ts';
 import type { FetchReport, SyncReport } from './report.ts';
 import type { SyncOptions } from './sync-options.ts';
 
@@ -31,7 +32,10 @@ export async function syncThreads(
     const scope = await pushScope(repository, options.threads);
     const push = await pushOnce(repository, remote, { there, scope, refused }, options);
     mergeReports(pushed, push.report, refused);
-    if (!push.isContended || round === MAX_ROUNDS) return { fetched, pushed };
+    if (!push.isContended || round === MAX_ROUNDS) {
+      if (scope === undefined) addArchivePush(pushed, await pushArchive(repository, remote, options));
+      return { fetched, pushed };
+    }
     await sleep(Math.random() * MAX_WAIT_MS * Math.min(round, 4), undefined, { signal: options.signal });
   }
 }
@@ -54,5 +58,7 @@ function later(first: FetchReport, second: FetchReport): FetchReport {
     const before = workflows.get(change.workflow)?.before;
     workflows.set(change.workflow, before === undefined ? change : { ...change, before });
   }
-  return { ...second, threads: [...threads.values()], workflows: [...workflows.values()] };
+  const archived = [...(first.archived ?? []), ...(second.archived ?? [])];
+  const both = { ...second, threads: [...threads.values()], workflows: [...workflows.values()] };
+  return archived.length > 0 ? { ...both, archived } : both;
 }

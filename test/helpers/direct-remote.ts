@@ -42,13 +42,10 @@ export class DirectRemote implements Remote {
     return refs.filter(({ name }) => patterns.some((pattern) => matches(name, pattern)));
   }
 
-  async fetch({ refs, except = [] }: FetchRequest): Promise<IncomingObjects> {
+  async fetch({ refs, ids, except = [] }: FetchRequest): Promise<IncomingObjects> {
     const found = (await this.list(refs)).filter(({ name }) => !except.some((pattern) => matches(name, pattern)));
-    const brought = await missing(
-      this.#here,
-      this.there,
-      found.map(({ id }) => id),
-    );
+    const wanted = ids ?? found.map(({ id }) => id);
+    const brought = await missing(this.#here, this.there, wanted);
     await aMoment();
     return {
       refs: found,

@@ -113,7 +113,7 @@ export class NativeRemote implements Remote {
         request.onProgress?.(line);
       };
       const watched = isLight ? { ...request, onProgress } : request;
-      const control = { mayAsk, isLocal: isFolder(this.url) };
+      const control = { mayAsk, isLocal: isFolder(this.url), ...(request.ids && { ids: request.ids }) };
       const refs = await this.#reach(() => fetchWhatCanBe(folder, address, watched, control));
       // The repository can fetch its promised objects.
       const objects = objectsApart(this.#repository.objects, folder.location, folder.env);

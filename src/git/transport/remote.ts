@@ -9,6 +9,8 @@ export type RemoteRef = { name: string; id: ObjectId };
 export type FetchRequest = {
   /** Names of the remote's refs, or patterns with one `*` at the end: `refs/threads/*`. */
   refs: readonly string[];
+  /** Commits to fetch in place of refs. The remote may refuse one that none of its refs is at. */
+  ids?: readonly ObjectId[] | undefined;
   /** Names that the patterns above do not include. */
   except?: readonly string[] | undefined;
   /** The last known refs of the remote, under its own names; unchanged refs cost nothing. */

@@ -4,11 +4,17 @@ import { type RefEdit } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { publish, againIfMoved } from '../../git/stores/publish.ts';
+import { RemoteUnreachable } from '../../git/transport/remote-errors.ts';
 import type { IncomingObjects, Remote, RemoteRef } from '../../git/transport/remote.ts';
+import { ArchiveList, pointerOfArchived, type ArchivedThread } from '../../thread/archive/archive-list.ts';
+import { archiveThreads } from '../../thread/archive/archive-threads.ts';
+import { ENDS_PREFIX } from '../../thread/archive/kept-ends.ts';
 import { threadOfDamage } from '../../thread/find/find-thread.ts';
 import { forgetRemoved, listRemoved } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { listSharedRefs, readSortedRefs } from '../refs/sorted-refs.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
+import { compareWithArchive, dropFromArchive } from '../archive/follow-archive.ts';
+import { listSharedRefs, readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
 import { MAX_TOGETHER, readTracked, refsOf, updateTracking } from '../refs/tracking.ts';
 import type { FetchReport } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
@@ -23,8 +29,8 @@ const MAX_TRIES = 20;
 /** A fetch that creates more refs than this packs them: each is a file of its own until then. */
 const MAX_LOOSE_REFS = 1_000;
 
-/** The report of a fetch, and the remote's refs. */
-export type Fetched = { report: FetchReport; there: readonly RemoteRef[] };
+/** The report of a fetch, and the remote's refs: those that were asked for, and all as they were known before. */
+export type Fetched = { report: FetchReport; there: readonly RemoteRef[]; known: readonly RemoteRef[] };
 
 /**
  * Fetches threads and workflows from a remote, checks them, and moves this repository's refs forward.
@@ -55,7 +61,10 @@ export async function fetchFrom(
 ): Promise<Fetched> {
   // A fetch that changes no ref would leave the locks of a killed process, for which git waits.
   await repository.refs.removeStaleLocks();
-  return fetchSelection(repository, remote, await selectRefs(remote, options, mayBeMissing), options);
+  const selection = await selectRefs(remote, options, mayBeMissing);
+  const fetched = await fetchSelection(repository, remote, selection, options);
+  await fetchArchived(repository, remote, { ...fetched, selection, mayBeMissing }, options);
+  return fetched;
 }
 
 /** Fetches refs that were selected. */
@@ -67,7 +76,7 @@ export async function fetchSelection(
 ): Promise<Fetched> {
   const { name, url } = remote;
   const report: FetchReport = { remote: name, url, threads: [], workflows: [], refused: [], held: [] };
-  if (selection.refs.length === 0) return { report, there: [] };
+  if (selection.refs.length === 0) return { report, there: [], known: [] };
   const here = await readSortedRefs(repository);
   const removed = [...listRemoved(repository)].filter(([thread]) => !here.threads.has(thread));
   const except = removed.flatMap(([thread, refs]) => (selection.named.has(thread) ? [] : refs));
@@ -85,7 +94,66 @@ export async function fetchSelection(
   for (const thread of selection.named) forgetRemoved(repository, thread);
   const created = [...report.threads, ...report.workflows].filter(({ before }) => before === null);
   if (created.length > MAX_LOOSE_REFS) await tryToPackRefs(repository, options);
-  return { report, there: incoming.refs };
+  return { report, there: incoming.refs, known };
+}
+
+/**
+ * Does what follows from the archive of a remote: archives ended threads here too, fetches the ends of active and of named
+ * threads, and drops from the archive here what the remote has removed.
+ */
+async function fetchArchived(
+  repository: Repository,
+  remote: Remote,
+  { selection, report, there: refs, known, mayBeMissing }: Fetched & { selection: Selection; mayBeMissing: boolean },
+  options: SyncOptions,
+): Promise<void> {
+  const { objects } = repository;
+  const there = sortRefs(refs);
+  const before = sortRefs(known);
+  const listBefore = new ArchiveList(objects, before.archive);
+  const hadSeen = async ({ id, end }: ArchivedThread): Promise<boolean> =>
+    (before.threads.get(id) ?? []).some((tip) => tip.id === end) || (await listBefore.find(id))?.end === end;
+  for (const { id: thread, end } of await dropFromArchive(repository, there, hadSeen))
+    report.threads.push({ thread, change: 'removed', head: null, before: end });
+  // A list that was refused is not here.
+  if (there.archive === undefined || !(await objects.has(there.archive))) return;
+  const list = new ArchiveList(objects, there.archive);
+  const what = { remote: remote.name, mayBeMissing };
+  const { ended, wanted, named } = await compareWithArchive(repository, list, there, selection, what);
+  const archived = await archiveThreads(repository, ended, options);
+  if (archived.length > 0) report.archived = archived.map(({ id }) => id);
+  const elsewhere = wanted.filter(({ place }) => place !== undefined);
+  for (const { id: thread, place } of elsewhere) report.held.push({ thread, reason: `it is archived at ${place}` });
+  const tips = wanted.filter(({ place }) => place === undefined).map(pointerOfArchived);
+  if (tips.length > 0) await fetchEnds(repository, remote, { tips, named }, report, options);
+  for (const thread of named) forgetRemoved(repository, thread);
+}
+
+/** Fetches archived threads by the ids of their ends, and takes them in as if the remote had their history refs. */
+async function fetchEnds(
+  repository: Repository,
+  remote: Remote,
+  { tips, named }: { tips: readonly ThreadPointer[]; named: ReadonlySet<ThreadId> },
+  report: FetchReport,
+  { spine, signal, onProgress }: SyncOptions,
+): Promise<void> {
+  const refs = tips.map(({ ref, head }): RemoteRef => ({ name: ref, id: head }));
+  const request = { withoutContents: spine, signal, onProgress };
+  // A host that gives no commit by its id gives the whole archive.
+  const incoming = await remote
+    .fetch({ ...request, refs: refs.map(({ name }) => name), ids: refs.map(({ id }) => id) })
+    .catch(inPlaceOf(RemoteUnreachable, undefined))
+    .then((some) => some ?? remote.fetch({ ...request, refs: [`${ENDS_PREFIX}*`] }));
+  const part: FetchReport = { ...report, threads: [], workflows: [], refused: [], held: [] };
+  try {
+    const selection = { refs: [], named, unknown: [], covers: () => false };
+    await take(repository, remote, selection, { ...incoming, refs }, part, { signal, onProgress });
+  } finally {
+    await incoming.discard();
+  }
+  report.threads.push(...part.threads);
+  report.refused.push(...part.refused);
+  report.held.push(...part.held);
 }
 
 async function take(

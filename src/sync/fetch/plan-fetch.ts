@@ -159,7 +159,8 @@ function trackingOf(
 ): RefEdit[] {
   const gone = [...tracked.keys()].filter((name) => selection.covers(name) && !namesThere.has(name));
   return trackingEdits(remote, tracked, [
-    ...accepted.map(({ name, id }) => ({ name, value: id })),
+    // The ends of archived threads have no refs there.
+    ...accepted.filter(({ name }) => selection.covers(name)).map(({ name, id }) => ({ name, value: id })),
     ...gone.map((name) => ({ name, value: null })),
   ]);
 }

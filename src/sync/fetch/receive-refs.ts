@@ -2,6 +2,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import type { IncomingObjects, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
+import { findListFault } from '../../thread/archive/archive-list.ts';
 import { readRecord } from '../../thread/secrets/redaction-record.ts';
 import { rememberRemoved, type RemovedThreads } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -54,7 +55,7 @@ export async function receiveRefs(
   const { here } = expectations;
   const refusals = new Refusals();
   const parsed = parseRefs(repository, incoming, refusals);
-  const view = viewOf(repository, incoming);
+  const view = incomingView(repository, incoming);
   const objects = boundedObjects(view.objects, INCOMING_LIMITS);
   const records = recordsOf(parsed);
   const redactions = await Redactions.read(objects, [...here.redacted, ...records]);
@@ -63,7 +64,10 @@ export async function receiveRefs(
   const faults = new Map<string, string>();
   for (const one of wanted) {
     if (await isKnown(objects, one, here)) continue;
-    if (one.ref.kind === 'redacted') {
+    if (one.ref.kind === 'archive') {
+      const fault = await findListFault(objects, one.id);
+      if (fault !== undefined) faults.set(one.name, fault);
+    } else if (one.ref.kind === 'redacted') {
       const fault = await faultOfRecord(objects, one.id, here.threads.get(one.ref.thread) ?? []);
       if (fault !== undefined) faults.set(one.name, fault);
     } else if (one.ref.kind === 'claim') {
@@ -135,7 +139,7 @@ async function selectWanted(
 /** Tells whether a ref of this repository reaches a tip: then it was verified before. */
 async function isKnown(objects: ObjectStore, { id, ref }: ParsedRef, here: SortedRefs): Promise<boolean> {
   if (ref.kind === 'removed') return true;
-  if (ref.kind === 'claim') return false;
+  if (ref.kind === 'claim' || ref.kind === 'archive') return false;
   if (ref.kind === 'redacted') return here.redacted.get(ref.thread) === id;
   if (ref.kind === 'workflow') return here.workflows.get(ref.workflow) === id;
   for (const tip of here.threads.get(ref.thread) ?? []) {
@@ -187,7 +191,7 @@ function tipOf({ name, id, ref }: ParsedRef): IncomingTip {
 }
 
 /** A read-only view of the repository with the fetched objects. */
-function viewOf(repository: Repository, incoming: IncomingObjects): Repository {
+export function incomingView(repository: Repository, incoming: IncomingObjects): Repository {
   const { refs, location, stateDir, committer, now } = repository;
   const objects: ObjectStore = {
     format: repository.objects.format,

@@ -27,6 +27,8 @@ export type Selection = {
   refs: readonly string[];
   /** Threads that the user named. */
   named: ReadonlySet<ThreadId>;
+  /** What the user named and no ref has: the remote's archive may list it. */
+  unknown: readonly string[];
   /** Tells whether the fetch would ask for a ref of this name, if the remote had it. */
   covers(name: string): boolean;
 };
@@ -43,7 +45,7 @@ export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMiss
   // The contents of claims are what is read of them.
   const patterns = spine ? SHARED_PATTERNS.filter((pattern) => !pattern.startsWith(CLAIMS_PREFIX)) : SHARED_PATTERNS;
   if (threads === undefined && sinceMs === undefined && !isByEnd) {
-    return { refs: patterns, named: new Set(), covers: isSharedBy(patterns) };
+    return { refs: patterns, named: new Set(), unknown: [], covers: isSharedBy(patterns) };
   }
   const listed = await remote.list(
     patterns.flatMap((pattern) => {
@@ -53,25 +55,28 @@ export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMiss
     }),
     signal,
   );
-  const { threads: there } = sortRefs(listed);
+  const { threads: there, archive } = sortRefs(listed);
   const isWantedDay = endedBetween(endedSinceMs, endedUntilMs);
   const hasEndedThen = (thread: ThreadId): boolean =>
     (there.get(thread) ?? []).some(({ endedOn }) => endedOn !== undefined && isWantedDay(endedOn));
   const named = new Set<ThreadId>();
+  const unknown: string[] = [];
   for (const text of threads ?? []) {
     const thread = resolve(text, there.keys());
     if (thread !== undefined) named.add(thread);
+    else if (archive !== undefined) unknown.push(text);
     else if (!mayBeMissing) throw new ThreadNotThere(text, remote.name);
   }
   const covers = (name: string): boolean => {
     const ref = parseSharedRef(name);
     if (typeof ref === 'string') return false;
+    if (ref.kind === 'archive') return true;
     if (threads !== undefined) return ref.kind !== 'workflow' && named.has(ref.thread);
     if (ref.kind === 'workflow') return true;
     if (isByEnd && !hasEndedThen(ref.thread)) return false;
     return sinceMs === undefined || threadTimeMs(ref.thread) >= sinceMs;
   };
-  return { refs: listed.map(({ name }) => name).filter(covers), named, covers };
+  return { refs: listed.map(({ name }) => name).filter(covers), named, unknown, covers };
 }
 
 /**
@@ -79,7 +84,7 @@ export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMiss
  * @param refs patterns with one `*` at the end, or names
  */
 export function selectPatterns(refs: readonly string[]): Selection {
-  return { refs, named: new Set(), covers: isSharedBy(refs) };
+  return { refs, named: new Set(), unknown: [], covers: isSharedBy(refs) };
 }
 
 function isSharedBy(patterns: readonly string[]): (name: string) => boolean {
@@ -102,7 +107,8 @@ function patternsOfDays(sinceMs: number | undefined, untilMs: number | undefined
   return patterns;
 }
 
-function resolve(text: string, threads: Iterable<ThreadId>): ThreadId | undefined {
+/** @throws {UwfError} `ambiguous-thread` */
+export function resolve(text: string, threads: Iterable<ThreadId>): ThreadId | undefined {
   const wanted = text.toUpperCase();
   const found = [...threads].filter((thread) => thread.startsWith(wanted));
   const [first, second] = found;

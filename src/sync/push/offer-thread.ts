@@ -57,6 +57,8 @@ export async function offerThread(sides: OfferSides, lineage: OfferLineage): Pro
   if (mark !== undefined && !isNamed) {
     return { ...offer, held: 'it was removed at the remote; name it to push it nevertheless' };
   }
+  const archived = there.find(({ isArchived }) => isArchived);
+  if (archived !== undefined) return offerBesideArchived(offer, sides, archived, lineage);
   const name = refOfTip(thread, here);
   const same = there.find(({ endedOn }) => endedOn === here.endedOn);
   const others = there.filter((tip) => tip !== same);
@@ -80,4 +82,21 @@ export async function offerThread(sides: OfferSides, lineage: OfferLineage): Pro
   if (mark !== undefined) offer.edits.push({ name: removedRef(thread), value: null, expected: mark });
   const change = await describeMove(thread, same ?? others[0], here, lineage.relate);
   return { ...offer, ...(change && { change }) };
+}
+
+/**
+ * Plans what a push does with a thread that the remote has archived: nothing, unless secrets were taken out of it here. Then
+ * it becomes a thread with a history ref, and the push of the archive takes the old end out.
+ */
+async function offerBesideArchived(
+  offer: Offer,
+  { thread, here }: OfferSides,
+  archived: Tip,
+  { relate }: OfferLineage,
+): Promise<Offer> {
+  const relation = await relate(archived.id, here.id);
+  if (relation?.kind === 'same' || relation?.kind === 'ahead') return offer;
+  if (relation?.kind !== 'behind') return { ...offer, held: FETCH_FIRST };
+  const change = { thread, change: 'redacted' as const, head: here.id, before: archived.id };
+  return { ...offer, edits: [{ name: refOfTip(thread, here), value: here.id, expected: null }], change };
 }

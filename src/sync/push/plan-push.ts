@@ -2,6 +2,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import type { PushEdit, PushResult, Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
+import type { ArchiveList } from '../../thread/archive/archive-list.ts';
+import { openArchive } from '../../thread/archive/find-archived.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
 import { NoRefOfItsOwn } from '../../thread/thread-errors.ts';
@@ -9,6 +11,7 @@ import { foldEnded } from '../../thread/append/finish-ending.ts';
 import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { workflowRef } from '../../workflow/registry/workflow-refs.ts';
+import { openArchiveThere, tipOfArchived } from '../archive/archive-there.ts';
 import { leadsTo } from '../reconcile/join-registrations.ts';
 import { HoldBack } from './hold-back.ts';
 import { createLineage } from '../reconcile/lineage.ts';
@@ -17,7 +20,8 @@ import { offerRecords, type PushSides } from './offer-records.ts';
 import { Redactions } from '../reconcile/redactions.ts';
 import { Refusals } from '../refusals.ts';
 import type { Held, Refusal, ThreadChange, WorkflowChange } from '../report.ts';
-import { readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
+import type { Tip } from '../refs/shared-ref.ts';
+import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
 /** The edits of one thread or workflow. They count as done only if all of them are. */
@@ -78,6 +82,7 @@ export async function planThreadPush(
   options: SyncOptions,
 ): Promise<PushPlan> {
   const here = await readSortedRefs(repository);
+  await addNamedArchived(repository, here, scope);
   const there = sortRefs(listed);
   const redactions = await Redactions.read(repository.objects, here.redacted);
   let all: Promise<RemoteRef[]> | undefined;
@@ -85,7 +90,8 @@ export async function planThreadPush(
   const holdBack = new HoldBack(repository, listAll, redactions, options);
   const plan: PushPlan = { parts: [], held: [], rejected: [] };
   const sides: PushSides = { here, there, redactions, scope };
-  const offers = await offerAll(repository, sides);
+  const archive = await openArchiveThere(repository, remote, listed, options);
+  const offers = await offerAll(repository, sides, archive.list);
   for (const offer of await offerRecords(repository, sides)) {
     const known = offers.get(offer.thread);
     if (known === undefined) offers.set(offer.thread, offer);
@@ -129,9 +135,19 @@ export async function planThreadPush(
   return plan;
 }
 
+/** An archived thread that the user names is pushed as one with a history ref. */
+async function addNamedArchived(repository: Repository, here: SortedRefs, scope: PushScope): Promise<void> {
+  const archive = await openArchive(repository);
+  for (const id of scope ?? []) {
+    const line = here.threads.has(id) ? undefined : await archive.find(id);
+    if (line) here.threads.set(id, [{ id: line.end, endedOn: line.endedOn }]);
+  }
+}
+
 async function offerAll(
   repository: Repository,
   { here, there, redactions, scope }: PushSides,
+  archive: ArchiveList,
 ): Promise<Map<ThreadId, Offer>> {
   const { relate, forkId } = createLineage(repository.objects);
   const lineage: OfferLineage = {
@@ -143,7 +159,7 @@ async function offerAll(
   const offers = new Map<ThreadId, Offer>();
   for (const [thread, [tip]] of here.threads) {
     if (tip === undefined || (scope && !scope.has(thread))) continue;
-    const tips = there.threads.get(thread) ?? [];
+    const tips = there.threads.get(thread) ?? (await archivedTips(archive, thread));
     const [theirs] = tips;
     if (tips.length === 1 && theirs?.id === tip.id && theirs.endedOn === tip.endedOn) continue;
     const isNamed = scope !== undefined;
@@ -153,6 +169,12 @@ async function offerAll(
     offers.set(thread, offer);
   }
   return offers;
+}
+
+/** What no ref of the remote has may be archived there. */
+async function archivedTips(archive: ArchiveList, thread: ThreadId): Promise<Tip[]> {
+  const line = await archive.find(thread);
+  return line === undefined ? [] : [tipOfArchived(line)];
 }
 
 function isOffered(offer: Offer | undefined): boolean {

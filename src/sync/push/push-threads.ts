@@ -5,6 +5,7 @@ import type { CommitLine } from '../../git/process/list-commits.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
+import { pushArchive, type ArchivePush } from '../archive/push-archive.ts';
 import { editsOf, planThreadPush, pushScope, type PushFacts, type PushPart } from './plan-push.ts';
 import { Refusals } from '../refusals.ts';
 import type { PushReport } from '../report.ts';
@@ -46,10 +47,19 @@ export async function pushThreads(
   for (let round = 1; ; round += 1) {
     const pushed = await pushOnce(repository, remote, { there, scope, refused }, options);
     mergeReports(report, pushed.report, refused);
-    if (!pushed.isContended || round === MAX_ROUNDS) return report;
+    if (!pushed.isContended || round === MAX_ROUNDS) break;
     // The tracking refs are out of date. Threads that fast-forward from the remote's present refs can still be pushed.
     there = await remote.list(SHARED_PATTERNS, options.signal);
   }
+  if (scope === undefined) addArchivePush(report, await pushArchive(repository, remote, options));
+  return report;
+}
+
+/** Adds what the push of the archive did, which follows that of the threads. */
+export function addArchivePush(report: PushReport, { archived, held, rejected }: ArchivePush): void {
+  if (archived.length > 0) report.archived = archived;
+  report.held.push(...held);
+  report.rejected.push(...rejected);
 }
 
 /** Plans and makes one push. */

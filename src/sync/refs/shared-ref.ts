@@ -1,6 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
 import type { RefName } from '../../git/ref-store.ts';
+import { LIST_REF } from '../../thread/archive/archive-list.ts';
 import { REDACTED_PREFIX } from '../../thread/secrets/redaction-record.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
@@ -19,7 +20,9 @@ export const SHARED_PATTERNS: readonly string[] = [
   REMOVED_PREFIX,
   REDACTED_PREFIX,
   CLAIMS_PREFIX,
-].map((prefix) => `${prefix}*`);
+]
+  .map((prefix) => `${prefix}*`)
+  .concat(LIST_REF);
 
 /** The parsed name of a shared ref; `date` is the UTC day in the name of an ended thread's ref. */
 export type SharedRef =
@@ -27,10 +30,16 @@ export type SharedRef =
   | { kind: 'workflow'; workflow: string }
   | { kind: 'removed'; thread: ThreadId }
   | { kind: 'redacted'; thread: ThreadId }
-  | { kind: 'claim'; thread: ThreadId };
+  | { kind: 'claim'; thread: ThreadId }
+  | { kind: 'archive' };
 
 /** The commit of a thread's ref; `endedOn` is the UTC day in the name of a history ref. */
-export type Tip = { id: ObjectId; endedOn: string | undefined };
+export type Tip = {
+  id: ObjectId;
+  endedOn: string | undefined;
+  /** True if the archive of the repository lists it, and no ref leads to it. */
+  isArchived?: true;
+};
 
 const day = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
 
@@ -39,6 +48,7 @@ const day = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
  * @returns the parsed name, or a sentence that says why it is no shared ref
  */
 export function parseSharedRef(name: string): SharedRef | string {
+  if (name === LIST_REF) return { kind: 'archive' };
   const after = (prefix: string): string | undefined =>
     name.startsWith(prefix) ? name.slice(prefix.length) : undefined;
   const ended = after(HISTORY_PREFIX);

@@ -19,6 +19,8 @@ export type SortedRefs = {
   redacted: Map<ThreadId, ObjectId>;
   /** Claims of workers; a repository has none but those of its remotes. */
   claims: Map<ThreadId, ObjectId>;
+  /** The list of archived threads. */
+  archive: ObjectId | undefined;
   /** Refs with a name that no shared ref has, and what is wrong with the name. */
   strays: Map<string, string>;
 };
@@ -31,11 +33,13 @@ export function sortRefs(refs: Iterable<{ name: string; id: ObjectId }>): Sorted
     removed: new Map(),
     redacted: new Map(),
     claims: new Map(),
+    archive: undefined,
     strays: new Map(),
   };
   for (const { name, id } of refs) {
     const ref = parseSharedRef(name);
     if (typeof ref === 'string') standing.strays.set(name, ref);
+    else if (ref.kind === 'archive') standing.archive = id;
     else if (ref.kind === 'workflow') standing.workflows.set(ref.workflow, id);
     else if (ref.kind === 'removed') standing.removed.set(ref.thread, id);
     else if (ref.kind === 'redacted') standing.redacted.set(ref.thread, id);

@@ -33,8 +33,17 @@ export async function readTracked({ refs }: Repository, remote: Remote): Promise
   return new Map(found.map(({ name, id }) => [nameThere(name.slice(prefix.length)), id]));
 }
 
+/** Reads one tracking ref, by the remote's name for it. */
+export async function readTrackedRef(
+  { refs }: Pick<Repository, 'refs'>,
+  remote: Remote,
+  name: string,
+): Promise<ObjectId | undefined> {
+  return remote.isConfigured ? refs.read(trackingRef(remote.name, name)) : undefined;
+}
+
 function nameThere(rest: string): string {
-  return /^(?:removed|redacted|claims)\//.test(rest) ? `refs/uwf/${rest}` : `refs/${rest}`;
+  return /^(?:removed|redacted|claims|archive)\//.test(rest) ? `refs/uwf/${rest}` : `refs/${rest}`;
 }
 
 /** The edits that bring the tracking refs up to date with changes at the remote. */

@@ -3,8 +3,12 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
 import type { PushEdit, PushResult, Remote } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
+import { LIST_REF } from '../../thread/archive/archive-list.ts';
+import { ENDS_PREFIX } from '../../thread/archive/kept-ends.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { activeRef, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
+import { openArchiveThere, tipOfArchived } from '../archive/archive-there.ts';
+import { OF_ANOTHER_CLONE, planArchiveRemoval } from '../archive/plan-archive-push.ts';
 import { makeRemovalMark } from './removal-mark.ts';
 import type { ThreadChange } from '../report.ts';
 import { ThreadNotThere } from '../fetch/select-refs.ts';
@@ -39,27 +43,33 @@ export async function removeRemoteThread(
   thread: ThreadId,
   { signal, onProgress }: Pick<SyncOptions, 'signal' | 'onProgress'> = {},
 ): Promise<ThreadChange> {
-  const patterns = [activeRef(thread), `${HISTORY_PREFIX}*`, removedRef(thread)];
-  const there = sortRefs(await remote.list(patterns, signal));
+  const patterns = [activeRef(thread), `${HISTORY_PREFIX}*`, removedRef(thread), LIST_REF, `${ENDS_PREFIX}*`];
+  const refs = await remote.list(patterns, signal);
+  const there = sortRefs(refs);
   const tips = there.threads.get(thread) ?? [];
   const known = there.removed.get(thread) ?? null;
-  if (tips.length === 0 && known === null) throw new ThreadNotThere(thread, remote.name);
-  await assertSeen(repository, remote, thread, tips);
+  const archive = await openArchiveThere(repository, remote, refs, { signal, onProgress });
+  const archived = await archive.list.find(thread);
+  if (tips.length === 0 && known === null && archived === undefined) throw new ThreadNotThere(thread, remote.name);
+  await assertSeen(repository, remote, thread, archived ? [...tips, tipOfArchived(archived)] : tips);
 
   const mark = makeRemovalMark(repository.objects.format);
+  const fromArchive = archived && (await planArchiveRemoval(repository, refs, archive, archived));
+  if (fromArchive?.isStuck) throw notRemovedThere(thread, remote, OF_ANOTHER_CLONE, 'conflict');
   const edits = [
     { name: removedRef(thread), value: mark.id, expected: known },
+    ...(fromArchive?.edits ?? []),
     ...tips.map((tip): PushEdit => ({ name: refOfTip(thread, tip), value: null, expected: tip.id })),
   ];
-  const guard = await repository.objects.write(mark.batch.objects);
+  const guard = await repository.objects.write([...mark.batch.objects, ...(fromArchive?.batch.objects ?? [])]);
   try {
-    const results = await remote.push({ edits, signal, onProgress });
+    const results = await remote.push({ edits, isForward: true, signal, onProgress });
     assertDone(results, thread, remote);
     await remember(repository, remote, edits);
   } finally {
     await guard.release();
   }
-  return { thread, change: 'removed', head: null, before: tips[0]?.id ?? null };
+  return { thread, change: 'removed', head: null, before: tips[0]?.id ?? archived?.end ?? null };
 }
 
 /** Refuses to remove steps that the user has not seen. A user without the thread can only mean the remote's. */

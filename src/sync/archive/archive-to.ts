@@ -1,0 +1,40 @@
+import type { Remote } from '../../git/transport/remote.ts';
+import type { Repository } from '../../git/repository.ts';
+import { archiveThreads } from '../../thread/archive/archive-threads.ts';
+import { dayOfEnd, type ThreadPointer } from '../../thread/thread-refs.ts';
+import type { PushReport } from '../report.ts';
+import type { SyncOptions } from '../sync-options.ts';
+import { openArchiveThere } from './archive-there.ts';
+import { pushArchive } from './push-archive.ts';
+import { LIST_REF } from '../../thread/archive/archive-list.ts';
+
+/**
+ * Moves ended threads into the archive of a remote. They are sent with the checks of a push. What the remote then lists, by a
+ * connection of its own, loses its refs here; the archive here remembers where it is.
+ *
+ * @returns what the push held or the remote refused, and the threads that were moved
+ * @throws {RemoteUnreachable} as `Remote`; threads that were not moved by then stay here
+ */
+export async function archiveTo(
+  repository: Repository,
+  remote: Remote,
+  threads: readonly ThreadPointer[],
+  options: SyncOptions,
+): Promise<Required<Pick<PushReport, 'held' | 'rejected'>> & { archived: ThreadPointer[] }> {
+  const lines = threads.map(({ id, ref, head }) => ({ id, end: head, endedOn: dayOfEnd(ref) }));
+  const { archived: sent, held, rejected } = await pushArchive(repository, remote, options, lines);
+  if (options.dryRun) {
+    const ids = new Set(sent);
+    return { archived: threads.filter(({ id }) => ids.has(id)), held, rejected };
+  }
+  const { list } = await openArchiveThere(repository, remote, await remote.list([LIST_REF], options.signal), options);
+  const moved: ThreadPointer[] = [];
+  for (const thread of threads) {
+    const line = await list.find(thread.id);
+    if (line?.end === thread.head && line.place === undefined) moved.push(thread);
+  }
+  // A line of the list ends at a space.
+  const place = remote.url.replaceAll(/[^!-~]/gu, encodeURIComponent);
+  const archived = await archiveThreads(repository, moved, { place, onProgress: options.onProgress });
+  return { archived, held, rejected };
+}

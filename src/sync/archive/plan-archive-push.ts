@@ -1,0 +1,194 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { parseRefName } from '../../git/format/ref-name.ts';
+import type { Ref } from '../../git/ref-store.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { PushEdit, Remote, RemoteRef } from '../../git/transport/remote.ts';
+import type { Repository } from '../../git/repository.ts';
+import {
+  addListCommit,
+  LIST_REF,
+  pointerOfArchived,
+  type ArchivedThread,
+  type ArchiveList,
+} from '../../thread/archive/archive-list.ts';
+import { editList } from '../../thread/archive/edit-list.ts';
+import { openArchive } from '../../thread/archive/find-archived.ts';
+import { addEnds, ENDS_PREFIX, endsRef, withoutEnds } from '../../thread/archive/kept-ends.ts';
+import { nothingForDataError } from '../../thread/fault-of.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { HoldBack } from '../push/hold-back.ts';
+import type { Offer } from '../push/offer-thread.ts';
+import { Redactions } from '../reconcile/redactions.ts';
+import { relateTips } from '../reconcile/relate-tips.ts';
+import { refOfTip } from '../refs/shared-ref.ts';
+import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
+import type { Held } from '../report.ts';
+import type { SyncOptions } from '../sync-options.ts';
+import type { ArchiveThere } from './archive-there.ts';
+
+/** A commit that keeps an end is written anew only by a clone that has it. */
+export const OF_ANOTHER_CLONE: string = `another clone put it into the archive there; fetch ${ENDS_PREFIX}* with git first`;
+
+/** What changes at a remote whose archive takes threads in. */
+type ArchivePlan = { edits: PushEdit[]; batch: ObjectBatch; archived: ThreadId[]; held: Held[] };
+
+/** What a push of the archive is planned from. */
+type ArchiveFacts = {
+  /** All refs of threads and of the archive there. */
+  there: readonly RemoteRef[];
+  archive: ArchiveThere;
+  /** The threads to archive; `undefined`: all that are archived here. */
+  threads: readonly ArchivedThread[] | undefined;
+};
+
+/** A thread that the archive there takes in. */
+type Intake = {
+  line: ArchivedThread;
+  /** Whether its line changes there. */
+  isNew: boolean;
+  /** Its refs there, which are deleted. */
+  deletions: PushEdit[];
+  /** Absent if the remote has the commits of the thread. */
+  offer?: Offer;
+};
+
+/** Compares the archives of both sides, and holds what must not leave this repository. */
+export async function planArchivePush(
+  repository: Repository,
+  remote: Remote,
+  { there: refs, archive, threads }: ArchiveFacts,
+  options: SyncOptions,
+): Promise<ArchivePlan> {
+  const { redacted } = await readSortedRefs(repository);
+  const redactions = await Redactions.read(repository.objects, redacted);
+  const there = sortRefs(refs);
+  const intakes: Intake[] = [];
+  for await (const line of threads ?? (await openArchive(repository)).startingWith('')) {
+    const isRewritten = redactions.isGone(line.end) || there.redacted.get(line.id) !== redacted.get(line.id);
+    if (isRewritten || there.removed.has(line.id)) continue;
+    const intake = await intakeOf(repository, line, there, archive.list);
+    if (intake) intakes.push(intake);
+  }
+  const offers = intakes.flatMap(({ offer }) => (offer ? [offer] : []));
+  const listAll = (): Promise<RemoteRef[]> => remote.list(['refs/*'], options.signal);
+  await new HoldBack(repository, listAll, redactions, options).threads(offers);
+  const held = offers.flatMap(({ thread, held: reason, commits, secrets, isUnsound }): Held[] =>
+    reason === undefined
+      ? []
+      : [
+          {
+            thread,
+            reason,
+            ...(commits && { commits }),
+            ...(secrets?.length && { secrets }),
+            ...(isUnsound && { isUnsound }),
+          },
+        ],
+  );
+  const taken = intakes.filter(({ offer }) => offer?.held === undefined);
+  const rewritten = await findRewritten(repository, archive.list, redacted);
+  const changes = await archiveEdits(repository, refs, archive, taken, rewritten);
+  held.push(...changes.stuck.map((thread) => ({ thread, reason: OF_ANOTHER_CLONE })));
+  const edits = [...changes.edits, ...taken.flatMap(({ deletions }) => deletions)];
+  return { edits, batch: changes.batch, archived: taken.map(({ line }) => line.id), held };
+}
+
+/** Finds the threads of a list from whose ends secrets were taken out since. */
+export async function findRewritten(
+  { objects }: Repository,
+  list: ArchiveList,
+  redacted: SortedRefs['redacted'],
+): Promise<ArchivedThread[]> {
+  const redactions = await Redactions.read(objects, redacted);
+  const found: ArchivedThread[] = [];
+  for (const id of redacted.keys()) {
+    const line = await list.find(id);
+    if (line && redactions.isGone(line.end)) found.push(line);
+  }
+  return found;
+}
+
+/** @returns `undefined` if the remote has it archived already, or has steps of it that do not lead to this end */
+async function intakeOf(
+  repository: Repository,
+  line: ArchivedThread,
+  there: SortedRefs,
+  list: ArchiveList,
+): Promise<Intake | undefined> {
+  const { id: thread, ref: name, head } = pointerOfArchived(line);
+  const tips = there.threads.get(thread) ?? [];
+  const known = await list.find(thread);
+  if (known !== undefined && known.end !== head) return undefined;
+  const isNew = known === undefined || (known.place !== undefined && line.place === undefined);
+  if (!isNew && tips.length === 0) return undefined;
+  for (const { id } of tips) if (!(await isBehind(repository, id, head))) return undefined;
+  const deletions = tips.map((tip): PushEdit => ({ name: refOfTip(thread, tip), value: null, expected: tip.id }));
+  const isThere = !isNew || line.place !== undefined || tips.some(({ id }) => id === head);
+  if (isThere) return { line, isNew, deletions };
+  const change = { thread, change: 'new' as const, head, before: tips[0]?.id ?? null };
+  return {
+    line,
+    isNew,
+    deletions,
+    offer: { thread, edits: [{ name, value: head, expected: null }], change, needs: [] },
+  };
+}
+
+async function isBehind({ objects }: Repository, tip: ObjectId, end: ObjectId): Promise<boolean> {
+  if (tip === end) return true;
+  if (!(await objects.has(tip))) return false;
+  return (await relateTips(objects, tip, end).catch(nothingForDataError))?.kind === 'behind';
+}
+
+/** The edits of the list and of the chains, and the threads that this repository cannot take out of the chains. */
+async function archiveEdits(
+  repository: Repository,
+  refs: readonly RemoteRef[],
+  archive: ArchiveThere,
+  taken: readonly Intake[],
+  outgoing: readonly ArchivedThread[],
+): Promise<{ edits: PushEdit[]; batch: ObjectBatch; stuck: ThreadId[] }> {
+  const { objects } = repository;
+  const nowMs = repository.now();
+  const batch = new ObjectBatch(objects.format);
+  const chains = await chainsHere(repository, refs);
+  const gone = new Set(outgoing.flatMap(({ end, place }) => (place === undefined ? [end] : [])));
+  const { edits, found } = await withoutEnds(objects, batch, chains, gone, nowMs);
+  const added = taken.flatMap(({ line, isNew }) => (isNew ? [line] : []));
+  const ends = added.flatMap(({ end, place }) => (place === undefined ? [end] : []));
+  // One that is rewritten now is not continued.
+  const chain = chains.find(({ name }) => !edits.some((edit) => edit.name === name));
+  const tip = ends.length === 0 ? undefined : addEnds(batch, chain?.id, ends, nowMs);
+  if (tip !== undefined) edits.push({ name: chain?.name ?? endsRef(tip), value: tip, expected: chain?.id ?? null });
+  const changes = new Map<ThreadId, ArchivedThread | null>(added.map((line) => [line.id, line]));
+  const stuck: ThreadId[] = [];
+  for (const { id, end, place } of outgoing) {
+    if (place === undefined && !found.has(end)) stuck.push(id);
+    else changes.set(id, null);
+  }
+  if (changes.size > 0) {
+    const value = addListCommit(batch, await editList(objects, batch, await archive.list.tree(), changes));
+    edits.push({ name: LIST_REF, value, expected: archive.commit ?? null });
+  }
+  return { edits, batch, stuck };
+}
+
+/** Plans how one thread is taken out of the archive there; `isStuck`: this repository cannot, because it lacks the chain. */
+export async function planArchiveRemoval(
+  repository: Repository,
+  refs: readonly RemoteRef[],
+  archive: ArchiveThere,
+  line: ArchivedThread,
+): Promise<{ edits: PushEdit[]; batch: ObjectBatch; isStuck: boolean }> {
+  const { edits, batch, stuck } = await archiveEdits(repository, refs, archive, [], [line]);
+  return { edits, batch, isStuck: stuck.length > 0 };
+}
+
+/** The chains of a remote whose commits are here. Only those can be continued, or written anew. */
+async function chainsHere({ objects }: Repository, refs: readonly RemoteRef[]): Promise<Ref[]> {
+  const chains: Ref[] = [];
+  for (const { name, id } of refs) {
+    if (name.startsWith(ENDS_PREFIX) && (await objects.has(id))) chains.push({ name: parseRefName(name), id });
+  }
+  return chains;
+}
