@@ -34,6 +34,7 @@ test.each([
       'push',
       'fetch',
       'sync',
+      'archive',
       'agent',
       'trust',
       'web',

@@ -84,6 +84,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     push: ['send threads and workflows to a remote', () => import('./push.ts')],
     fetch: ['bring threads and workflows from a remote', () => import('./fetch.ts')],
     sync: ['fetch from a remote, then push to it', () => import('./sync.ts')],
+    archive: ['move ended threads out of the list of refs', () => import('./archive.ts')],
   },
   'this machine': {
     'agent list': ['list the agents that are configured here', () => import('./agent/list.ts')],

@@ -7,6 +7,7 @@ import type {
   ThreadChange,
   WorkflowChange,
 } from '../../sync/report.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import type { Palette } from '../output/palette.ts';
 import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
@@ -75,16 +76,21 @@ function isEmpty(report: FetchReport | PushReport): boolean {
   return Object.values(report).every((value) => typeof value !== 'object' || value.length === 0);
 }
 
-type Changes = { threads: readonly ThreadChange[]; workflows: readonly WorkflowChange[] };
+type Changes = {
+  threads: readonly ThreadChange[];
+  workflows: readonly WorkflowChange[];
+  archived?: readonly ThreadId[];
+};
 
 /** `3 threads (2 new, 1 ended), 1 workflow`; '' where nothing changed. */
-function sumUp({ threads, workflows }: Changes): string {
+function sumUp({ threads, workflows, archived = [] }: Changes): string {
   const counts = new Map<string, number>();
   for (const { change } of threads) counts.set(change, (counts.get(change) ?? 0) + 1);
   const kinds = [...counts].map(([change, count]) => `${formatCount(count)} ${change}`).join(', ');
   const parts = [
     ...(threads.length === 0 ? [] : [`${plural(threads.length, 'thread')} (${kinds})`]),
     ...(workflows.length === 0 ? [] : [plural(workflows.length, 'workflow')]),
+    ...(archived.length === 0 ? [] : [`${plural(archived.length, 'thread')} archived`]),
   ];
   return parts.join(', ');
 }
