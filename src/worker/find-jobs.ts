@@ -1,4 +1,4 @@
-import { findCallerOf, findNextTurn, type NextTurn, type Outlook } from '../engine/describe/next-turn.ts';
+import type { NextTurn, Outlook } from '../engine/describe/next-turn.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { nothingForDataError } from '../thread/fault-of.ts';
@@ -56,6 +56,7 @@ export class JobFinder {
     for (const thread of eachOnce(waiting)) {
       const pointer = await findThread(repository, thread);
       if (pointer === undefined) continue;
+      const { findCallerOf } = await import('../engine/describe/next-turn.ts');
       const caller = await findCallerOf(this.#engine, pointer);
       if (caller !== null) waiting.push(caller);
       const turn = pointer.isHistory ? 'none' : await this.#look(thread, pointer.head);
@@ -90,6 +91,7 @@ export class JobFinder {
   async #look(thread: ThreadId, head: ObjectId): Promise<Outlook> {
     // It is fetched when no other worker has claimed it.
     if (!(await this.#engine.repository.objects.has(head))) return 'later';
+    const { findNextTurn } = await import('../engine/describe/next-turn.ts');
     // A damaged thread, or one of a newer version, is left to others.
     return (await findNextTurn(this.#engine, { id: thread, head }).catch(nothingForDataError)) ?? 'none';
   }

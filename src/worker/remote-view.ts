@@ -3,7 +3,6 @@ import type { Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, readClaim, type Claim } from '../sync/claims/claim.ts';
-import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
 import { placesNow } from '../sync/refs/places.ts';
 import { sortRefs } from '../sync/refs/sorted-refs.ts';
@@ -84,6 +83,7 @@ export class RemoteView {
         wanted.push(...placesNow(thread, this.#repository.now()));
     }
     if (wanted.length > 0) {
+      const { fetchSelection } = await import('../sync/fetch/fetch-threads.ts');
       await fetchSelection(this.#repository, this.#remote, selectPatterns(wanted), { ...this.#options, signal });
       await this.#see(there.claims);
     }

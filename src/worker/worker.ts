@@ -7,7 +7,6 @@ import { Claims, type WorkerIdentity } from './claims.ts';
 import { JobFinder, type WorkFilter } from './find-jobs.ts';
 import { GitQueue } from './git-queue.ts';
 import { RemoteView } from './remote-view.ts';
-import { takeTurns } from './take-turn.ts';
 import type { TurnQueue, TurnVerdict, Work } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -75,6 +74,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       if (isStopping()) return 'again';
       taken += 1;
       monitor.began(job);
+      // A worker that only looks loads nothing that runs turns.
+      const { takeTurns } = await import('./take-turn.ts');
       const turns = takeTurns(world, job, lock);
       atWork.add(turns);
       let verdict: TurnVerdict = 'again';

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { createEngine } from '../../engine/engine.ts';
 import { createEngineContext } from '../../engine/engine-context.ts';
 import { runWorker } from '../../worker/worker.ts';
 import { listVersions } from '../../workflow/registry/list-versions.ts';
@@ -133,7 +132,10 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       remote,
       identity: { worker: name, host: hostname(), session: randomBytes(8).toString('hex'), deadlineMs },
       context: createEngineContext({ ...engine, signal: stop.first, sharesTurns: true }),
-      openEngine: async ({ signal, onEvent }) => createEngine({ ...engine, signal, onEvent, sharesTurns: true }),
+      openEngine: async ({ signal, onEvent }) => {
+        const { createEngine } = await import('../../engine/engine.ts');
+        return createEngine({ ...engine, signal, onEvent, sharesTurns: true });
+      },
       sync: { env: cli.env, remoteWins: true, redactor: await scanningRedactor(cli, repository) },
       filter: {
         roles: options.role,
