@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeThread } from '../../engine/describe/describe.ts';
+import type { EngineEvent } from '../../engine/events.ts';
 import { RemoteUnreachable } from '../../git/transport/remote-errors.ts';
 import type { Claim } from '../../sync/claims/claim.ts';
 import { letGoOn } from '../../sync/claims/stop-work.ts';
@@ -18,6 +19,7 @@ const POLL_MS = { min: 1_000, max: 5_000 };
 /**
  * Lets workers of a remote go on with a thread that was sent there, and follows it.
  * @param isBackground prints the thread's id and ends
+ * @param news what is told first
  * @returns the exit code that tells how the thread stands
  */
 export async function goOnThere(
@@ -25,11 +27,12 @@ export async function goOnThere(
   thread: ThreadId,
   followed: FollowedThread,
   isBackground: boolean,
+  news: readonly EngineEvent[] = [],
 ): Promise<ExitCode> {
   const { cli, out, repository, remote } = world;
   const { env, signal } = cli;
   await letGoOn(repository, remote, followed.open, { env, signal });
-  if (!isBackground) return followRemote(world, thread, followed);
+  if (!isBackground) return followRemote(world, thread, followed, news);
   const { head, status, workflow } = await describeThread(readingContext(repository), thread);
   await out.result({ thread, head, workflow, status, remote: remote.name }, () => thread);
   out.hint(`'uwf thread run ${thread} --on ${remote.name}' follows it`);
@@ -40,9 +43,15 @@ export async function goOnThere(
  * Shows what workers do with a thread, as a run is shown, until it is over or suspended. Ctrl-C ends the following only.
  * @returns the exit code that tells how the thread stands
  */
-export async function followRemote(world: RemoteWorld, thread: ThreadId, followed: FollowedThread): Promise<ExitCode> {
+async function followRemote(
+  world: RemoteWorld,
+  thread: ThreadId,
+  followed: FollowedThread,
+  news: readonly EngineEvent[],
+): Promise<ExitCode> {
   const { cli, out, repository, remote } = world;
   const view = createRunView(cli, out, thread);
+  for (const event of news) view.tell(event);
   const workers = new Map<string, string>();
   let isAway = false;
   for (let waitMs = POLL_MS.min; ;) {

@@ -1,4 +1,6 @@
 import { UwfError } from '../../errors.ts';
+import type { EngineEvent } from '../../engine/events.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -10,6 +12,7 @@ import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
+import { isEndOfRun } from '../follow/is-end-of-run.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { readingContext } from '../open/reading-context.ts';
@@ -39,25 +42,35 @@ export async function openRemoteWorld(
   return { cli, out, repository, remote };
 }
 
+/** A thread of the remote as it is followed from now on, and what has happened to it since this repository last saw it. */
+export type Brought = { followed: FollowedThread; news: EngineEvent[] };
+
 /**
  * Brings a thread of the remote here, as it stands there, with the threads below it that are not over.
  * @param text its id or first characters, here or there
  */
-export async function bringThread(world: RemoteWorld, text: string): Promise<FollowedThread> {
+export async function bringThread(world: RemoteWorld, text: string): Promise<Brought> {
   const { cli, repository, remote } = world;
   const { env, signal } = cli;
-  const here = await getThread(repository, text).catch(inPlaceOf(ThreadNotFound, undefined));
-  await fetchFrom(repository, remote, { env, signal, threads: [here?.id ?? text] }, true);
-  const { id } = await getThread(repository, here?.id ?? text);
-  const followed = followFromHere(world, id);
-  await followed.look();
-  return followed;
+  const before = await getThread(repository, text).catch(inPlaceOf(ThreadNotFound, undefined));
+  await fetchFrom(repository, remote, { env, signal, threads: [before?.id ?? text] }, true);
+  const { id } = await getThread(repository, before?.id ?? text);
+  const followed = followFromHere(world, id, before?.head);
+  const { events } = await followed.look();
+  return { followed, news: events.filter((event) => event.thread !== id || !isEndOfRun(event)) };
 }
 
-/** Follows a thread that was started here and sent there. */
-export function followFromHere({ cli, repository, remote }: RemoteWorld, thread: ThreadId): FollowedThread {
+/**
+ * Follows a thread that is here and at the remote.
+ * @param from the head that is known; absent: what happened from the start on is told
+ */
+export function followFromHere(
+  { cli, repository, remote }: RemoteWorld,
+  thread: ThreadId,
+  from?: ObjectId,
+): FollowedThread {
   const { env, signal } = cli;
-  return new FollowedThread(readingContext(repository), remote, thread, { env, signal });
+  return new FollowedThread(readingContext(repository), remote, thread, { env, signal }, from);
 }
 
 /**

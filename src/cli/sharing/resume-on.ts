@@ -14,7 +14,7 @@ export async function resumeOn(
   { on, background, ...mayPublish }: MayPublish & { on: string; background: boolean },
 ): Promise<ExitCode> {
   const world = await openRemoteWorld({ cli, out }, on);
-  const brought = await bringThread(world, thread);
+  const { followed: brought } = await bringThread(world, thread);
   const engine = await openEngine(cli, world.repository);
   const resumed = await engine.answer(brought.thread, answer);
   // What has ended goes on as a new thread.

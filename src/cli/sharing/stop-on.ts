@@ -17,7 +17,7 @@ type World = { cli: CliEnvironment; out: Output };
 export async function stopOn({ cli, out }: World, text: string, on: string): Promise<void> {
   const world = await openRemoteWorld({ cli, out }, on);
   const { repository, remote } = world;
-  const followed = await bringThread(world, text);
+  const { followed } = await bringThread(world, text);
   const { thread, status, head } = await describeThread(readingContext(repository), followed.thread);
   if (isOver(status)) {
     throw new WrongThreadState(thread, status, 'it is over already', `run 'uwf thread show ${thread}'`);
@@ -49,7 +49,7 @@ export async function cancelOn(
   const world = await openRemoteWorld({ cli, out }, on);
   const { repository, remote } = world;
   const options = { env: cli.env, signal: cli.signal };
-  const followed = await bringThread(world, text);
+  const { followed } = await bringThread(world, text);
   const { status } = await describeThread(readingContext(repository), followed.thread);
   if (isOver(status)) return cancel(repository, followed.thread);
   // No worker publishes a step while the end is written and sent.

@@ -54,12 +54,19 @@ export class FollowedThread {
   /** Threads below it that are over, and threads whose ids have such a prefix by chance. */
   readonly #others = new Set<ThreadId>();
 
-  constructor(engine: EngineContext, remote: Remote, thread: ThreadId, options: Pick<SyncOptions, 'env' | 'signal'>) {
+  /** @param from the head that is known; absent: everything from the start on is news */
+  constructor(
+    engine: EngineContext,
+    remote: Remote,
+    thread: ThreadId,
+    options: Pick<SyncOptions, 'env' | 'signal'>,
+    from?: ObjectId,
+  ) {
     this.#engine = engine;
     this.#remote = remote;
     this.thread = thread;
     this.#options = options;
-    this.#seen.set(thread, { head: undefined });
+    this.#seen.set(thread, { head: from });
   }
 
   /** The thread and the threads below it that are not over, with their heads here. */

@@ -34,9 +34,9 @@ publish is shown here as it comes. Ctrl-C ends the following, not the thread.`,
       const { bringThread, openRemoteWorld, sendThread } = await import('../../sharing/remote-run.ts');
       const { goOnThere } = await import('../../follow/follow-remote.ts');
       const world = await openRemoteWorld({ cli, out }, options.on);
-      const followed = await bringThread(world, args.thread);
+      const { followed, news } = await bringThread(world, args.thread);
       await sendThread(world, followed.thread, options);
-      return goOnThere(world, followed.thread, followed, options.background);
+      return goOnThere(world, followed.thread, followed, options.background, news);
     }
     const repository = await openForWriting(cli);
     const { id: thread, head } = await getThread(repository, args.thread);

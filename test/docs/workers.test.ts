@@ -1,0 +1,3 @@
+import { testDocument } from './live-document.ts';
+
+testDocument('docs/workers.md', () => {});
