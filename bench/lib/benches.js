@@ -10,6 +10,8 @@ import { lists } from '../lists.js';
 import { lookup } from '../lookup.js';
 import { push } from '../push.js';
 import { redact } from '../redact.js';
+import { scaling } from '../scaling.js';
+import { scalingModel } from '../scaling-model.js';
 import { startUp } from '../start-up.js';
 import { walk } from '../walk.js';
 
@@ -34,4 +36,6 @@ export const benches = [
   follow,
   growth,
   bigPack,
+  scaling,
+  scalingModel,
 ];
