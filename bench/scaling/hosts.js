@@ -15,7 +15,7 @@ const sshd = '/usr/sbin/sshd';
  *
  * @typedef {object} Host
  * @property {string} url
- * @property {(service: string, body: string | import('node:buffer').Buffer) => Promise<Exchange>} exchange one request of a client, from its
+ * @property {(service: string, body: string | Uint8Array) => Promise<Exchange>} exchange one request of a client, from its
  *   connection to the end of the answer
  * @property {() => number} cpuMs what git, and for ssh the server, have taken so far
  * @property {() => void} stop
