@@ -114,7 +114,8 @@ export class GitQueue implements TurnQueue {
       },
     };
     const verdict = await take(job, lock).catch((error: unknown): TurnVerdict => {
-      onTrouble(`${thread}: ${messageOf(error)}`);
+      // It was asked to stop, so that is no trouble.
+      if (!stop.signal.aborted) onTrouble(`thread ${thread}: ${messageOf(error)}`);
       return 'again';
     });
     if (verdict === 'again') this.#pause(job);

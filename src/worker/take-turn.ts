@@ -96,7 +96,7 @@ async function verdictOf(world: TurnWorld, thread: ThreadId, lock: TurnLock, err
   }
   if (error instanceof UwfError) {
     const hint = error.hint === undefined ? '' : ` (${error.hint})`;
-    world.onTrouble(`${thread}: ${error.message}${hint}`);
+    world.onTrouble(`thread ${thread}: ${error.message}${hint}`);
     return 'again';
   }
   throw error;
