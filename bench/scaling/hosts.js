@@ -99,8 +99,9 @@ PermitRootLogin prohibit-password\n`;
         chunks.push(chunk);
         // The greeting ends with this packet; then it is the client's turn.
         if (client.stdin.writable && chunk.subarray(-4).toString() === '0000') {
+          client.stdin.write(body);
           // A client of protocol 2 says with the same packet that it asks no more.
-          client.stdin.end(service === 'git-upload-pack' ? `${body}0000` : body);
+          client.stdin.end(service === 'git-upload-pack' ? '0000' : '');
         }
       });
       await once(client, 'close');
