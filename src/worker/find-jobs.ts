@@ -41,6 +41,7 @@ export class JobFinder {
     const known = new Map<ThreadId, Known>();
     const jobs: TurnJob[] = [];
     for (const [thread, head] of this.#view.threads) {
+      if (this.#view.isStopped(thread)) continue;
       const turn = await this.#outlookOf(thread, head, known);
       if (typeof turn === 'object' && (await this.#isWanted(turn))) jobs.push(this.#job(thread, head, turn));
     }
@@ -59,7 +60,7 @@ export class JobFinder {
       const { findCallerOf } = await import('../engine/describe/next-turn.ts');
       const caller = await findCallerOf(this.#engine, pointer);
       if (caller !== null) waiting.push(caller);
-      const turn = pointer.isHistory ? 'none' : await this.#look(thread, pointer.head);
+      const turn = pointer.isHistory || this.#view.isStopped(thread) ? 'none' : await this.#look(thread, pointer.head);
       if (typeof turn === 'object') jobs.set(thread, this.#job(thread, pointer.head, turn));
     }
     return [...jobs.values()];
@@ -71,11 +72,12 @@ export class JobFinder {
 
   /** Tells whether any worker could take the next turn of a thread at this head. */
   async canGoOn(thread: ThreadId, head: ObjectId): Promise<boolean> {
-    return typeof (await this.#look(thread, head)) === 'object';
+    return !this.#view.isStopped(thread) && typeof (await this.#look(thread, head)) === 'object';
   }
 
   /** Tells whether this worker would take the next turn of a thread at this head. */
   async isWantedAt(thread: ThreadId, head: ObjectId): Promise<boolean> {
+    if (this.#view.isStopped(thread)) return false;
     const turn = await this.#look(thread, head);
     return typeof turn === 'object' && this.#isWanted(turn);
   }

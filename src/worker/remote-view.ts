@@ -46,8 +46,13 @@ export class RemoteView {
   isClaimed(thread: ThreadId): boolean {
     const seen = this.#claims.get(thread);
     if (seen === undefined) return false;
-    if (seen.claim?.stoppedBy !== undefined) return true;
+    if (this.isStopped(thread)) return true;
     return monotonicMs() - seen.sinceMs < (seen.claim?.deadlineMs ?? CLAIM_DEADLINES.ofMalformed);
+  }
+
+  /** Tells whether a person has stopped the work on a thread. */
+  isStopped(thread: ThreadId): boolean {
+    return this.#claims.get(thread)?.claim?.stoppedBy !== undefined;
   }
 
   /** Tells whether workers have claims that count: what they do can bring more to do. */

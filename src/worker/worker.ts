@@ -8,6 +8,7 @@ import { JobFinder, type WorkFilter } from './find-jobs.ts';
 import { GitQueue } from './git-queue.ts';
 import { RemoteView } from './remote-view.ts';
 import type { TurnQueue, TurnVerdict, Work } from './turn-queue.ts';
+import type { ThreadId } from '../thread/thread-id.ts';
 import type { TurnWorld } from './turn-world.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 
@@ -37,6 +38,9 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'>
   bell?: Bell | undefined;
 };
 
+/** A worker that has no room looks at the remote this often; ms. */
+const FULL_MS = 5_000;
+
 /** Each time between two looks is longer or shorter by at most this part, so that workers do not look at the same time. */
 const JITTER = 0.2;
 
@@ -52,6 +56,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const finder = new JobFinder(options.context, view, remote.name, options.filter);
   const queue =
     (await options.openQueue?.()) ?? new GitQueue(claims, view, Math.floor(identity.deadlineMs / 3), () => Date.now());
+  const atOnce = options.once ? 1 : options.atOnce;
   let taken = 0;
   const isStopping = (): boolean => options.finish.aborted || (options.once && taken > 0);
   const world: TurnWorld = {
@@ -68,7 +73,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         await queue.offer(await finder.findAfter(threads)).catch((error) => onTrouble(messageOf(error)));
     },
   };
-  const atWork = new Set<Promise<unknown>>();
+  /** The threads at work; aborting one ends its agent. */
+  const atWork = new Map<ThreadId, AbortController>();
   const work: Work = await queue.work(
     async (job, lock) => {
       if (isStopping()) return 'again';
@@ -76,18 +82,21 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       monitor.began(job);
       // A worker that only looks loads nothing that runs turns.
       const { takeTurns } = await import('./take-turn.ts');
-      const turns = takeTurns(world, job, lock);
-      atWork.add(turns);
+      const stop = new AbortController();
+      const turns = takeTurns(world, job, { ...lock, signal: AbortSignal.any([lock.signal, stop.signal]) });
+      atWork.set(job.thread, stop);
       let verdict: TurnVerdict = 'again';
       try {
         verdict = await turns;
         return verdict;
       } finally {
-        atWork.delete(turns);
+        atWork.delete(job.thread);
+        // There is room for another.
+        bell.ring();
         monitor.ended(job, verdict, lock.signal.aborted && !options.giveBack.aborted);
       }
     },
-    { atOnce: options.once ? 1 : options.atOnce, labels: options.labels, onTrouble },
+    { atOnce, labels: options.labels, onTrouble },
   );
   const giveBack = (): void => void work.giveBack().catch((error: unknown) => onTrouble(messageOf(error)));
   options.giveBack.addEventListener('abort', giveBack, { once: true });
@@ -102,11 +111,16 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         if (isAway) onTrouble(`${remote.name} is back`);
         isAway = false;
         await claims.confirm(view.claims);
+        for (const [thread, stop] of atWork)
+          if (view.isStopped(thread)) stop.abort(new Error('a person stopped the thread'));
         const jobs = await finder.find();
         await queue.offer(jobs);
         const isIdle = atWork.size === 0 && jobs.length === 0;
         if (isIdle && options.drain && !view.hasClaims()) break;
-        waitMs = isIdle ? Math.min(2 * waitMs, options.poll.maxMs) : options.poll.minMs;
+        if (isIdle) waitMs = Math.min(2 * waitMs, options.poll.maxMs);
+        else if (atWork.size < atOnce) waitMs = options.poll.minMs;
+        // It takes nothing before a turn ends; it looks whether its claims were taken over.
+        else waitMs = Math.min(Math.max(options.poll.minMs, FULL_MS), options.poll.maxMs);
       } catch (error) {
         if (options.finish.aborted) break;
         // The remote or the queue is away, a disk is full: that passes.
