@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSource } from '../lib/load-source.js';
 import { median } from '../lib/median.js';
@@ -66,6 +67,8 @@ export async function runRedis({ workers, jobs, late }) {
     return { offered, done: doneASecond, waitMs: median(waits), offerCpuMs, doneCpuMs };
   } finally {
     await Promise.all([queue, ...queues].map((one) => one.close()));
-    server.kill();
+    // The next run uses the same port.
+    server.kill('SIGKILL');
+    await once(server, 'exit');
   }
 }
