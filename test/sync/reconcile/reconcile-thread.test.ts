@@ -116,6 +116,17 @@ describe('here, after a fetch', () => {
       { here: 'ab!21 ac', there: 'ab!21' },
       ['-threads=ac', 'fork C of ours'],
     ],
+    [
+      'an end here gives way where the remote wins, and is kept',
+      { here: 'ab!21', there: 'ac', remoteWins: true },
+      ['+threads=ac', '-history/21=ab', 'fork B of ours, ended', 'forward'],
+    ],
+    ['an end here that follows what is there does not', { here: 'ab!21', there: 'a', remoteWins: true }, []],
+    [
+      'an end there counts all the same',
+      { here: 'ab', there: 'ac!22', remoteWins: true },
+      ['+history/22=ac', '-threads=ab', 'fork B of ours', 'ended'],
+    ],
     ['one that was removed here stays away', { there: 'ab', isRemovedHere: true }, []],
     ['until it is asked for', { there: 'ab', isRemovedHere: true, isNamed: true }, ['+threads=ab', 'new']],
     [
