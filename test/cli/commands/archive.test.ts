@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { cloneCliRepository, createLoopRepository, loopReplies, type CliRepository } from '../../helpers/cli.ts';
+import {
+  createTemporaryRepository,
+  expectCleanFsck,
+  type TemporaryRepository,
+} from '../../helpers/temporary-repository.ts';
+
+const everything = ['--before', '2100-01-01'];
+
+/** A thread that has ended here and at the server. */
+async function createEnded(
+  replies: typeof loopReplies = loopReplies,
+): Promise<{ server: TemporaryRepository; ada: CliRepository; thread: string }> {
+  const server = createTemporaryRepository({ bare: true });
+  const ada = createLoopRepository(replies);
+  ada.git('remote', 'add', 'origin', server.dir);
+  expect((await ada.uwf(['run', 'loop', '-p', 'x'])).code).toBe(0);
+  const [{ thread } = { thread: '' }] = (await ada.json(['thread', 'list', '--all'])) as { thread: string }[];
+  expect((await ada.uwf(['push'])).code).toBe(0);
+  return { server, ada, thread };
+}
+
+const namesOf = (repository: TemporaryRepository): string[] =>
+  repository.git('for-each-ref', '--format=%(refname)', 'refs/history', 'refs/threads').split('\n').filter(Boolean);
+
+describe('uwf archive', () => {
+  test('leaves a thread to be shown, logged, forked and verified by its id, here and in a clone that fetches it', async () => {
+    const { server, ada, thread } = await createEnded();
+    const log = await ada.json(['log', thread]);
+    expect(await ada.json(['archive', ...everything, '-n'])).toMatchObject({ threads: [thread] });
+    expect(namesOf(ada)).toHaveLength(1);
+    expect(await ada.json(['archive'])).toMatchObject({ threads: [] });
+    expect(await ada.json(['archive', ...everything])).toMatchObject({ threads: [thread] });
+    expect([namesOf(ada), namesOf(server)]).toMatchObject([[], { length: 1 }]);
+    expect((await ada.uwf(['push'])).stdout).toContain('1 thread archived');
+    expect(namesOf(server)).toEqual([]);
+
+    const ben = cloneCliRepository(server.dir);
+    expect((await ben.uwf(['fetch'])).code).toBe(0);
+    const missing = await ben.uwf(['thread', 'show', thread]);
+    expect(missing).toMatchObject({ code: 2 });
+    expect(missing.stderr).toContain(`uwf fetch origin ${thread}`);
+    expect((await ben.uwf(['fetch', 'origin', thread.slice(0, 20)])).code).toBe(0);
+    for (const clone of [ada, ben]) {
+      clone.git('gc', '--quiet', '--prune=now');
+      expect(await clone.json(['thread', 'show', thread])).toMatchObject({ thread, status: 'ended' });
+      expect(await clone.json(['log', thread])).toEqual(log);
+      expect((await clone.uwf(['thread', 'verify', thread])).code).toBe(0);
+      expect((await clone.uwf(['thread', 'fork', thread])).code).toBe(0);
+      expectCleanFsck(clone.dir);
+      expect((await clone.uwf(['fsck'])).code).toBe(0);
+    }
+    expect(await ada.json(['thread', 'list', '--ended'])).toEqual([]);
+    expect(await ada.json(['thread', 'list', '--archived'])).toMatchObject([{ thread }]);
+    expectCleanFsck(server.dir);
+  });
+
+  test('gives a thread its ref back, which a second time is a mistake', async () => {
+    const { ada, thread } = await createEnded();
+    const before = namesOf(ada);
+    await ada.uwf(['archive', ...everything]);
+    expect(await ada.json(['archive', '--restore', thread])).toMatchObject({ threads: [thread] });
+    expect(namesOf(ada)).toEqual(before);
+    expect((await ada.uwf(['archive', '--restore', thread])).code).toBe(2);
+  });
+
+  test('moves threads to another remote, after which it says where they are', async () => {
+    const { server, ada, thread } = await createEnded();
+    const cold = createTemporaryRepository({ bare: true });
+    ada.git('remote', 'add', 'cold', cold.dir);
+    expect(await ada.json(['archive', ...everything, '--to', 'cold'])).toMatchObject({ threads: [thread], held: [] });
+    expect([namesOf(ada), namesOf(cold)]).toEqual([[], []]);
+    expect((await ada.uwf(['push'])).code).toBe(0);
+    expect(namesOf(server)).toEqual([]);
+    for (const { dir } of [ada, server]) expectCleanFsck(dir);
+    const missing = await ada.uwf(['thread', 'show', thread]);
+    expect(missing.stderr).toContain(`uwf fetch ${cold.dir} ${thread}`);
+    expect((await ada.uwf(['fetch', cold.dir, thread])).code).toBe(0);
+    expect((await ada.uwf(['thread', 'verify', thread])).code).toBe(0);
+  });
+
+  test('is undone by a removal: what only the archive led to is gone, here and there', async () => {
+    const { server, ada, thread } = await createEnded();
+    const { head } = (await ada.json(['thread', 'show', thread])) as { head: string };
+    await ada.uwf(['archive', ...everything]);
+    await ada.uwf(['push']);
+    expect((await ada.uwf(['thread', 'rm', thread, '--remote'])).code).toBe(0);
+    for (const repository of [ada, server]) {
+      repository.git('gc', '--quiet', '--prune=now');
+      expect(() => repository.git('cat-file', '-e', head)).toThrow('exited with');
+      expectCleanFsck(repository.dir);
+    }
+    expect((await ada.uwf(['sync'])).code).toBe(0);
+    expect((await ada.uwf(['thread', 'show', thread])).code).toBe(2);
+  });
+
+  test('keeps no secret that was taken out of a thread, here, there and in other clones', async () => {
+    const secret = 'correct-horse-battery-staple-7731';
+    const told = `---\n$status: written\nwords: 3\n---\nThe password is ${secret}.`;
+    const { server, ada, thread } = await createEnded({ ...loopReplies, writer: [told, told] });
+    const ben = cloneCliRepository(server.dir);
+    await ben.uwf(['fetch']);
+    await ada.uwf(['archive', ...everything]);
+    await ada.uwf(['push']);
+    expect(await ben.json(['sync'])).toMatchObject({ fetched: { archived: [thread] } });
+
+    const env = { DEPLOY_TOKEN: secret };
+    expect((await ada.uwf(['scan'], { env })).code).toBe(1);
+    expect((await ada.uwf(['thread', 'redact', thread], { env })).code).toBe(0);
+    expect((await ada.uwf(['push'], { env })).code).toBe(0);
+    expect((await ben.uwf(['sync'], { env })).code).toBe(0);
+    expect((await ben.uwf(['archive', ...everything])).code).toBe(0);
+    expect((await ben.uwf(['sync'], { env })).code).toBe(0);
+    for (const repository of [ada, ben, server]) {
+      repository.git('reflog', 'expire', '--expire=now', '--all');
+      repository.git('gc', '--quiet', '--prune=now');
+      const all = repository.git('cat-file', '--batch-all-objects', '--batch');
+      expect(all).toContain('The password is');
+      expect(all).not.toContain(secret);
+      expectCleanFsck(repository.dir);
+    }
+    expect((await ben.uwf(['thread', 'verify', thread])).code).toBe(0);
+  });
+});
