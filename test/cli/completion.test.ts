@@ -38,6 +38,7 @@ test.each([
       'agent',
       'trust',
       'web',
+      'worker',
       'mcp',
       'fsck',
       'scan',
