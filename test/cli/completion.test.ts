@@ -82,7 +82,10 @@ test.each([
 });
 
 test.each([
-  [['help', 'wor'], ['workflow']],
+  [
+    ['help', 'wor'],
+    ['workflow', 'worker'],
+  ],
   [
     ['help', 'thread', 's'],
     ['show', 'start', 'step', 'stop'],
