@@ -45,9 +45,12 @@ async function findCallersTree(
     if (caller === undefined || parentRole === null) return outermost;
     const definition = await pinnedDefinition(engine, { start: caller }, caller.node.workflow);
     const thread = call?.thread ?? caller.node.id;
-    const folder = isThreadId(thread) ? workTreeFolder(engine, thread) : undefined;
-    if (folder !== undefined && isIsolated(isolationOf(definition, parentRole, caller.node))) return folder;
-    if (engine.sharesTurns) outermost = folder;
+    const isApart = isIsolated(isolationOf(definition, parentRole, caller.node));
+    if (isThreadId(thread) && (isApart || engine.sharesTurns)) {
+      const folder = workTreeFolder(engine, thread);
+      if (isApart) return folder;
+      outermost = folder;
+    }
     child = caller;
   }
 }

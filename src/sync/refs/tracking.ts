@@ -5,6 +5,8 @@ import type { FetchedRefs } from '../../git/transport/add-fetch-refspecs.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
+import { LIST_REF } from '../../thread/archive/archive-list.ts';
+import { CLAIMS_PREFIX } from '../claims/claim.ts';
 import { SHARED_PATTERNS } from './shared-ref.ts';
 import { againIfMoved } from '../../git/stores/publish.ts';
 
@@ -80,13 +82,15 @@ export function refsOf(tracked: ReadonlyMap<string, ObjectId>): RemoteRef[] {
 }
 
 /**
- * What a plain `git fetch` of a remote copies to its tracking refs.
+ * What a plain `git fetch` of a remote copies to its tracking refs. Left out are claims, which change by the second, and the list
+ * of the archive: git refuses a whole fetch for one name that the remote does not have.
  *
  * The copies may be forced and pruned: only tracking refs are written, so no thread of this repository can be overwritten or
  * deleted. There are no refspecs for `git push`, because a forced push replaces what the remote has.
  */
 export function trackedRefs(remote: string): FetchedRefs[] {
-  return SHARED_PATTERNS.map((source) => ({ source, target: trackingName(remote, source) }));
+  const copied = SHARED_PATTERNS.filter((pattern) => pattern !== LIST_REF && !pattern.startsWith(CLAIMS_PREFIX));
+  return copied.map((source) => ({ source, target: trackingName(remote, source) }));
 }
 
 /** Finds, for each thread, the remotes that had it when they were last seen, by their names in git's configuration. */
