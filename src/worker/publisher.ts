@@ -18,7 +18,7 @@ import type { TurnWorld } from './turn-world.ts';
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 
-type PublisherWorld = Pick<TurnWorld, 'repository' | 'remote' | 'sync' | 'onTrouble'>;
+type PublisherWorld = Pick<TurnWorld, 'repository' | 'remote' | 'sync' | 'onTrouble' | 'openEngine'>;
 
 /** Another ref than expected was at the remote. */
 class Contended extends Error {}
@@ -108,9 +108,20 @@ export class Publisher {
     this.#lock.signal.throwIfAborted();
     const { repository, remote, sync } = this.#world;
     const before = (await findThread(repository, this.#thread))?.head;
-    const names = [...this.#touched].flatMap((thread) => placesNow(thread, repository.now()));
+    const children = this.threads.filter((thread) => thread !== this.#thread);
+    const over: ThreadId[] = [];
+    for (const thread of children) if ((await findThread(repository, thread))?.isHistory) over.push(thread);
+    const names = this.threads.flatMap((thread) => placesNow(thread, repository.now()));
     await fetchSelection(repository, remote, selectPatterns(names), sync);
     if ((await findThread(repository, this.#thread))?.head !== before) throw new ClaimLost(this.#thread);
+    // The block was decided without them and has cancelled them; meanwhile their workers published another step.
+    for (const thread of over)
+      if ((await findThread(repository, thread))?.isHistory === false) await this.#cancel(thread);
+  }
+
+  async #cancel(thread: ThreadId): Promise<void> {
+    const engine = await this.#world.openEngine({ signal: this.#lock.signal, onEvent: () => {} });
+    await engine.cancel(thread, { reason: 'its block was decided without it' });
   }
 
   async #push(isLast: boolean): Promise<void> {

@@ -74,8 +74,7 @@ export class BullWork implements Work {
         failures = 0;
       } catch (error) {
         if (signal.aborted) break;
-        this.#troubles.tell(error);
-        await this.#backOff(failures++, signal);
+        await this.#backOff(error, failures++, signal);
       }
     }
   }
@@ -118,13 +117,15 @@ export class BullWork implements Work {
     this.#atWork.delete(atWork.locked.id);
   }
 
-  async #backOff(failures: number, signal: AbortSignal): Promise<void> {
+  async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const { connection, waiting } = this.#parts;
     if (!connection.isReady || !waiting.isReady) {
+      // The one for commands tells that it is lost. The two are rarely lost at the same moment.
       await connection.untilReady(signal);
       await waiting.untilReady(signal);
       return;
     }
+    this.#troubles.tell(error);
     await delay(Math.min(1000 * 2 ** failures, 30_000), undefined, { signal }).catch(() => {});
   }
 }
