@@ -1,15 +1,22 @@
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { CommandStopped } from '../../../src/cli/process/signals.ts';
-import { isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
+import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 import { startWorker } from '../../helpers/worker-process.ts';
-import { createTeam } from '../../helpers/worker-team.ts';
+import { createTeam, gatedWriter } from '../../helpers/worker-team.ts';
 
 test('a thread that is sent to a remote is shown as workers run it, and so is what follows an answer', async () => {
-  const { laptop, box } = createTeam();
+  const folder = createTemporaryFolder();
+  const { laptop, box } = createTeam(gatedWriter(folder));
   const worker = startWorker(box.dir, ['--poll', '200ms', '--name', 'box-7']);
-  const sent = await laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin']);
+  const sending = laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin']);
+  // The writer goes on when the follower has seen who has the thread.
+  while (laptop.git('for-each-ref', 'refs/uwf/remotes/origin/claims') === '') await sleep(50);
+  writeFileSync(join(folder, 'go'), '');
+  const sent = await sending;
   expect(sent.stderr).toMatch(/thread \S+ {2}release\n[^]*taken by box-7 on [^]*1 {2}writer written: A text/);
   expect(sent.stderr).toContain('May it go out?');
   expect(sent.code).toBe(4);
