@@ -20,7 +20,7 @@ export type NextTurn = {
   role: string | null;
   /** What a machine must have for it, sorted. */
   needs: readonly string[];
-  /** The email address of whoever started the thread, as its start says. */
+  /** The email address of the committer of its start. */
   startedBy: string;
   /** Whether the thread waited for a child that has gone on since. */
   isResumption: boolean;
@@ -72,9 +72,11 @@ async function isLeftToOthers(engine: EngineContext, start: CommitOf<'start'>): 
   if (call?.block === undefined || parentRole === null || at === undefined) return false;
   const caller = await findStart(repository, at);
   if (caller === undefined) return false;
-  // A block that was decided without it cancels it.
   const pointer = await findThread(repository, parseThreadId(call.thread));
   if (pointer === undefined || pointer.isHistory) return false;
+  // A block that was decided without it has cancelled it, or will.
+  const { state } = findFacts(repository, pointer.id, pointer.head) ?? (await gatherFacts(engine, pointer));
+  if (state !== start.node.parentState) return false;
   const block = findBlock(await pinnedDefinition(engine, { start: caller }, caller.node.workflow), parentRole);
   return isIsolated(block?.isolation);
 }

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { BranchesElsewhere } from '../../../src/engine/engine-errors.ts';
+import { findNextTurn, type Outlook } from '../../../src/engine/describe/next-turn.ts';
+import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
+import { scripted } from '../engine-fixture.ts';
+import { createBlockFixture, withBlock } from '../blocks/block-fixture.ts';
+
+const plan = '---\nphases: []\n---\nA plan.\n';
+const good = { workflow: 'review', prompt: 'Look well at {{ key }}.' };
+
+test('a branch has a turn for any machine until its caller has gone on without it', async () => {
+  const options = { sharesTurns: true, workTrees: createTemporaryFolder() };
+  const fixture = await createBlockFixture({ config: scripted({ planner: [plan, plan] }) }, [], options);
+  const { engine, repository, git } = fixture;
+  git('commit', '-q', '--allow-empty', '-m', 'code');
+  const definition = await withBlock({ isolation: 'worktree', branches: { a: good, b: good }, join: 'all' });
+  const { thread } = await engine.start({ definition, prompt: 'Go.' });
+  await engine.step(thread);
+  await expect(engine.step(thread)).rejects.toBeInstanceOf(BranchesElsewhere);
+  const branches = (await engine.list()).filter((each) => each.thread !== thread);
+  expect(branches).toHaveLength(2);
+  const outlooks = async (): Promise<Outlook[]> => {
+    const context = createEngineContext({ repository, config: { agents: {}, roles: {} }, sharesTurns: true });
+    return Promise.all(branches.map(async (each) => findNextTurn(context, await getThread(repository, each.thread))));
+  };
+  expect(await outlooks()).toMatchObject([{ role: 'reader' }, { role: 'reader' }]);
+  await engine.step(thread, { role: 'planner' });
+  expect(await outlooks()).toEqual(['none', 'none']);
+});
