@@ -62,11 +62,15 @@ export class Publisher {
   }
 
   async #publishBeside(): Promise<void> {
-    while (this.#isDue) {
-      this.#isDue = false;
-      await this.#push(false);
+    try {
+      while (this.#isDue) {
+        this.#isDue = false;
+        await this.#push(false);
+      }
+    } finally {
+      // After a failure the next step is tried, too.
+      this.#beside = undefined;
     }
-    this.#beside = undefined;
   }
 
   /** The thread and its children, as far as this turn was told of them. */
