@@ -2,7 +2,7 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
-import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, readClaim, type Claim } from '../sync/claims/claim.ts';
+import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, findClaim, type Claim } from '../sync/claims/claim.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
 import { placesNow } from '../sync/refs/places.ts';
 import { sortRefs } from '../sync/refs/sorted-refs.ts';
@@ -16,6 +16,7 @@ export type SeenClaim = { id: ObjectId; sinceMs: number; claim: Claim | undefine
 
 /** A claim's content is fetched once it was seen unchanged for this time: those that are renewed meanwhile cost nothing. */
 const READ_AFTER_MS = 3_000;
+
 /**
  * What a worker knows of the active threads and claims of a remote. A look at the remote lists those refs; objects are
  * fetched only of threads that moved and that no other worker has claimed, and of threads that are active no more.
@@ -101,13 +102,9 @@ export class RemoteView {
     for (const [thread, id] of there) {
       const seen = this.#claims.get(thread);
       const sinceMs = seen?.id === id ? seen.sinceMs : monotonicMs();
-      const claim = seen?.id === id && seen.claim !== undefined ? seen.claim : await this.#read(id);
+      const claim =
+        seen?.id === id && seen.claim !== undefined ? seen.claim : await findClaim(this.#repository.objects, id);
       this.#claims.set(thread, { id, sinceMs, claim });
     }
-  }
-
-  async #read(id: ObjectId): Promise<Claim | undefined> {
-    const { objects } = this.#repository;
-    return (await objects.has(id)) ? readClaim(objects, id) : undefined;
   }
 }

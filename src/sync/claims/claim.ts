@@ -3,6 +3,7 @@ import { parseRefName } from '../../git/format/ref-name.ts';
 import { isObjectId, type ObjectFormat, type ObjectId } from '../../git/format/object-id.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { ObjectStore } from '../../git/object-store.ts';
 import { readBlob, readCommit, readTree, type ObjectReader } from '../../git/stores/read.ts';
 import { parseJson } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
@@ -81,6 +82,14 @@ export function makeClaim(format: ObjectFormat, claim: Claim, atMs: number): { i
   const who = claim.worker.replaceAll(/\s+/g, ' ');
   const message = `${who} ${claim.stoppedBy === undefined ? 'works on' : 'has stopped'} ${claim.thread}\n`;
   return { id: batch.addCommit({ tree, parents: [], author: writer, committer: writer, message }), batch };
+}
+
+/** Reads a claim; `undefined` if there is none, it is not here, or it is malformed. */
+export async function findClaim(
+  objects: Pick<ObjectStore, 'read' | 'has'>,
+  id: ObjectId | null | undefined,
+): Promise<Claim | undefined> {
+  return id != null && (await objects.has(id)) ? readClaim(objects, id) : undefined;
 }
 
 /** Reads a claim; `undefined` if it is malformed. Its deadline is within the bounds. */

@@ -4,7 +4,7 @@ import type { Repository } from '../../git/repository.ts';
 import { iso } from '../../iso.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
-import { readClaim, type Claim } from './claim.ts';
+import { findClaim, type Claim } from './claim.ts';
 
 /** The claim of a thread, as a remote had it when this repository last fetched it. It may have changed since. */
 export type KnownClaim = {
@@ -32,8 +32,8 @@ export async function readClaimsHere(repository: Repository, thread?: ThreadId):
   const claims = new Map<ThreadId, KnownClaim>();
   for (const { name, id } of await refs.list(REMOTES_PREFIX, { where })) {
     const { remote, thread: of = '' } = ofClaim.exec(name.slice(REMOTES_PREFIX.length))?.groups ?? {};
-    if (remote === undefined || !isThreadId(of) || !(await objects.has(id))) continue;
-    const claim = await readClaim(objects, id);
+    if (remote === undefined || !isThreadId(of)) continue;
+    const claim = await findClaim(objects, id);
     if (claim !== undefined) claims.set(of, asKnown(remote, claim, changedAt(repository, name)));
   }
   return claims;

@@ -11,7 +11,7 @@ import { fetchSelection } from '../fetch/fetch-threads.ts';
 import { selectPatterns } from '../fetch/select-refs.ts';
 import { remember } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
-import { CLAIM_DEADLINES, claimRef, makeClaim, readClaim, type Claim } from './claim.ts';
+import { CLAIM_DEADLINES, claimRef, findClaim, makeClaim, type Claim } from './claim.ts';
 
 /** How often it is tried again because a worker changes its claim at the same time. */
 const MAX_ROUNDS = 10;
@@ -97,7 +97,7 @@ async function changeClaims(
     for (const place of left) {
       const name = claimRef(place.thread);
       const expected = ids.get(name) ?? null;
-      const next = choose(place, await readHere(repository, expected));
+      const next = choose(place, await findClaim(objects, expected));
       if (next === undefined || (next === null && expected === null)) continue;
       const made = next === null ? undefined : makeClaim(objects.format, next, now());
       for (const object of made?.batch.objects ?? []) batch.add(object);
@@ -135,8 +135,4 @@ function claimsMove(remote: Remote): UwfError {
     kind: 'conflict',
     hint: 'try again',
   });
-}
-
-async function readHere({ objects }: Repository, id: ObjectId | null): Promise<Claim | undefined> {
-  return id !== null && (await objects.has(id)) ? readClaim(objects, id) : undefined;
 }

@@ -11,7 +11,7 @@ import { findStart } from '../../thread/read/read-start.ts';
 import { readState } from '../../thread/read/thread-state.ts';
 import { activeRef } from '../../thread/thread-refs.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { claimRef, readClaim, type Claim } from '../claims/claim.ts';
+import { claimRef, findClaim, type Claim } from '../claims/claim.ts';
 import { fetchSelection } from '../fetch/fetch-threads.ts';
 import { selectPatterns } from '../fetch/select-refs.ts';
 import { placesNow, placesOfChildren } from '../refs/places.ts';
@@ -158,8 +158,7 @@ export class FollowedThread {
   async #tellClaim(seen: Seen, id: ObjectId | undefined, claims: Claim[]): Promise<void> {
     if (id === seen.claim) return;
     seen.claim = id;
-    const { objects } = this.#engine.repository;
-    const claim = id !== undefined && (await objects.has(id)) ? await readClaim(objects, id) : undefined;
+    const claim = await findClaim(this.#engine.repository.objects, id);
     if (claim === undefined) return;
     const claimant = `${claim.session} ${claim.role ?? ''} ${claim.head}`;
     if (claimant === seen.claimant) return;
