@@ -5,6 +5,7 @@ import { takeOut } from '../../thread/archive/take-out.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { ThreadNotThere, resolve, type Selection } from '../fetch/select-refs.ts';
+import { findRewritten } from './archive-there.ts';
 import { Redactions } from '../reconcile/redactions.ts';
 import { refOfTip } from '../refs/shared-ref.ts';
 import { readSortedRefs, type SortedRefs } from '../refs/sorted-refs.ts';
@@ -76,16 +77,12 @@ export async function dropFromArchive(
   const { redacted } = await readSortedRefs(repository);
   const redactions = await Redactions.read(repository.objects, redacted);
   const removed: ArchivedThread[] = [];
-  const rewritten: ThreadId[] = [];
-  for (const id of redacted.keys()) {
-    const line = await own.find(id);
-    if (line && redactions.isGone(line.end)) rewritten.push(id);
-  }
+  const rewritten = await findRewritten(own, redactions, redacted);
   for (const id of there.removed.keys()) {
     const line = await own.find(id);
     if (line && (await hadSeen(line))) removed.push(line);
   }
-  const gone = [...rewritten, ...removed.map(({ id }) => id)];
+  const gone = [...rewritten, ...removed].map(({ id }) => id);
   if (gone.length > 0) await takeOut(repository, gone, { isRestored: false });
   return removed;
 }

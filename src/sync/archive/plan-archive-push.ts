@@ -24,7 +24,7 @@ import { refOfTip } from '../refs/shared-ref.ts';
 import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
 import type { Held } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
-import type { ArchiveThere } from './archive-there.ts';
+import { findRewritten, type ArchiveThere } from './archive-there.ts';
 
 /** A commit that keeps an end is written anew only by a clone that has it. */
 export const OF_ANOTHER_CLONE: string = `another clone put it into the archive there; fetch ${ENDS_PREFIX}* with git first`;
@@ -86,26 +86,11 @@ export async function planArchivePush(
         ],
   );
   const taken = intakes.filter(({ offer }) => offer?.held === undefined);
-  const rewritten = await findRewritten(repository, archive.list, redacted);
+  const rewritten = await findRewritten(archive.list, redactions, redacted);
   const changes = await archiveEdits(repository, refs, archive, taken, rewritten);
   held.push(...changes.stuck.map((thread) => ({ thread, reason: OF_ANOTHER_CLONE })));
   const edits = [...changes.edits, ...taken.flatMap(({ deletions }) => deletions)];
   return { edits, batch: changes.batch, archived: taken.map(({ line }) => line.id), held };
-}
-
-/** Finds the threads of a list from whose ends secrets were taken out since. */
-export async function findRewritten(
-  { objects }: Repository,
-  list: ArchiveList,
-  redacted: SortedRefs['redacted'],
-): Promise<ArchivedThread[]> {
-  const redactions = await Redactions.read(objects, redacted);
-  const found: ArchivedThread[] = [];
-  for (const id of redacted.keys()) {
-    const line = await list.find(id);
-    if (line && redactions.isGone(line.end)) found.push(line);
-  }
-  return found;
 }
 
 /** @returns `undefined` if the remote has it archived already, or has steps of it that do not lead to this end */

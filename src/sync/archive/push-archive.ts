@@ -10,7 +10,8 @@ import { SHARED_PATTERNS } from '../refs/shared-ref.ts';
 import { readSortedRefs } from '../refs/sorted-refs.ts';
 import { readTrackedRef, remember } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
-import { openArchiveThere } from './archive-there.ts';
+import { findRewritten, openArchiveThere } from './archive-there.ts';
+import { Redactions } from '../reconcile/redactions.ts';
 
 const MAX_ROUNDS = 5;
 
@@ -88,6 +89,6 @@ async function isDue(
   const { redacted } = await readSortedRefs(repository);
   if (redacted.size === 0 || there === undefined) return false;
   const { list } = await openArchiveThere(repository, remote, [{ name: LIST_REF, id: there }], options);
-  const { findRewritten } = await import('./plan-archive-push.ts');
-  return (await findRewritten(repository, list, redacted)).length > 0;
+  const redactions = await Redactions.read(repository.objects, redacted);
+  return (await findRewritten(list, redactions, redacted)).length > 0;
 }

@@ -1,10 +1,9 @@
 import type { Repository } from '../../git/repository.ts';
 import { nothingForDataError } from '../fault-of.ts';
 import type { ThreadId } from '../thread-id.ts';
-import type { ThreadPointer } from '../thread-refs.ts';
+import { REMOTES_PREFIX, type ThreadPointer } from '../thread-refs.ts';
 import { ArchiveList, LIST_REF, pointerOfArchived, type ArchivedThread } from './archive-list.ts';
 
-const REMOTES_PREFIX = 'refs/uwf/remotes/';
 /** The end of the name of the ref that says what a remote's archive lists. */
 const TRACKED_LIST = '/archive/list';
 
