@@ -33,7 +33,7 @@ export const command: Command = defineCommand({
 its next turn with this machine's agents, publishes the step, and goes on. Any number of workers share the work; a step is
 published only by the worker that still has the claim.
 
-Threads run in work trees of their own. Whoever can push to the remote can have this machine's agents run a prompt:
+Threads run in work trees of their own. Everyone who can push to the remote can have this machine's agents run a prompt:
 --registered, --workflow and --author limit what is taken.
 
 The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them back. SIGUSR1 has it look at the remote now.

@@ -27,7 +27,7 @@ With --on a thread of a remote is cancelled: it is fetched, its end is written h
   },
   examples: [
     { command: "uwf thread cancel 01KAM4 -m 'superseded by #12'", comment: 'with a reason' },
-    { command: 'uwf thread cancel 01KAM4 --on origin', comment: 'at a remote, whoever works on it there' },
+    { command: 'uwf thread cancel 01KAM4 --on origin', comment: 'at a remote; the worker that has it stops' },
   ],
   async run({ args, options, cli, out }) {
     const { reason, grace: graceMs, on } = options;
