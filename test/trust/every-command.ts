@@ -78,7 +78,12 @@ export function everyCommand({ ended, waiting, step, text, elsewhere }: Handles)
       ['--export', `${elsewhere}/pages`],
       ['--export', `${elsewhere}/page`, ended],
     ],
+    worker: [['--drain'], ['--drain', '--registered'], ['--status']],
     mcp: [[]],
+    archive: [
+      ['--before', '1s', '-n'],
+      ['--before', '1s'],
+    ],
     fsck: [[]],
     reindex: [[]],
     doctor: [[], ['--json']],
