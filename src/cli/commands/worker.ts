@@ -111,14 +111,15 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     }
     const queue = options.queue ?? (cli.env['UWF_QUEUE'] || undefined);
     const repository = await openForWriting(cli);
-    const remote = await openRemoteHere(cli, repository, { name: options.remote, direction: 'push' });
-    if (!remote.isConfigured) {
-      throw new UsageError(`a worker needs a remote with a name: git remote add <name> ${remote.url}`);
-    }
     const stop = onSignalsInTurn();
     const engine = await engineOptions(cli, repository);
     const name = options.name ?? `${hostname()}-${process.pid}`;
     const log = form === 'json' ? jsonLog(cli, name) : textLog(cli, out);
+    const onTrouble = (text: string): void => log.trouble(text);
+    const remote = await openRemoteHere(cli, repository, { name: options.remote, direction: 'push', onTrouble });
+    if (!remote.isConfigured) {
+      throw new UsageError(`a worker needs a remote with a name: git remote add <name> ${remote.url}`);
+    }
     const poll = pollTimes(options.poll, queue);
     const watch = await watchWorker(repository, {
       info: { version: readVersion(), worker: name, remote: remote.name },
@@ -160,7 +161,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       finish: stop.first,
       giveBack: stop.second,
       onEvent: (event) => log.step(event),
-      onTrouble: (text) => log.trouble(text),
+      onTrouble,
     });
     try {
       await worked;

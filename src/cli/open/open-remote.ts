@@ -6,6 +6,13 @@ import { ProgressLine } from '../output/progress-line.ts';
 import { canAsk, type CliEnvironment } from '../process/cli-environment.ts';
 import { agreeToGit } from '../trust/agree-to-git.ts';
 
+/** Which remote is meant, for what, and what is told besides; without `onTrouble` it goes to stderr. */
+type RemoteChoice = {
+  name: string | undefined;
+  direction: 'push' | 'fetch';
+  onTrouble?: (text: string) => void;
+};
+
 /**
  * Finds the remote that was typed, as this person, who may be asked for a password at a terminal.
  *
@@ -16,11 +23,13 @@ import { agreeToGit } from '../trust/agree-to-git.ts';
 export async function openRemoteHere(
   cli: CliEnvironment,
   repository: Repository,
-  { name, direction }: { name: string | undefined; direction: 'push' | 'fetch' },
+  { name, direction, onTrouble }: RemoteChoice,
 ): Promise<Remote> {
   await agreeToGit(cli, repository, 'remote');
   const { env, cwd } = cli;
-  return openRemote(repository, name, { env, cwd, direction, mayAsk: canAsk(cli) });
+  const tell = onTrouble ?? ((text) => cli.stderr.write(`uwf: ${text}\n`));
+  const onRestored = (ref: string): void => tell(`the remote had lost the commit of ${ref}; it was sent again`);
+  return openRemote(repository, name, { env, cwd, direction, mayAsk: canAsk(cli), onRestored });
 }
 
 /** What every exchange with a remote is told here. */

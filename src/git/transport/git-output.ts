@@ -99,6 +99,14 @@ function explain(name: string, summary: string, said: string): RefOutcome {
   return { outcome: 'refused', reason: [reason, ...wordsOfServer(said)].join(': ') };
 }
 
+/**
+ * The name of a ref of the remote that leads to an object it has lost, from the reason of a refusal.
+ * Source: `get_reference` in git's revision.c; the first words are those of git's receive-pack.c.
+ */
+export function lostTipIn(reason: string): string | undefined {
+  return /^missing necessary objects: .*fatal: bad object (refs\/[^ ;]+)/.exec(reason)?.[1];
+}
+
 /** The words of the server about a refusal, mostly those of a hook. */
 function wordsOfServer(said: string): string[] {
   const words = said

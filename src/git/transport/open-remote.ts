@@ -1,10 +1,12 @@
 import { addressOf, bundlePathOf, defaultRemote, remotesIn, withoutPassword } from '../repository/choose-remote.ts';
+import { keyOf } from '../format/config.ts';
 import { listGitVariables, listingAfter } from '../process/git-variables.ts';
 import { MappedRemote } from './mapped-remote.ts';
 import { NativeRemote } from './native-remote.ts';
 import { readConfigFiles } from '../repository/read-config-files.ts';
 import { remoteUrl } from '../repository/remote-url.ts';
-import { refMappingOf } from './ref-mapping.ts';
+import { RestoringRemote } from './restoring-remote.ts';
+import { isBranchOrTag, refMappingOf } from './ref-mapping.ts';
 import { noSuchRemote, RemotesNeedDisk } from './remote-errors.ts';
 import type { Remote } from './remote.ts';
 import type { GitEnvironment, Repository } from '../repository.ts';
@@ -19,6 +21,8 @@ export type OpenRemoteOptions = {
   cwd?: string;
   /** Whether git may ask at the terminal for a password or a passphrase; default: no. */
   mayAsk?: boolean;
+  /** Is told of each ref whose objects the remote had lost, and that was sent to it again. */
+  onRestored?: (ref: string) => void;
 };
 
 /**
@@ -38,7 +42,7 @@ export async function openRemote(
 ): Promise<Remote> {
   const { location, stateDir } = repository;
   if (location === undefined || stateDir === undefined) throw new RemotesNeedDisk();
-  const { env, direction = 'fetch', mayAsk = false } = options;
+  const { env, direction = 'fetch', mayAsk = false, onRestored } = options;
   const variables = readConfigFiles(location, env) ?? (await listGitVariables({ location, env }));
   const configured = remotesIn(variables);
   const chosen = name ?? defaultRemote(variables, configured, location, direction);
@@ -47,7 +51,7 @@ export async function openRemote(
   if (address === undefined) throw noSuchRemote(chosen, configured);
   const url = remoteUrl(variables, address, direction);
   const mapping = isConfigured ? refMappingOf(variables, chosen) : undefined;
-  const remote = new NativeRemote(repository, {
+  const native = new NativeRemote(repository, {
     name: withoutPassword(chosen),
     url: withoutPassword(url),
     isConfigured,
@@ -59,6 +63,12 @@ export async function openRemote(
     bundle: bundlePathOf(url, location),
     format: repository.objects.format,
     listVariables: listingAfter(variables, { location, env }),
+  });
+  const remote = new RestoringRemote(native, {
+    source: { location, env },
+    isPartial: variables.some(({ name }) => name.startsWith('remote.') && keyOf(name) === 'promisor'),
+    isOurs: (ref) => !isBranchOrTag(mapping?.here(ref) ?? ref),
+    onRestored,
   });
   return mapping === undefined ? remote : new MappedRemote(remote, mapping);
 }

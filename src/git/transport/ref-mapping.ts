@@ -30,7 +30,7 @@ export class RefMapping {
 
   /** The name at the host. */
   there(name: string): string {
-    return isCommon(name) || !name.startsWith(ROOT) ? name : `${this.prefix}${name.slice(ROOT.length)}`;
+    return isBranchOrTag(name) || !name.startsWith(ROOT) ? name : `${this.prefix}${name.slice(ROOT.length)}`;
   }
 
   /** The name at the host, of a ref that is to be changed. */
@@ -43,16 +43,16 @@ export class RefMapping {
     if (name.startsWith(this.prefix)) {
       const mapped = `${ROOT}${name.slice(this.prefix.length)}`;
       // `<prefix>heads/x` is a branch of the host, and not `refs/heads/x`.
-      if (!isCommon(mapped)) return mapped;
+      if (!isBranchOrTag(mapped)) return mapped;
     }
-    return isCommon(name) ? name : undefined;
+    return isBranchOrTag(name) ? name : undefined;
   }
 
   /** Patterns of the names at the host for a name or a pattern of names here. They can match more. */
   patternsThere(pattern: string): string[] {
     if (!pattern.endsWith('*')) return [this.there(pattern)];
     const start = pattern.slice(0, -1);
-    if (isCommon(start)) return [pattern];
+    if (isBranchOrTag(start)) return [pattern];
     const mapped = start.startsWith(ROOT) ? `${this.there(start)}*` : `${this.prefix}*`;
     return COMMON.some((common) => common.startsWith(start)) ? [pattern, mapped] : [mapped];
   }
@@ -69,7 +69,7 @@ export function refMappingOf(variables: readonly GitVariable[], remote: string):
   return new RefMapping(set.value ?? '', `remote.${remote}.uwfPrefix`);
 }
 
-function isCommon(name: string): boolean {
+export function isBranchOrTag(name: string): boolean {
   return COMMON.some((common) => name.startsWith(common));
 }
 
