@@ -2,6 +2,7 @@ import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { PushEdit, PushResult, Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
+import { claimsRefused } from '../sync/claims/claim-errors.ts';
 import { claimRef, makeClaim, type Claim } from '../sync/claims/claim.ts';
 import type { PushFence } from '../sync/push/plan-push.ts';
 import { remember } from '../sync/refs/tracking.ts';
@@ -79,6 +80,7 @@ export class Claims {
    * thread back since they were seen.
    * @returns the threads that are this worker's now
    * @throws {RemoteUnreachable}; claims that were made nevertheless run out
+   * @throws {UwfError} `claims-refused` if the remote takes none of them
    */
   take(wanted: readonly WantedClaim[]): Promise<ThreadId[]> {
     if (wanted.length === 0) return Promise.resolve([]);
@@ -88,8 +90,10 @@ export class Claims {
         // Of a claim that was never held, nothing is lost.
         return { thread: place.thread, held: { claim, lost, id: replaces }, next: claim, isNew: true };
       });
-      await this.#sendAll(changes);
-      return changes.map(({ thread }) => thread).filter((thread) => this.#held.has(thread));
+      const refused = await this.#sendAll(changes);
+      const taken = changes.map(({ thread }) => thread).filter((thread) => this.#held.has(thread));
+      if (taken.length === 0 && refused !== undefined) throw claimsRefused(this.#remote, refused);
+      return taken;
     });
   }
 
@@ -131,7 +135,7 @@ export class Claims {
 
   /** Renews all claims in one push. Those that were taken over are lost. */
   renew(): Promise<void> {
-    return this.#inLine(async () => this.#sendAll(await this.#changes([...this.#held.keys()], false)));
+    return this.#inLine(async () => void (await this.#sendAll(await this.#changes([...this.#held.keys()], false))));
   }
 
   /** Renews all claims if one of them is not what was seen at the remote: a person or another worker may have replaced it. */
@@ -144,7 +148,7 @@ export class Claims {
 
   /** Removes claims in one push. Those that were taken over stay. */
   release(threads: readonly ThreadId[]): Promise<void> {
-    return this.#inLine(async () => this.#sendAll(await this.#changes(threads, true)));
+    return this.#inLine(async () => void (await this.#sendAll(await this.#changes(threads, true))));
   }
 
   /** What becomes of claims that are held: they are renewed, or removed. */
@@ -158,15 +162,22 @@ export class Claims {
     return changes;
   }
 
-  /** Makes all changes that can be made: an atomic push makes none if another worker was faster with one of them. */
-  async #sendAll(changes: readonly Change[]): Promise<void> {
+  /**
+   * Makes all changes that can be made: an atomic push makes none if another worker was faster with one of them.
+   * @returns why the remote refused one, if it did
+   */
+  async #sendAll(changes: readonly Change[]): Promise<string | undefined> {
     let left = changes;
+    let reason: string | undefined;
     while (left.length > 0) {
       const results = await this.#send(left, (edits) => this.#remote.push({ edits, isForward: true }));
+      const refused = results.find((result) => result.outcome === 'refused');
+      if (refused?.outcome === 'refused') reason = refused.reason;
       const undone = left.filter((_, at) => results[at]?.outcome === 'undone');
-      if (undone.length === left.length) return;
+      if (undone.length === left.length) break;
       left = undone;
     }
+    return reason;
   }
 
   async #send(changes: readonly Change[], send: Send): Promise<readonly PushResult[]> {

@@ -17,6 +17,15 @@ export type SeenClaim = { id: ObjectId; sinceMs: number; claim: Claim | undefine
 /** A claim's content is fetched once it was seen unchanged for this time: those that are renewed meanwhile cost nothing. */
 const READ_AFTER_MS = 3_000;
 
+/** A thread that a fetch did not bring is asked for again after this time. */
+const UNFETCHED_MS = 10_000;
+
+/** What a look needs of the worker. */
+export type ViewOptions = Pick<SyncOptions, 'env' | 'remoteWins'> & {
+  /** Is told, once, of each ref that was not taken in, and why. */
+  onTrouble: (text: string) => void;
+};
+
 /**
  * What a worker knows of the active threads and claims of a remote. A look at the remote lists those refs; objects are
  * fetched only of threads that moved and that no other worker has claimed, and of threads that are active no more.
@@ -24,11 +33,13 @@ const READ_AFTER_MS = 3_000;
 export class RemoteView {
   readonly #repository: Repository;
   readonly #remote: Remote;
-  readonly #options: Pick<SyncOptions, 'env'>;
+  readonly #options: ViewOptions;
+  readonly #told = new Set<string>();
+  readonly #unfetched = new Map<ThreadId, { head: ObjectId; untilMs: number }>();
   readonly #claims = new Map<ThreadId, SeenClaim>();
   #threads = new Map<ThreadId, ObjectId>();
 
-  constructor(repository: Repository, remote: Remote, options: Pick<SyncOptions, 'env'>) {
+  constructor(repository: Repository, remote: Remote, options: ViewOptions) {
     this.#repository = repository;
     this.#remote = remote;
     this.#options = options;
@@ -77,7 +88,8 @@ export class RemoteView {
     for (const [thread, [tip]] of there.threads) {
       const claim = this.#claims.get(thread);
       const isOthers = claim !== undefined && !own(claim.id) && this.isClaimed(thread);
-      if (tip?.id !== tracked.threads.get(thread)?.at(-1)?.id && !isOthers) wanted.push(activeRef(thread));
+      const isKnown = tip === undefined || tip.id === tracked.threads.get(thread)?.at(-1)?.id;
+      if (!isKnown && !isOthers && !this.#isUnfetched(thread, tip.id)) wanted.push(activeRef(thread));
     }
     for (const [thread, { id, sinceMs, claim }] of this.#claims) {
       const isDue = claim === undefined && !own(id) && monotonicMs() - sinceMs >= READ_AFTER_MS;
@@ -89,11 +101,40 @@ export class RemoteView {
         wanted.push(...placesNow(thread, this.#repository.now()));
     }
     if (wanted.length > 0) {
-      const { fetchSelection } = await import('../sync/fetch/fetch-threads.ts');
-      await fetchSelection(this.#repository, this.#remote, selectPatterns(wanted), { ...this.#options, signal });
+      await this.#fetch(wanted, signal);
       await this.#see(there.claims);
     }
     this.#threads = new Map([...there.threads].flatMap(([thread, [tip]]) => (tip ? [[thread, tip.id]] : [])));
+    await this.#rememberUnfetched(new Set(wanted));
+  }
+
+  async #rememberUnfetched(asked: ReadonlySet<string>): Promise<void> {
+    const untilMs = monotonicMs() + UNFETCHED_MS;
+    for (const [thread, head] of this.#threads) {
+      if (!asked.has(activeRef(thread))) continue;
+      if (await this.#repository.objects.has(head)) this.#unfetched.delete(thread);
+      else this.#unfetched.set(thread, { head, untilMs });
+    }
+  }
+
+  async #fetch(refs: readonly string[], signal: AbortSignal): Promise<void> {
+    const { onTrouble, ...options } = this.#options;
+    const { fetchSelection } = await import('../sync/fetch/fetch-threads.ts');
+    const { report } = await fetchSelection(this.#repository, this.#remote, selectPatterns(refs), {
+      ...options,
+      signal,
+    });
+    for (const { ref, reason } of report.refused) {
+      const text = `${ref} is not fetched: ${reason}`;
+      if (!this.#told.has(text)) onTrouble(text);
+      this.#told.add(text);
+    }
+  }
+
+  /** Tells whether a fetch has just failed to bring this head: a thread that is refused costs a fetch now and then. */
+  #isUnfetched(thread: ThreadId, head: ObjectId): boolean {
+    const last = this.#unfetched.get(thread);
+    return last?.head === head && monotonicMs() < last.untilMs;
   }
 
   /** Forgets nothing of a claim that stays as it is: how long it was seen is what counts. */

@@ -51,7 +51,7 @@ const JITTER = 0.2;
  */
 export async function runWorker(options: WorkerOptions): Promise<void> {
   const { repository, remote, identity, sync, onTrouble, monitor = new WorkerMonitor(), bell = new Bell() } = options;
-  const view = new RemoteView(repository, remote, sync);
+  const view = new RemoteView(repository, remote, { ...sync, onTrouble });
   const claims = new Claims(repository, remote, identity);
   const finder = new JobFinder(options.context, view, remote.name, options.filter);
   const queue =

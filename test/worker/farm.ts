@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -132,6 +133,19 @@ export class Farm {
   /** The threads that are active at the remote. */
   active(): string[] {
     return runGit(this.host, ['for-each-ref', '--format=%(refname)', 'refs/threads']).split('\n').filter(Boolean);
+  }
+
+  /** Has the remote lose the commit of a thread that a machine has, as `git gc --prune=now` beside a push does. */
+  loseStepOf(at: number): void {
+    const { dir } = this.#machine(at).scene;
+    for (const ref of this.active()) {
+      const id = runGit(this.host, ['for-each-ref', '--format=%(objectname)', ref]).trim();
+      const path = join(this.host, 'objects', id.slice(0, 2), id.slice(2));
+      if (id === '' || !existsSync(path) || spawnSync('git', ['cat-file', '-e', id], { cwd: dir }).status !== 0)
+        continue;
+      rmSync(path, { force: true });
+      return;
+    }
   }
 
   /** Waits until no thread is active. @param meanwhile is called again and again */

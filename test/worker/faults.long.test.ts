@@ -46,6 +46,7 @@ async function expectToEndure(
       return () => remote.cut(undefined);
     },
     gc: () => void runGit(farm.host, ['gc', '-q']),
+    lose: (at) => farm.loseStepOf(at),
     ...more,
   };
   const threads = await farm.startThreads(THREADS);
@@ -91,6 +92,22 @@ async function serve(farm: Farm): Promise<Awaited<ReturnType<typeof startGitHttp
   for (const { scene } of farm.machines) scene.git('remote', 'set-url', 'origin', server.urlOf(basename(farm.host)));
   return server;
 }
+
+test('a step that the remote has lost is sent again by the worker that has it', async () => {
+  const farm = new Farm(2, ['--poll', '300ms', '--deadline', '2s']);
+  const threads = await farm.startThreads(2);
+  farm.startWorker(0, '--once');
+  await farm.machines[0]!.worker!.outcome;
+  farm.loseStepOf(0);
+  const workers = [1, 0].map((at) => farm.startWorker(at, '--drain'));
+  const ended = await Promise.all(workers.map(({ outcome }) => outcome));
+  expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+  expect(ended.map(({ stderr }) => /the remote had lost the commit of (\S+); it was sent again/.test(stderr))).toEqual([
+    false,
+    true,
+  ]);
+  await expectWhole(farm, threads);
+}, 120_000);
 
 test(`workers over git alone lose nothing in ${FAULTS} faults`, async () => {
   const farm = new Farm(MACHINES, ['--poll', '500ms', '--deadline', '4s', '--at-once', '2'], 0.2);

@@ -33,7 +33,7 @@ describeTurnQueue('git', async () => {
     const env = isolatedGitEnvironment;
     const repository = await openRepository(dir, { env });
     const remote = await openRemote(repository, 'origin', { env, cwd: dir, direction: 'push', mayAsk: false });
-    const view = new RemoteView(repository, remote, { env });
+    const view = new RemoteView(repository, remote, { env, onTrouble: () => {} });
     const session = Math.random().toString(16).slice(2, 18).padEnd(16, '0');
     const claims = new Claims(repository, remote, { worker: 'w', host: 'h', session, deadlineMs: DEADLINE_MS });
     const queue = new GitQueue(claims, view, DEADLINE_MS / 3, () => Date.now());

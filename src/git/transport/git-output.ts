@@ -100,11 +100,11 @@ function explain(name: string, summary: string, said: string): RefOutcome {
 }
 
 /**
- * The name of a ref of the remote that leads to an object it has lost, from the reason of a refusal.
+ * The ref of the remote, or the commit, that a refusal names because the remote has lost that commit.
  * Source: `get_reference` in git's revision.c; the first words are those of git's receive-pack.c.
  */
 export function lostTipIn(reason: string): string | undefined {
-  return /^missing necessary objects: .*fatal: bad object (refs\/[^ ;]+)/.exec(reason)?.[1];
+  return /^missing necessary objects: .*fatal: bad object (refs\/[^ ;]+|[0-9a-f]{40,64})/.exec(reason)?.[1];
 }
 
 /** The words of the server about a refusal, mostly those of a hook. */

@@ -1,4 +1,4 @@
-import type { ObjectId } from '../format/object-id.ts';
+import { isObjectId, type ObjectId } from '../format/object-id.ts';
 import { parseRefName } from '../format/ref-name.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -17,9 +17,6 @@ export type RestoringOptions = {
   /** Is told of each ref whose objects were sent again. */
   onRestored?: ((name: string) => void) | undefined;
 };
-
-/** A remote with more lost refs than this needs a person; each costs three pushes. */
-const MAX_LOST = 64;
 
 /**
  * A remote that gets back what it has lost.
@@ -56,30 +53,32 @@ export class RestoringRemote implements Remote {
   }
 
   async push(request: PushRequest): Promise<PushResult[]> {
-    if (this.#owed.size > 0) await this.#pushOwed(request);
-    let results = await this.#remote.push(request);
-    for (let lost = lostIn(results); lost !== undefined; lost = lostIn(results)) {
-      if (!(await this.#restore(lost, request))) return results.map((result) => explained(result, lost, this.name));
-      results = await this.#remote.push(request);
+    const { signal } = request;
+    if (this.#owed.size > 0) await this.#pushOwed(signal);
+    const tried = new Set<string>();
+    for (;;) {
+      const results = await this.#remote.push(request);
+      let lost = lostIn(results);
+      if (lost === undefined) return results;
+      while (lost !== undefined) {
+        if (tried.has(lost) || !(await this.#takeOut(lost, signal))) return explained(results, lost, this.name);
+        tried.add(lost);
+        lost = await this.#pushOwed(signal);
+      }
     }
-    return results;
   }
 
-  /** @returns whether the ref is no longer in the way */
-  async #restore(name: string, request: PushRequest): Promise<boolean> {
-    for (let lost: string | undefined = name, count = 0; lost !== undefined; count += 1) {
-      if (count === MAX_LOST || !(await this.#takeOut(lost, request))) return false;
-      lost = await this.#pushOwed(request);
-    }
-    return true;
-  }
-
-  /** Deletes a lost ref there, if all it led to is here. */
-  async #takeOut(name: string, { signal }: PushRequest): Promise<boolean> {
-    if (!this.#options.isOurs(name)) return false;
-    const ref = (await this.#remote.list([name], signal)).find((listed) => listed.name === name);
-    // Another clone is at it.
+  /**
+   * Deletes a lost ref there, if all it led to is here.
+   * @param lost its name, or the commit
+   * @returns whether it was deleted, or another clone is doing the same
+   */
+  async #takeOut(lost: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const listed = await this.#remote.list([isObjectId(lost) ? 'refs/*' : lost], signal);
+    const ref = listed.find(({ name, id }) => name === lost || id === lost);
     if (ref === undefined) return true;
+    const { name } = ref;
+    if (!this.#options.isOurs(name)) return false;
     if (!(await this.#isWhole(ref.id))) return false;
     this.#owed.set(name, ref);
     const deletion = { name: parseRefName(name), value: null, expected: ref.id };
@@ -90,7 +89,7 @@ export class RestoringRemote implements Remote {
   }
 
   /** @returns another ref that is lost, and so in the way */
-  async #pushOwed({ signal }: PushRequest): Promise<string | undefined> {
+  async #pushOwed(signal: AbortSignal | undefined): Promise<string | undefined> {
     const edits = [...this.#owed.values()].map(({ name, id }) => ({
       name: parseRefName(name),
       value: id,
@@ -124,10 +123,9 @@ function lostIn(results: readonly PushResult[]): string | undefined {
   return undefined;
 }
 
-function explained(result: PushResult, lost: string, remote: string): PushResult {
-  if (result.outcome !== 'refused' || lostTipIn(result.reason) !== lost) return result;
+function explained(results: readonly PushResult[], lost: string, remote: string): PushResult[] {
   const reason =
     `${remote} has lost the commit of ${lost}, and takes no push before a clone that has it pushes, ` +
     `or the ref is removed: git push ${remote} :${lost}`;
-  return { ...result, reason };
+  return results.map((result) => (result.outcome === 'refused' ? { ...result, reason } : result));
 }

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
 import type { PushEdit, Remote } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
@@ -11,6 +9,7 @@ import { fetchSelection } from '../fetch/fetch-threads.ts';
 import { selectPatterns } from '../fetch/select-refs.ts';
 import { remember } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
+import { claimsMove, claimsRefused } from './claim-errors.ts';
 import { CLAIM_DEADLINES, claimRef, findClaim, makeClaim, type Claim } from './claim.ts';
 
 /** How often it is tried again because a worker changes its claim at the same time. */
@@ -118,21 +117,4 @@ async function changeClaims(
     }
   }
   if (left.length > 0) throw claimsMove(remote);
-}
-
-function claimsRefused(remote: Remote, reason: string): UwfError {
-  const hint = hintAtRefusal(remote);
-  return new UwfError(`${remote.name} takes no claims of threads: ${reason}`, {
-    code: 'claims-refused',
-    kind: 'refused',
-    ...(hint !== undefined && { hint }),
-  });
-}
-
-function claimsMove(remote: Remote): UwfError {
-  return new UwfError(`workers change the claims at ${remote.name} all the time`, {
-    code: 'claims-move',
-    kind: 'conflict',
-    hint: 'try again',
-  });
 }

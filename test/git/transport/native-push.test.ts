@@ -7,7 +7,11 @@ import type { PushEdit } from '../../../src/git/transport/remote.ts';
 import { RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
 import { pushAll, threadRef } from '../../contracts/remote-acts.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
-import { createTemporaryRepository, isolatedGitEnvironment as env } from '../../helpers/temporary-repository.ts';
+import {
+  createTemporaryRepository,
+  expectCleanFsck,
+  isolatedGitEnvironment as env,
+} from '../../helpers/temporary-repository.ts';
 import { connectTo, type NativeSide } from './remote-scene.ts';
 
 type Scene = { server: ReturnType<typeof createTemporaryRepository>; side: NativeSide };
@@ -105,17 +109,18 @@ describe('a push', () => {
     ['goes forward from there', (before, after) => [{ name: threadRef('a'), value: after, expected: before }]],
     ['starts from there', (_, after) => [{ name: threadRef('new'), value: after, expected: null }]],
     ['ends there', (before) => [{ name: threadRef('end'), value: before, expected: null }]],
-  ])('to a repository that has lost what a ref leads to makes no thread that %s', async (_, edits) => {
-    const { server, side } = await createScene();
-    const before = await pushOne(side);
-    const [after] = (await writeChain(side.repository, before, 'two')) as [ObjectId];
-    rmSync(join(server.dir, 'objects', before.slice(0, 2)), { recursive: true });
-    const outcomes = await side.remote.push({ edits: edits(before, after), isForward: true }).then(
-      (results) => results.map(({ outcome }) => outcome),
-      () => ['refused'],
-    );
-    expect(outcomes).not.toContain('done');
-  });
+  ])(
+    'to a repository that has lost what a ref leads to gives it back, and makes the thread that %s',
+    async (_, edits) => {
+      const { server, side } = await createScene();
+      const before = await pushOne(side);
+      const [after] = (await writeChain(side.repository, before, 'two')) as [ObjectId];
+      rmSync(join(server.dir, 'objects', before.slice(0, 2)), { recursive: true });
+      const results = await side.remote.push({ edits: edits(before, after), isForward: true });
+      expect(results).toMatchObject([{ outcome: 'done' }]);
+      expectCleanFsck(server.dir);
+    },
+  );
 
   test('from a shallow clone, whose commits do not lead to the start, is made', async () => {
     const { server, side } = await createScene();

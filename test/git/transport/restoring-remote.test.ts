@@ -3,6 +3,7 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
+import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import { openRemote } from '../../../src/git/transport/open-remote.ts';
 import { threadRef } from '../../contracts/remote-acts.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
@@ -99,7 +100,7 @@ test('a clone that lacks what the commit leads to changes nothing', async () => 
 test('a branch of the code that is lost is left to its owner', async () => {
   const { server, side } = await createScene();
   const head = await newThread(side);
-  await side.remote.push({ edits: [{ name: 'refs/heads/main', value: head, expected: null }] });
+  await side.remote.push({ edits: [{ name: parseRefName('refs/heads/main'), value: head, expected: null }] });
   lose(server, head);
   const next = (await writeChain(side.repository, undefined, 'another')).at(-1) as ObjectId;
   const [result] = await side.remote.push({ edits: [{ name: c, value: next, expected: null }] });
@@ -124,4 +125,15 @@ test('what could not be sent again at once is sent with the next push', async ()
   expect(restored).toEqual([a]);
   expect(server.git('rev-parse', a)).toBe(heads[a]);
   expectCleanFsck(server.dir);
+});
+
+test('a lost ref that the remote hides stays lost', async () => {
+  const { server, side, heads } = await createScene();
+  lose(server, heads[a]!);
+  server.git('config', 'transfer.hideRefs', a);
+  const [result] = await side.remote.push({ edits: [{ name: c, value: await newThread(side), expected: null }] });
+  expect(result).toMatchObject({
+    outcome: 'refused',
+    reason: expect.stringContaining('missing necessary objects') as string,
+  });
 });
