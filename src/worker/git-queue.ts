@@ -45,7 +45,8 @@ export class GitQueue implements TurnQueue {
     await this.#claimMore();
     const ended = async (): Promise<void> => {
       this.#isFinishing = true;
-      await this.#claiming;
+      // Who asked for it is told of an error.
+      await this.#claiming?.catch(() => {});
       while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ done }) => done));
       await this.#release(this.#claims.threads);
     };
@@ -87,6 +88,8 @@ export class GitQueue implements TurnQueue {
     const won = new Set(own.map(({ thread }) => thread));
     for (const thread of await this.#claims.take(wanted.filter((claim) => !won.has(claim.thread)))) won.add(thread);
     for (const { thread, lost } of own) this.#claims.onLost(thread, lost);
+    // The worker was told to stop meanwhile: it releases all its claims.
+    if (this.#isFinishing) return;
     for (const job of free) {
       const stop = stops.get(job.thread);
       if (stop === undefined || !won.has(job.thread)) continue;

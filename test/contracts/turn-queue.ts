@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TurnJob, TurnQueue, Work, WorkOptions } from '../../src/worker/turn-queue.ts';
 import { TurnDesk } from './turn-desk.ts';
@@ -231,6 +232,19 @@ export function describeTurnQueue(name: string, create: () => Promise<TurnQueueF
       const other = new TurnDesk();
       await start(other);
       expect((await other.next()).job).toEqual(job);
+    });
+
+    test('a worker gives back whenever it is told to, also while it takes a job', async () => {
+      const [job] = await seed(1);
+      await (await machine()).offer([job!]);
+      for (let ms = 20; ms < 400; ms += 20) {
+        const work = await start(new TurnDesk());
+        await delay(ms);
+        await work.giveBack();
+      }
+      const desk = new TurnDesk();
+      await start(desk);
+      expect((await desk.next()).job).toEqual(job);
     });
 
     test('a worker whose job was taken away is told to stop, and goes on with other jobs', async () => {
