@@ -38,6 +38,8 @@ export type WantedRefs = {
   startsWith?: string;
   /** Refs whose names are not before this one, in byte order. */
   notBefore?: string;
+  /** Refs whose last part begins with this. A store can find them without reading the other names. */
+  lastPart?: string;
   /** Refs for whose names it returns true. */
   where?: (name: string) => boolean;
   /** The last so many of these. */

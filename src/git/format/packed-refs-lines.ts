@@ -99,6 +99,27 @@ export class PackedRefsLines {
     }
   }
 
+  /**
+   * The lines whose names have a part that begins with this, in the order of the file. They are found by their bytes, so that the
+   * others cost next to nothing, and damage in those is not met.
+   */
+  *withPart(part: string): Generator<PackedLine> {
+    const wanted = Buffer.from(`/${part}`);
+    let position = 0;
+    while (position < this.#source.size) {
+      const chunk = this.#source.read(position, MAX_CHUNK_BYTES);
+      const end = chunk.lastIndexOf(newline) + 1;
+      const lines = PackedRefsLines.ofBuffer(this.#source.path, chunk.subarray(0, end));
+      for (let at = chunk.indexOf(wanted); at !== -1 && at < end; at = chunk.indexOf(wanted, at)) {
+        const [line] = lines.from(chunk.subarray(0, at).lastIndexOf(newline) + 1);
+        if (line !== undefined) yield { ...line, start: position + line.start, end: position + line.end };
+        at = chunk.indexOf(newline, at);
+      }
+      // A line that the chunk cuts off is read again; one as long as a chunk is none.
+      position += end > 0 ? end : chunk.length;
+    }
+  }
+
   /** The lines in the order of the file, from the beginning of a line on. */
   *from(start: number, onBroken: OnBroken = raise): Generator<PackedLine> {
     let position = start;
@@ -162,9 +183,11 @@ export function soundRefs(lines: Iterable<PackedLine>, damaged: WantedRefs['dama
 /**
  * The file without some refs; `undefined` if none of them is in it. All other bytes are unchanged.
  *
- * @throws {BrokenPackedRefs} if any line is damaged: a broken file is not rewritten
+ * @throws {BrokenPackedRefs} if one of them is in it and any line is damaged: a broken file is not rewritten
  */
 export function withoutRefs(path: string, whole: Buffer, names: ReadonlySet<string>): Buffer | undefined {
+  // Most refs are not packed when they are deleted.
+  if (![...names].some((name) => whole.includes(` ${name}\n`))) return undefined;
   const kept: Buffer[] = [];
   let keptUntil = 0;
   for (const line of PackedRefsLines.ofBuffer(path, whole).from(0)) {

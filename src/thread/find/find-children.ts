@@ -4,7 +4,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { readChain } from '../read/read-chain.ts';
 import { possibleChildren } from './find-origins.ts';
-import { listPointers, type ThreadPointer } from './find-thread.ts';
+import { findByPrefix, listPointers, type ThreadPointer } from './find-thread.ts';
 import { timeOfCommit } from '../thread-commit.ts';
 import { firstChildTimeMs, threadTimeMs, timePrefix, type ThreadId } from '../thread-id.ts';
 import type { LightStart } from '../read/light-chain.ts';
@@ -44,9 +44,7 @@ export async function findCalledNow(
   callerId: ThreadId,
 ): Promise<ChildThread[]> {
   const { commit, hash } = stateCommit(state);
-  const sinceMs = commit.committer.atMs;
-  const prefix = timePrefix(sinceMs);
-  const called = (await listPointers(repository, undefined, { sinceMs })).filter(({ id }) => id.startsWith(prefix));
+  const called = await findByPrefix(repository, timePrefix(commit.committer.atMs));
   return childrenAmong(repository, called, ({ node }) => node.call?.thread === callerId && node.parentState === hash);
 }
 

@@ -157,10 +157,14 @@ async function search(repository: Repository, wanted: string): Promise<ThreadPoi
   return matches;
 }
 
-async function findByPrefix(repository: Repository, wanted: string, onDamage: OnDamage): Promise<ThreadPointer[]> {
+/** Lists the threads that have a ref and whose ids begin so, in the order of their ids. Reads no other names. */
+export async function findByPrefix(
+  repository: Repository,
+  wanted: string,
+  onDamage: OnDamage = {},
+): Promise<ThreadPointer[]> {
   const active = await repository.refs.list(ACTIVE_PREFIX, { startsWith: ACTIVE_PREFIX + wanted, ...onDamage });
-  const where = (name: string): boolean => name.startsWith(wanted, name.lastIndexOf('/') + 1);
-  const history = await repository.refs.list(HISTORY_PREFIX, { where, ...onDamage });
+  const history = await repository.refs.list(HISTORY_PREFIX, { lastPart: wanted, ...onDamage });
   return pointersOf([...active, ...history]).filter(({ id }) => id.startsWith(wanted));
 }
 

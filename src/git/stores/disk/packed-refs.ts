@@ -9,14 +9,20 @@ import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
 import { readAt } from '../../system/read-at.ts';
 import { PackedRefsLines, soundRefs, withoutRefs, type PackedLine } from '../../format/packed-refs-lines.ts';
 
+/** A file of up to this size is kept in memory once as many bytes of it were read as it has. */
+const MAX_KEPT_BYTES = 2 ** 25;
+
 /** One version of the file: git replaces the file, so an open file does not change. */
 type Snapshot = {
   descriptor: number;
   stats: BigIntStats;
+  read: ReadPart;
   lines: PackedRefsLines;
   mode: number;
   broken: BrokenPackedRefs | undefined;
 };
+/** Reads bytes from a position on; fewer at the end of the file. */
+type ReadPart = (position: number, length: number) => Buffer;
 type Damaged = WantedRefs['damaged'];
 
 /**
@@ -56,6 +62,13 @@ export class PackedRefs {
     return soundRefs(lines, damaged);
   }
 
+  /** The refs below a prefix (ending in `/`) whose names have a part that begins so, in the order of the file. */
+  withPartBelow(prefix: string, part: string, damaged?: Damaged): Ref[] {
+    const lines = [...(this.#readable()?.lines.withPart(part) ?? [])];
+    const within = lines.filter(({ name }) => name.startsWith(prefix));
+    return soundRefs(within, damaged);
+  }
+
   /** Reads as {@link below} does, from a broken file, by reading all of it. */
   readableBelow(prefix: string): Ref[] {
     const lines = [...(this.#current()?.lines.from(0, () => {}) ?? [])].filter(({ name }) => name.startsWith(prefix));
@@ -88,7 +101,7 @@ export class PackedRefs {
   without(names: ReadonlySet<string>): { content: Buffer; mode: number } | undefined {
     const snapshot = this.#readable();
     if (snapshot === undefined) return undefined;
-    const whole = readAt(snapshot.descriptor, Buffer.allocUnsafe(Number(snapshot.stats.size)), 0);
+    const whole = snapshot.read(0, Number(snapshot.stats.size));
     const content = withoutRefs(this.path, whole, names);
     return content && { content, mode: snapshot.mode };
   }
@@ -119,13 +132,24 @@ export class PackedRefs {
     if (descriptor === undefined) return undefined;
     const opened = fstatSync(descriptor, { bigint: true });
     const size = Number(opened.size);
-    const read = (position: number, length: number): Buffer =>
-      readAt(descriptor, Buffer.allocUnsafe(Math.max(0, Math.min(length, size - position))), position);
+    const read = readerOf(descriptor, size);
     const lines = new PackedRefsLines({ path: this.path, size, read });
     const mode = Number(opened.mode & 0o777n);
-    this.#snapshot = { descriptor, stats: opened, lines, mode, broken: lines.brokenEnd };
+    this.#snapshot = { descriptor, stats: opened, read, lines, mode, broken: lines.brokenEnd };
     return this.#snapshot;
   }
+}
+
+function readerOf(descriptor: number, size: number): ReadPart {
+  let readBytes = 0;
+  let kept: Buffer | undefined;
+  return (position, length) => {
+    const bytes = Math.max(0, Math.min(length, size - position));
+    readBytes += bytes;
+    if (readBytes > size && size <= MAX_KEPT_BYTES) kept ??= readAt(descriptor, Buffer.allocUnsafe(size), 0);
+    if (kept !== undefined) return kept.subarray(position, position + bytes);
+    return readAt(descriptor, Buffer.allocUnsafe(bytes), position);
+  };
 }
 
 function isSame(a: BigIntStats, b: BigIntStats): boolean {

@@ -17,6 +17,9 @@ const highCharacters = /[\ud800-\uffff]/;
 /** A ref at the end of a chain of symbolic refs; without `id` it does not exist. */
 export type FollowedRef = { name: RefName; id: ObjectId | undefined };
 
+/** Which packed refs are read. */
+type PackedRange = Required<Pick<WantedRefs, 'startsWith' | 'notBefore' | 'lastPart' | 'last'>>;
+
 /**
  * Reads refs: the loose ref first, then the packed one, because `git pack-refs` writes the packed ref before it removes the
  * loose one.
@@ -55,10 +58,13 @@ export class RefReader {
    * @throws {BrokenPackedRefs} unless `damaged` is given
    */
   list(prefix: string, { last = Infinity, ...wanted }: WantedRefs = {}): Ref[] {
-    const { startsWith = prefix, notBefore = startsWith, where, damaged } = wanted;
+    const { startsWith = prefix, notBefore = startsWith, lastPart = '', where, damaged } = wanted;
     assertPrefix(prefix);
     const isWanted = (name: RefName): boolean =>
-      name.startsWith(startsWith) && name >= notBefore && where?.(name) !== false;
+      name.startsWith(startsWith) &&
+      name >= notBefore &&
+      name.startsWith(lastPart, name.lastIndexOf('/') + 1) &&
+      where?.(name) !== false;
     // Loose refs first, or a ref that is packed in between would be in neither list.
     const badName = damaged && ((name: string): void => damaged(new BrokenRef(name, 'git allows no such name')));
     const loose = listLooseRefs(this.#location, prefix, badName).filter(isWanted);
@@ -69,8 +75,8 @@ export class RefReader {
         // A packed value counts only if there is no loose ref.
         if (!(damage instanceof BrokenRef && isLoose.has(damage.ref))) damaged(damage);
       });
-    const range = { startsWith, notBefore, last: where === undefined ? last : Infinity };
-    const packed = this.#packedBelow(range, report).filter(({ name }) => isWanted(name));
+    const range = { startsWith, notBefore, lastPart, last: where === undefined ? last : Infinity };
+    const packed = this.#packedBelow(prefix, range, report).filter(({ name }) => isWanted(name));
     if (loose.length === 0) return packed.slice(-last);
     const refs = packed.filter(({ name }) => !isLoose.has(name));
     // Each candidate is a file to read.
@@ -97,20 +103,24 @@ export class RefReader {
   }
 
   #packedBelow(
-    { startsWith: prefix, notBefore, last }: { startsWith: string; notBefore: string; last: number },
+    prefix: string,
+    { startsWith, notBefore, lastPart, last }: PackedRange,
     damaged: WantedRefs['damaged'],
   ): Ref[] {
     if (damaged !== undefined && this.packed.isEmptyFile()) {
       damaged(new BrokenPackedRefs(this.packed.path, 'it is empty, which git never leaves it'));
     }
     try {
+      if (lastPart !== '') {
+        return inByteOrder(this.packed.withPartBelow(prefix, lastPart, damaged), ({ name }) => name);
+      }
       return last === Infinity
-        ? this.packed.below(prefix, damaged, notBefore)
-        : this.packed.lastBelow(prefix, last, damaged);
+        ? this.packed.below(startsWith, damaged, notBefore)
+        : this.packed.lastBelow(startsWith, last, damaged);
     } catch (error) {
       if (damaged === undefined || !(error instanceof BrokenPackedRefs)) throw error;
       damaged(error);
-      return this.packed.readableBelow(prefix);
+      return this.packed.readableBelow(startsWith);
     }
   }
 

@@ -137,12 +137,13 @@ describe('the order of a transaction', () => {
     ]);
   });
 
-  test('looks at packed-refs for a deletion only: damage in it does not stop a change of a loose ref', async () => {
-    set({ a: one });
-    write('packed-refs', 'damaged\n');
+  test('rewrites packed-refs for the deletion of a packed ref only: damage in it stops no other change', async () => {
+    set({ a: one, b: one });
+    write('packed-refs', `damaged\n${one} refs/threads/a\n`);
     expect(await run(['a', one, two])).toBe(true);
     await expect(run(['a', two, null])).rejects.toThrow('git cannot read');
-    expect([valueOf('a'), leftovers()]).toEqual([two, []]);
+    expect(await run(['b', one, null])).toBe(true);
+    expect([valueOf('a'), existsSync(at('b')), leftovers()]).toEqual([two, false, []]);
   });
 
   test('leaves packed-refs as it is where a deleted ref is not in it', async () => {

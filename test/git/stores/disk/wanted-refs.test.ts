@@ -33,16 +33,17 @@ async function list(temporary: TemporaryRepository, wanted?: WantedRefs): Promis
 describe('the refs that somebody wants', () => {
   test('are those that a search through all of them finds', async () => {
     const name = fc
-      .constantFrom('a', 'ab', 'b', 'b0', 'c', 'z', 'ä', '\u{1F600}')
+      .constantFrom('a', 'ab', 'b', 'b0', 'c', 'z', 'ä', '\u{1F600}', 'x/1', 'x/11', 'x.y/1', 'x0/1', 'y/1', 'y/0/1')
       .map((text) => `refs/threads/${text}`);
     const other = fc.constantFrom('refs/heads/main', 'refs/threads.x', 'refs/threadsz', 'refs/uwf/x');
     // Null, for a packed one is read as a whole or not at all.
     const broken = id('0');
-    const values = fc.dictionary(fc.oneof(name, other), fc.constantFrom(id('1'), id('2'), broken), { maxKeys: 8 });
+    const values = fc.dictionary(fc.oneof(name, other), fc.constantFrom(id('1'), id('2'), broken), { maxKeys: 10 });
     const wanted = fc.record(
       {
         startsWith: fc.constantFrom('refs/threads/', 'refs/threads/a', 'refs/threads/b0'),
         notBefore: fc.constantFrom('refs/', 'refs/threads/', 'refs/threads/aa', 'refs/threads/b', 'refs/threads/zz'),
+        lastPart: fc.constantFrom('1', '11', 'b'),
         where: fc.constant((text: string) => !text.endsWith('b')),
         last: fc.integer({ min: 1, max: 9 }),
       },
@@ -55,6 +56,12 @@ describe('the refs that somebody wants', () => {
         const expected = (await list(temporary))
           .filter(({ name: text }) => Buffer.compare(Buffer.from(text), Buffer.from(which.notBefore ?? '')) >= 0)
           .filter((ref) => ref.name.startsWith(which.startsWith ?? '') && which.where?.(ref.name) !== false)
+          .filter((ref) =>
+            ref.name
+              .split('/')
+              .at(-1)!
+              .startsWith(which.lastPart ?? ''),
+          )
           .slice(which.last === undefined ? 0 : -which.last);
         const found = await list(temporary, which);
         // A store may give more, and does so only where something is broken.
@@ -62,7 +69,7 @@ describe('the refs that somebody wants', () => {
         expect(found.slice(which.last === undefined ? 0 : -which.last)).toEqual(expected);
         temporary.remove();
       }),
-      { numRuns: 60 },
+      { numRuns: 100 },
     );
   }, 60_000);
 
@@ -77,6 +84,17 @@ describe('the refs that somebody wants', () => {
     }
     const [found] = await list(temporary, { startsWith: names[4998]! });
     expect(found).toEqual({ name: names[4998], id: id('2') });
+  });
+
+  test('are found by their last part in a file that is read in several pieces', async () => {
+    const temporary = createTemporaryRepository();
+    const leaf = (at: number): string => String(at).padStart(26, '0');
+    const names = Array.from({ length: 30_000 }, (_, at) => `refs/threads/${at % 7}/${leaf(at)}`);
+    writeRefs(temporary.dir, Object.fromEntries(names.map((name) => [name, id('1')])), {});
+    for (const at of [0, 6, 11_000, 29_999, 30_000]) {
+      const found = await list(temporary, { lastPart: leaf(at) });
+      expect(found.map(({ name }) => name)).toEqual(names.slice(at, at + 1));
+    }
   });
 
   test('are the only ones whose files are read', async () => {
