@@ -18,9 +18,15 @@ const harmlessExits = new Set([0, 1, 2, 3, 4, 5, 6, 7, 124]);
 
 const pristine = buildClone();
 const users = isRoot ? { root: 0, 'the owner': OWNER } : { 'the owner': me };
+/** `SUITE_CLONE_USERS=all` tries every way as each user; otherwise they take turns. */
+const takesTurns = process.env['SUITE_CLONE_USERS'] !== 'all';
+const tries = Object.entries(ways).map(([way, plant], place) => {
+  const all = Object.entries(users);
+  return { way, plant, users: takesTurns ? all.filter((_, at) => at === place % all.length) : all };
+});
 
-describe.each(Object.entries(ways))('%s', (_way, plant) => {
-  test.each(Object.entries(users))('runs nothing and reads nothing outside for %s', async (_user, uid) => {
+describe.each(tries)('$way', ({ plant, users: trying }) => {
+  test.each(trying)('runs nothing and reads nothing outside for %s', async (_user, uid) => {
     const clone = copyClone(pristine);
     plant(clone);
     if (isRoot) giveTo(uid, clone);
@@ -49,8 +55,9 @@ test.skipIf(!isRoot)("another user's repository is refused before anything of it
     const clone = copyClone(pristine);
     plant(clone);
     giveTo(OWNER, clone);
-    for (const uid of [0, OTHER]) {
-      for (const line of everyCommand(clone.handles)) {
+    for (const [at, line] of everyCommand(clone.handles).entries()) {
+      const strangers = [0, OTHER];
+      for (const uid of takesTurns ? strangers.slice(at % 2, (at % 2) + 1) : strangers) {
         const { code, output } = await runAs(uid, clone, line);
         const isAboutNone = /^(?:completion|schema list|schema show)$/u.test(line.name);
         if (!isAboutNone && (code === 0 || !output.includes('dubious ownership')))

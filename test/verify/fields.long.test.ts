@@ -3,7 +3,7 @@ import { runCampaign } from './campaign.ts';
 import { isListed, listUnboundFields, unboundFields } from './unbound-fields.ts';
 
 /** `MUTATIONS=10000` is the whole campaign, which takes a quarter of an hour and more. */
-const COUNT = Number(process.env['MUTATIONS'] ?? 1500);
+const COUNT = Number(process.env['MUTATIONS'] ?? 800);
 /** A regular expression: the fields that are changed, of all there are. */
 const FIELDS = process.env['FIELDS'];
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { mergeTreesBesideGit } from './merge-beside-git.ts';
 
-const COUNT = 300;
+/** `SUITE_MERGES=300` is the whole campaign. */
+const COUNT = Number(process.env['SUITE_MERGES'] ?? 100);
 
 test(`trees merge as a checkout merges them in ${COUNT} generated histories`, async () => {
   const counts = { conflicts: 0, clean: 0, byDrivers: 0 };
@@ -15,5 +16,5 @@ test(`trees merge as a checkout merges them in ${COUNT} generated histories`, as
     if (!isRepeatable) counts.byDrivers += 1;
   }
   expect(seed - COUNT, 'merges in which git broke off').toBeLessThan(COUNT / 20);
-  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(5);
+  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(COUNT / 60);
 }, 3_600_000);

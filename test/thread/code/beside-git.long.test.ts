@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { mergeBesideGit } from './beside-git.ts';
 
-const COUNT = 120;
+/** `SUITE_HISTORIES=120` is the whole campaign. */
+const COUNT = Number(process.env['SUITE_HISTORIES'] ?? 40);
 
 test(`the merge, squash and rebase of a thread are those of git in ${COUNT} generated histories`, async () => {
   const counts = new Map<string, number>();
@@ -12,6 +13,7 @@ test(`the merge, squash and rebase of a thread are those of git in ${COUNT} gene
     }
   }
   for (const mode of ['merge', 'squash', 'rebase']) {
-    for (const outcome of ['merged', 'conflict']) expect(counts.get(`${mode}: ${outcome}`), mode).toBeGreaterThan(10);
+    for (const outcome of ['merged', 'conflict'])
+      expect(counts.get(`${mode}: ${outcome}`), mode).toBeGreaterThan(COUNT / 12);
   }
 }, 1_800_000);
