@@ -40,7 +40,8 @@ export class MappedRemote implements Remote {
 
   async push(request: PushRequest): Promise<PushResult[]> {
     const edits = request.edits.map((edit) => ({ ...edit, name: this.#mapping.refThere(edit.name) }));
-    const results = await this.#remote.push({ ...request, edits });
+    const there = request.there?.map(({ name, id }) => ({ name: this.#mapping.there(name), id }));
+    const results = await this.#remote.push({ ...request, edits, there });
     const names = new Map(request.edits.map(({ name }, at) => [edits[at]?.name, name]));
     return results.map((result) => ({ ...result, name: names.get(result.name) ?? result.name }));
   }

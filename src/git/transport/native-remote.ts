@@ -139,8 +139,8 @@ export class NativeRemote implements Remote {
   }
 
   async #pushFrom(folder: GuestFolder, request: PushRequest): Promise<PushResult[]> {
-    const { address, bundle, mayAsk } = this.#options;
-    if (bundle === undefined) return pushRefs(folder, this.#options, address, request, mayAsk);
+    const { address, bundle, mayAsk, isConfigured } = this.#options;
+    if (bundle === undefined) return pushRefs(folder, this.#options, address, request, { mayAsk, isConfigured });
     const { pushBundle } = await import('./push-bundle.ts');
     return pushBundle(folder, bundle, request);
   }

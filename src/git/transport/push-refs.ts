@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { PushEdit, PushRequest, PushResult } from './remote.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
-import type { GuestFolder } from './guest-folder.ts';
+import { takeFolderDeletions, type FolderDeletions } from './folder-deletions.ts';
+import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
 import { lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import { explainLimit, littleMemory, towardsRemote } from './towards-remote.ts';
@@ -16,11 +19,22 @@ const options = ['--porcelain', '--no-verify', '--no-follow-tags', '--no-force-i
 /** The repository of the commits, where ancestry is checked. */
 type Source = { location: RepositoryLocation; env: GitEnvironment };
 
+/** Where the guest folder keeps what the refs of the remote are expected to be. */
+const TRACKED = 'refs/tracked/';
+
+/** What a push is given. */
+export type PushControl = {
+  /** Whether git may ask a person at the terminal. */
+  mayAsk: boolean;
+  /** Whether `remote` is a name of git's configuration. */
+  isConfigured: boolean;
+};
+
 /**
  * Pushes edits to a remote, atomically if the remote can, and returns the outcome of each.
  *
  * More than about 5,000 edits do not fit a command line. They go in several pushes, each atomic; the first that fails ends
- * the rest.
+ * the rest. Deletions of whole folders come last, in pushes of their own.
  * @throws {GitFailed} if there was no connection, or it broke before the remote reported the outcome
  * Source: git-push(1).
  */
@@ -29,15 +43,74 @@ export async function pushRefs(
   source: Source,
   remote: string,
   request: PushRequest,
+  { mayAsk, isConfigured }: PushControl,
+): Promise<PushResult[]> {
+  const { others, folders } = isConfigured
+    ? takeFolderDeletions(request.edits, request.there ?? [])
+    : { others: request.edits, folders: [] };
+  const pushes = [
+    ...batches(others).map((edits) => ({
+      edits,
+      push: () => pushBatch(folder, source, remote, { ...request, edits }, mayAsk),
+    })),
+    ...folders.map((deletions) => ({
+      edits: deletions.edits,
+      push: () => pushDeletions(folder, remote, deletions, request, mayAsk),
+    })),
+  ];
+  const results = new Map<string, PushResult>();
+  let isStopped = false;
+  for (const { edits, push } of pushes) {
+    const made: PushResult[] = isStopped
+      ? edits.map(({ name }) => undone(name, 'an edit before it could not be made'))
+      : await push();
+    for (const result of made) results.set(result.name, result);
+    isStopped ||= made.some(({ outcome }) => outcome !== 'done' && outcome !== 'unchanged');
+  }
+  return request.edits.map(({ name }) => results.get(name) ?? undone(name, 'git said nothing about it'));
+}
+
+/** Deletes refs of folders, each under its expected value; a ref that has come meanwhile is in none, so all of them stay. */
+async function pushDeletions(
+  folder: GuestFolder,
+  remote: string,
+  { edits, refspecs }: FolderDeletions,
+  { signal, onProgress }: PushRequest,
   mayAsk: boolean,
 ): Promise<PushResult[]> {
-  const results: PushResult[] = [];
-  for (const edits of batches(request.edits)) {
-    const isStopped = results.some(({ outcome }) => outcome === 'moved' || outcome === 'refused');
-    if (isStopped) results.push(...edits.map(({ name }) => undone(name, 'an edit before it could not be made')));
-    else results.push(...(await pushBatch(folder, source, remote, { ...request, edits }, mayAsk)));
-  }
-  return results;
+  const expected = edits.flatMap(({ name, expected: id }) =>
+    id ? [{ name: `${TRACKED}${name.slice('refs/'.length)}`, id }] : [],
+  );
+  writeFileSync(join(folder.path, 'packed-refs'), formatPackedRefs(expected));
+  // With a lease that names no value, git takes the tracking refs. Source: git-push(1), `--force-with-lease`.
+  const args = [
+    'push',
+    ...options,
+    '--atomic',
+    '--progress',
+    '--prune',
+    '--force-with-lease',
+    '--',
+    remote,
+    ...refspecs,
+  ];
+  const tracking = `remote.${remote}.fetch=+refs/*:${TRACKED}*`;
+  const run = { ...folder.run(args), settings: [...settings, tracking], ...towardsRemote(mayAsk), signal, onProgress };
+  const outcomes = await runGit(run).then(
+    (printed) => parsePushResults(printed.toString('utf8'), ''),
+    (error: unknown) => {
+      if (!(error instanceof GitFailed) || !error.printed.includes('\t')) throw error;
+      return parsePushResults(error.printed, error.said);
+    },
+  );
+  const hasFailed = [...outcomes.values()].some(({ outcome }) => outcome !== 'done' && outcome !== 'unchanged');
+  return edits.map(({ name }) => {
+    // git does not name a ref that is not there.
+    const outcome = outcomes.get(name) ?? { outcome: 'unchanged' };
+    if (outcome.outcome === 'unknown') throw new Error(`git push said nothing about ${name}`);
+    if (hasFailed && outcome.outcome === 'unchanged') return undone(name, 'another edit could not be made');
+    return { name, ...outcome };
+  });
 }
 
 async function pushBatch(

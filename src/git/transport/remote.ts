@@ -61,6 +61,8 @@ export type PushEdit = { name: RefName; value: ObjectId | null; expected?: Objec
 /** What is asked of one push. */
 export type PushRequest = {
   edits: readonly PushEdit[];
+  /** The refs of the remote as they were just listed: with them many deletions in one folder of refs cost little. */
+  there?: readonly RemoteRef[] | undefined;
   /** The caller has checked that each value follows the expected one; otherwise the push checks it. */
   isForward?: boolean;
   signal?: AbortSignal | undefined;

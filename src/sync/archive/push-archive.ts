@@ -55,7 +55,8 @@ export async function pushArchive(
     if (dryRun) return { ...done, archived, held };
     const guard = await repository.objects.write(batch.objects);
     try {
-      const results = edits.length === 0 ? [] : await remote.push({ edits, isForward: true, signal, onProgress });
+      const results =
+        edits.length === 0 ? [] : await remote.push({ edits, there, isForward: true, signal, onProgress });
       const failed = results.filter((result) => 'reason' in result);
       const left = new Set(failed.map(({ name }) => name));
       const made = edits.filter(({ name }) => !left.has(name));
