@@ -7,6 +7,7 @@ import { letGoOn } from '../../sync/claims/stop-work.ts';
 import type { FollowedThread, Look } from '../../sync/follow/followed-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { EXIT, type ExitCode } from '../errors/exit-code.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
 import { readingContext } from '../open/reading-context.ts';
 import { oneLine } from '../output/width.ts';
 import type { RemoteWorld } from '../sharing/remote-run.ts';
@@ -15,6 +16,9 @@ import { createRunView } from './run-view.ts';
 
 /** The shortest and the longest time between two looks at the remote, in ms. */
 const POLL_MS = { min: 1_000, max: 5_000 };
+
+/** After so long without news of a thread that no worker has claimed, it is said what may be the matter; ms. */
+const QUIET_MS = 15_000;
 
 /**
  * Lets workers of a remote go on with a thread that was sent there, and follows it.
@@ -54,6 +58,7 @@ async function followRemote(
   for (const event of news) view.tell(event);
   const workers = new Map<string, string>();
   let isAway = false;
+  let quietSinceMs = monotonicMs();
   for (let waitMs = POLL_MS.min; ;) {
     const look = await tryToLook(followed, cli.signal, (text) => {
       if (!isAway) out.note(`uwf: ${text}; trying again`);
@@ -77,6 +82,11 @@ async function followRemote(
       }
     }
     const isNew = look !== undefined && look.events.length + look.claims.length > 0;
+    if (isNew || look?.isClaimed !== false) quietSinceMs = monotonicMs();
+    else if (monotonicMs() - quietSinceMs >= QUIET_MS) {
+      out.hint(`no worker has claimed it. 'uwf worker' starts one; one that cannot run the turn says why in its log`);
+      quietSinceMs = Infinity;
+    }
     waitMs = isNew ? POLL_MS.min : Math.min(1.5 * waitMs, POLL_MS.max);
     await sleep(waitMs, undefined, { signal: cli.signal }).catch(() => {});
     if (cli.signal.aborted) break;

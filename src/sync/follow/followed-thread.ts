@@ -25,6 +25,8 @@ export type Look = {
   events: EngineEvent[];
   /** Claims that have another worker, or another role, than in the look before. */
   claims: Claim[];
+  /** Whether there is a claim on the thread, or on one below it. */
+  isClaimed: boolean;
   /** How the thread stands if it does not go on by itself. */
   over: ThreadOver | undefined;
 };
@@ -80,9 +82,10 @@ export class FollowedThread {
    * @throws {UwfError} `thread-refused` if what the remote has is not sound
    */
   async look(): Promise<Look> {
-    const look: Look = { events: [], claims: [], over: undefined };
+    const look: Look = { events: [], claims: [], isClaimed: false, over: undefined };
     // Each round can bring threads whose children are not known yet.
     while (await this.#round(look)) this.#options.signal?.throwIfAborted();
+    look.isClaimed = [...this.#seen.values()].some(({ claim }) => claim !== undefined);
     const { repository } = this.#engine;
     const pointer = await findThread(repository, this.thread);
     if (pointer === undefined) return look;

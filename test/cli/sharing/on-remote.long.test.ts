@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 import { startWorker } from '../../helpers/worker-process.ts';
@@ -40,4 +41,13 @@ test('a cancel at a remote writes the end there, and its worker publishes nothin
   expect(refs).toMatch(new RegExp(`refs/history/\\S+/${thread}`));
   expect(refs).not.toContain(`refs/threads/${thread}`);
   expect(refs).not.toContain('refs/uwf/claims');
+});
+
+test('a sender whose thread no worker takes is told so, and what may be the matter', async () => {
+  const { laptop, box } = createTeam();
+  const sending = laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin']);
+  // Longer than the quiet that it waits for.
+  await sleep(22_000);
+  startWorker(box.dir, ['--poll', '200ms', '--name', 'box-7']);
+  expect((await sending).stderr).toMatch(/no worker has claimed it\.[^]*taken by box-7/);
 });
