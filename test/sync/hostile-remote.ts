@@ -231,7 +231,7 @@ class Hostile {
             .toUpperCase()
             .replaceAll(/[ILOU]/g, '0')}`,
           id,
-          /more than a day from now/,
+          /more than 30 days from now/,
         );
     }
   }

@@ -35,7 +35,8 @@ export type CheckOptions = {
 /** So many commits take half a second. */
 const TOLD_AFTER = 250;
 
-const DAY_MS = 86_400_000;
+/** Clocks are wrong by days, and a thread that one machine starts has to go on at another one. */
+const MAX_AHEAD_MS = 30 * 86_400_000;
 /** The longest reason that is returned. It contains names from the remote. */
 const MAX_REASON = 500;
 
@@ -102,8 +103,8 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
   return async ({ ref, id, thread, workflow }) => {
     if (workflow !== undefined) return checkRegistry(registries, workflow, id);
     if (thread === undefined) return 'uwf has no use for a ref of this kind';
-    if (threadTimeMs(thread.id) > view.now() + DAY_MS) {
-      return `by its id it starts at ${new Date(threadTimeMs(thread.id)).toISOString()}, more than a day from now`;
+    if (threadTimeMs(thread.id) > view.now() + MAX_AHEAD_MS) {
+      return `by its id it starts at ${new Date(threadTimeMs(thread.id)).toISOString()}, more than 30 days from now`;
     }
     const wrong = await threads.verify(id, thread.id);
     if (wrong !== undefined || !thread.isHistory) return wrong;

@@ -49,6 +49,13 @@ describe('checking what a fetch brought', () => {
     const remote = createMapRepository();
     const { head } = await startLoop(remote);
     const faults = await checkAll(remote, { tips: [tipOf('refs/threads/7ZZZZZZZZZ0000000000000000', head.id)] });
-    expect(Object.values(refusals(faults))).toEqual([expect.stringContaining('more than a day from now')]);
+    expect(Object.values(refusals(faults))).toEqual([expect.stringContaining('more than 30 days from now')]);
+  });
+
+  test('takes a thread of a machine whose clock is days ahead', async () => {
+    const repository = createMapRepository();
+    const ahead = { ...repository, now: () => repository.now() + 6 * 86_400_000 };
+    const { id, head } = await startLoop(ahead);
+    expect(refusals(await checkAll(ahead, { tips: [tipOf(`refs/threads/${id}`, head.id)] }))).toEqual({});
   });
 });

@@ -32,7 +32,7 @@ describe('a hostile remote', () => {
   test('is told what is wrong in the same words as ever', () => {
     expect([...new Set([...faults.values()].map(masked))].toSorted()).toMatchInlineSnapshot(`
       [
-        "by its id it starts at +010889-08-02T05:31:50.655Z, more than a day from now",
+        "by its id it starts at +010889-08-02T05:31:50.655Z, more than 30 days from now",
         "commit <id>, artifacts/none.md: the index lists it, and the tree does not have it",
         "commit <id>, output.md: object <id> has 25165824 bytes, more than the 16777216 allowed here",
         "commit <id>, output.md: object <id> is corrupt: it has more than 500000 values",
