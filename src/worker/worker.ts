@@ -103,6 +103,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   try {
     let waitMs = options.poll.minMs;
     let isAway = false;
+    /** What was told last, if it still goes on. */
+    let trouble: string | undefined;
     while (!isStopping()) {
       try {
         const lookedMs = monotonicMs();
@@ -115,6 +117,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
           if (view.isStopped(thread)) stop.abort(new Error('a person stopped the thread'));
         const jobs = await finder.find();
         await queue.offer(jobs);
+        trouble = undefined;
         const isIdle = atWork.size === 0 && jobs.length === 0;
         if (isIdle && options.drain && !view.hasClaims()) break;
         if (isIdle) waitMs = Math.min(2 * waitMs, options.poll.maxMs);
@@ -126,7 +129,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         // The remote or the queue is away, a disk is full: that passes.
         if (!(error instanceof UwfError)) throw error;
         monitor.lookFailed();
-        if (!isAway) onTrouble(error.message);
+        if (!isAway && error.message !== trouble) onTrouble(error.message);
+        trouble = error.message;
         isAway = error instanceof RemoteUnreachable;
         waitMs = Math.min(2 * waitMs, options.poll.maxMs);
       }

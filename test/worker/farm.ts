@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { descendantsOf } from '../../src/agent/processes/process-table.ts';
@@ -135,10 +135,14 @@ export class Farm {
     return runGit(this.host, ['for-each-ref', '--format=%(refname)', 'refs/threads']).split('\n').filter(Boolean);
   }
 
-  /** Has the remote lose the commit of a thread that a machine has, as `git gc --prune=now` beside a push does. */
+  /**
+   * Has the remote lose the commit of a thread that a machine has, as `git gc --prune=now` beside a push does. No worker has
+   * claimed the thread: one could publish a step after it meanwhile, and no clone finds what is missing below a step.
+   */
   loseStepOf(at: number): void {
     const { dir } = this.#machine(at).scene;
-    for (const ref of this.active()) {
+    const claims = runGit(this.host, ['for-each-ref', '--format=%(refname)', 'refs/uwf/claims']);
+    for (const ref of this.active().filter((name) => !claims.includes(basename(name)))) {
       const id = runGit(this.host, ['for-each-ref', '--format=%(objectname)', ref]).trim();
       const path = join(this.host, 'objects', id.slice(0, 2), id.slice(2));
       if (id === '' || !existsSync(path) || spawnSync('git', ['cat-file', '-e', id], { cwd: dir }).status !== 0)
