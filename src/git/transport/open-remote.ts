@@ -65,7 +65,8 @@ export async function openRemote(
     listVariables: listingAfter(variables, { location, env }),
   });
   const remote = new RestoringRemote(native, {
-    source: { location, env },
+    repository: { refs: repository.refs, location },
+    env,
     isPartial: variables.some(({ name }) => name.startsWith('remote.') && keyOf(name) === 'promisor'),
     isOurs: (ref) => !isBranchOrTag(mapping?.here(ref) ?? ref),
     onRestored,

@@ -1,16 +1,20 @@
 import { isObjectId, type ObjectId } from '../format/object-id.ts';
 import { parseRefName } from '../format/ref-name.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import { lostTipIn } from './git-output.ts';
-import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
+import type { FetchRequest, IncomingObjects, PushEdit, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
+
+/** Where a repository notes what it has deleted at a remote and not yet pushed again. */
+const OWED_PREFIX = 'refs/uwf/owed/';
 
 /** What sending lost objects again needs. */
 export type RestoringOptions = {
   /** The repository that may have the objects. */
-  source: { location: RepositoryLocation; env: GitEnvironment };
-  /** Whether it may lack objects that its refs lead to: a partial clone. */
+  repository: Pick<Repository, 'refs'> & { location: RepositoryLocation };
+  env: GitEnvironment;
+  /** Whether the repository may lack objects that its refs lead to: a partial clone. */
   isPartial: boolean;
   /** Tells whether a ref of the remote is uwf's, by its name there. */
   isOurs: (name: string) => boolean;
@@ -23,7 +27,8 @@ export type RestoringOptions = {
  *
  * `git gc --prune=now` at a remote removes the objects of a push that is under way. The ref then leads to a missing commit, and
  * git takes no push at all to that remote, only deletions. Where the commit is here, the ref is deleted under its value and
- * pushed again, so that nothing is lost that another clone has published meanwhile.
+ * pushed again, so that nothing is lost that another clone has published meanwhile. A ref here says so until that is done: the
+ * next push of this repository does it, should the process be killed in between.
  *
  * Source: `check_connected` in git's connected.c, which no deletion passes through.
  */
@@ -33,8 +38,7 @@ export class RestoringRemote implements Remote {
   readonly isConfigured: boolean;
   readonly #remote: Remote;
   readonly #options: RestoringOptions;
-  /** Refs that were deleted there and not yet pushed again: a connection broke in between. */
-  readonly #owed = new Map<string, RemoteRef>();
+  readonly #owedPrefix: string;
 
   constructor(remote: Remote, options: RestoringOptions) {
     this.name = remote.name;
@@ -42,6 +46,7 @@ export class RestoringRemote implements Remote {
     this.isConfigured = remote.isConfigured;
     this.#remote = remote;
     this.#options = options;
+    this.#owedPrefix = `${OWED_PREFIX}${remote.name}/`;
   }
 
   list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]> {
@@ -54,7 +59,7 @@ export class RestoringRemote implements Remote {
 
   async push(request: PushRequest): Promise<PushResult[]> {
     const { signal } = request;
-    if (this.#owed.size > 0) await this.#pushOwed(signal);
+    if (this.isConfigured) await this.#pushOwed(signal);
     const tried = new Set<string>();
     for (;;) {
       const results = await this.#remote.push(request);
@@ -77,41 +82,45 @@ export class RestoringRemote implements Remote {
     const listed = await this.#remote.list([isObjectId(lost) ? 'refs/*' : lost], signal);
     const ref = listed.find(({ name, id }) => name === lost || id === lost);
     if (ref === undefined) return true;
-    const { name } = ref;
-    if (!this.#options.isOurs(name)) return false;
-    if (!(await this.#isWhole(ref.id))) return false;
-    this.#owed.set(name, ref);
-    const deletion = { name: parseRefName(name), value: null, expected: ref.id };
+    if (!this.isConfigured || !this.#options.isOurs(ref.name) || !(await this.#isWhole(ref.id))) return false;
+    const { refs } = this.#options.repository;
+    const owed = parseRefName(this.#owedPrefix + ref.name.slice('refs/'.length));
+    await refs.update([{ name: owed, expected: (await refs.read(owed)) ?? null, value: ref.id }]);
+    const deletion = { name: parseRefName(ref.name), value: null, expected: ref.id };
     const [result] = await this.#remote.push({ edits: [deletion], isForward: true, signal });
     if (result?.outcome === 'done') return true;
-    this.#owed.delete(name);
+    await refs.update([{ name: owed, expected: ref.id, value: null }]);
     return result?.outcome === 'moved';
   }
 
   /** @returns another ref that is lost, and so in the way */
   async #pushOwed(signal: AbortSignal | undefined): Promise<string | undefined> {
-    const edits = [...this.#owed.values()].map(({ name, id }) => ({
-      name: parseRefName(name),
+    const { repository, onRestored } = this.#options;
+    const owed = await repository.refs.list(this.#owedPrefix);
+    const edits = owed.map(({ name, id }): PushEdit => ({
+      name: parseRefName(`refs/${name.slice(this.#owedPrefix.length)}`),
       value: id,
       expected: null,
     }));
     const results = await this.#remote.push({ edits, isForward: true, signal });
     const lost = lostIn(results);
     if (lost !== undefined) return lost;
-    for (const { name, outcome } of results) {
+    for (const [at, { name, outcome }] of results.entries()) {
+      const done = owed[at];
       // `moved`: another clone was faster.
-      if (outcome !== 'refused' && outcome !== 'undone') this.#owed.delete(name);
-      if (outcome === 'done') this.#options.onRestored?.(name);
+      if (outcome === 'refused' || outcome === 'undone' || done === undefined) continue;
+      await repository.refs.update([{ name: done.name, expected: done.id, value: null }]);
+      if (outcome === 'done') onRestored?.(name);
     }
     return undefined;
   }
 
   /** Tells whether a commit is here with everything it leads to. */
   async #isWhole(id: ObjectId): Promise<boolean> {
-    const { source, isPartial } = this.#options;
+    const { repository, env, isPartial } = this.#options;
     if (isPartial) return false;
     const args = ['rev-list', '--objects', '--quiet', id, '--not', '--all'];
-    return runGit({ ...source, args }).then(() => true, inPlaceOf(GitFailed, false));
+    return runGit({ location: repository.location, env, args }).then(() => true, inPlaceOf(GitFailed, false));
   }
 }
 

@@ -108,7 +108,7 @@ test('a branch of the code that is lost is left to its owner', async () => {
   expect(server.git('ls-remote', '.', 'refs/heads/main')).toContain(head);
 });
 
-test('what could not be sent again at once is sent with the next push', async () => {
+test('what could not be sent again at once is sent with the next push of any process', async () => {
   const { server, side, heads, restored } = await createScene();
   lose(server, heads[a]!);
   const hook = join(server.dir, 'hooks/update');
@@ -120,10 +120,14 @@ test('what could not be sent again at once is sent with the next push', async ()
     { outcome: 'done' },
   ]);
   expect(restored).toEqual([]);
+  expect(side.git('for-each-ref', '--format=%(refname)', 'refs/uwf/owed')).toBe(`refs/uwf/owed/origin/${a.slice(5)}`);
   rmSync(hook);
-  await side.remote.push({ edits: [{ name: c, value: null, expected: head }] });
+  const onRestored = (ref: string): void => void restored.push(ref);
+  const later = await openRemote(side.repository, 'origin', { env, direction: 'push', onRestored });
+  await later.push({ edits: [{ name: c, value: null, expected: head }] });
   expect(restored).toEqual([a]);
   expect(server.git('rev-parse', a)).toBe(heads[a]);
+  expect(side.git('for-each-ref', 'refs/uwf/owed')).toBe('');
   expectCleanFsck(server.dir);
 });
 
