@@ -10,7 +10,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import { activeRef } from '../thread/thread-refs.ts';
 import { ClaimLost } from './claims.ts';
 import { Publisher } from './publisher.ts';
-import { placesOfChildren } from '../sync/refs/places.ts';
+import { placesNow, placesOfChildren } from '../sync/refs/places.ts';
 import type { TurnJob, TurnLock, TurnVerdict } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
 
@@ -83,7 +83,8 @@ async function meet(
   };
   const isHere = await repository.objects.has(head);
   const children = isHere ? await placesOfChildren(repository, thread, head) : [];
-  const found = await fetch([activeRef(thread), ...children]);
+  // One that has ended there keeps its active ref if its ending was interrupted; the push of this job finishes it.
+  const found = await fetch([...placesNow(thread, repository.now()), ...children]);
   if (!isHere && found?.id === head) await fetch(await placesOfChildren(repository, thread, head));
   return found?.id;
 }

@@ -92,6 +92,19 @@ async function serve(farm: Farm): Promise<Awaited<ReturnType<typeof startGitHttp
   return server;
 }
 
+test('a thread whose active ref is still there after its end is not taken for one that goes on', async () => {
+  const farm = new Farm(2, ['--poll', '300ms', '--deadline', '2s']);
+  const threads = await farm.startThreads(1);
+  const [active = ''] = farm.active();
+  const start = runGit(farm.host, ['rev-parse', active]).trim();
+  await farm.startWorker(0, '--drain').outcome;
+  runGit(farm.host, ['update-ref', active, start]);
+  const { code, stderr } = await farm.startWorker(1, '--label', 'docker', '--drain').outcome;
+  expect([code, stderr]).toEqual([0, '']);
+  await expectWhole(farm, threads);
+  expect(farm.begun()).toHaveLength(TURNS);
+}, 120_000);
+
 test('a step that the remote has lost is sent again by the worker that has it', async () => {
   const farm = new Farm(2, ['--poll', '300ms', '--deadline', '2s']);
   const threads = await farm.startThreads(2);
