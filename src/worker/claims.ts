@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { PushEdit, PushResult, Remote } from '../git/transport/remote.ts';
+import { isDone, refusalIn, type PushEdit, type PushResult, type Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { claimsRefused } from '../sync/claims/claim-errors.ts';
 import { claimRef, makeClaim, type Claim } from '../sync/claims/claim.ts';
@@ -171,8 +171,7 @@ export class Claims {
     let reason: string | undefined;
     while (left.length > 0) {
       const results = await this.#send(left, (edits) => this.#remote.push({ edits, isForward: true }));
-      const refused = results.find((result) => result.outcome === 'refused');
-      if (refused?.outcome === 'refused') reason = refused.reason;
+      reason = refusalIn(results) ?? reason;
       const undone = left.filter((_, at) => results[at]?.outcome === 'undone');
       if (undone.length === left.length) break;
       left = undone;
@@ -201,7 +200,7 @@ export class Claims {
           ? { ...result, outcome: 'moved', reason: 'the thread has moved' }
           : result;
       });
-      const done = edits.filter((_, at) => isDone(results[at]));
+      const done = edits.filter((_, at) => isDone(results[at]?.outcome));
       await remember(
         this.#repository,
         this.#remote,
@@ -217,8 +216,8 @@ export class Claims {
   #settle({ thread, held, next }: Change, value: ObjectId | null, result: PushResult | undefined): void {
     if (result === undefined) return;
     delete held.attempted;
-    if (isDone(result) && next === null) this.#held.delete(thread);
-    else if (isDone(result) && next !== null) {
+    if (isDone(result.outcome) && next === null) this.#held.delete(thread);
+    else if (isDone(result.outcome) && next !== null) {
       held.id = value;
       // A reason to hold it can have come meanwhile.
       held.claim = { ...next, ...(held.claim.held !== undefined && { held: held.claim.held }) };
@@ -258,8 +257,4 @@ export class Claims {
     this.#line = done.catch(() => {});
     return done;
   }
-}
-
-function isDone(result: PushResult | undefined): boolean {
-  return result?.outcome === 'done' || result?.outcome === 'unchanged';
 }

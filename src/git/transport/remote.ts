@@ -80,6 +80,17 @@ export type PushOutcome =
   | { outcome: 'done' | 'unchanged' }
   | { outcome: 'moved' | 'refused' | 'undone'; reason: string };
 
+/** Tells whether the remote has what an edit asked for. */
+export function isDone(outcome: PushOutcome['outcome'] | undefined): boolean {
+  return outcome === 'done' || outcome === 'unchanged';
+}
+
+/** Why the remote does not allow an edit of a push; `undefined` if it allows all. */
+export function refusalIn(results: readonly PushResult[]): string | undefined {
+  const refused = results.find((result) => result.outcome === 'refused');
+  return refused?.outcome === 'refused' ? refused.reason : undefined;
+}
+
 /**
  * Another repository that can be reached from this one.
  *

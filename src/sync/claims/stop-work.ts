@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { PushEdit, Remote } from '../../git/transport/remote.ts';
+import { isDone, refusalIn, type PushEdit, type Remote } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -106,12 +106,12 @@ async function changeClaims(
     const guard = await objects.write(batch.objects);
     try {
       const results = await remote.push({ edits: changes.map(({ edit }) => edit), isForward: true, signal });
-      const isDone = (at: number): boolean => ['done', 'unchanged'].includes(results[at]?.outcome ?? '');
-      const done = changes.filter((_, at) => isDone(at)).map(({ edit: { name, value } }) => ({ name, value }));
+      const isMade = (at: number): boolean => isDone(results[at]?.outcome);
+      const done = changes.filter((_, at) => isMade(at)).map(({ edit: { name, value } }) => ({ name, value }));
       await remember(repository, remote, done);
-      const refused = results.find((result) => result.outcome === 'refused');
-      if (refused?.outcome === 'refused') throw claimsRefused(remote, refused.reason);
-      left = changes.filter((_, at) => !isDone(at)).map(({ place }) => place);
+      const refusal = refusalIn(results);
+      if (refusal !== undefined) throw claimsRefused(remote, refusal);
+      left = changes.filter((_, at) => !isMade(at)).map(({ place }) => place);
     } finally {
       await guard.release();
     }

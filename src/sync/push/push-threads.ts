@@ -1,6 +1,6 @@
 import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { PushEdit, PushResult, Remote, RemoteRef } from '../../git/transport/remote.ts';
+import { isDone, type PushEdit, type PushResult, type Remote, type RemoteRef } from '../../git/transport/remote.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -115,10 +115,6 @@ export async function pushOnce(
   }
   report.rejected.push(...refusals.list().map((refusal) => ({ ...refusal, isRefusedThere: true as const })));
   return { report, isContended: results.some(({ outcome }) => outcome === 'moved' || outcome === 'undone') };
-}
-
-function isDone(outcome: PushResult['outcome'] | undefined): boolean {
-  return outcome === 'done' || outcome === 'unchanged';
 }
 
 /** Why a thread was not pushed in this round. The words of git or of the remote follow, in case the cause is another one. */
