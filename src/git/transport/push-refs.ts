@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PushEdit, PushRequest, PushResult } from './remote.ts';
+import { isDone, type PushEdit, type PushRequest, type PushResult } from './remote.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { takeFolderDeletions, type FolderDeletions } from './folder-deletions.ts';
 import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
 import { lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
-import { GitFailed, runGit } from '../process/run-git.ts';
+import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
 import { explainLimit, littleMemory, towardsRemote } from './towards-remote.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
@@ -65,7 +65,7 @@ export async function pushRefs(
       ? edits.map(({ name }) => undone(name, 'an edit before it could not be made'))
       : await push();
     for (const result of made) results.set(result.name, result);
-    isStopped ||= made.some(({ outcome }) => outcome !== 'done' && outcome !== 'unchanged');
+    isStopped ||= made.some(({ outcome }) => !isDone(outcome));
   }
   return request.edits.map(({ name }) => results.get(name) ?? undone(name, 'git said nothing about it'));
 }
@@ -83,27 +83,15 @@ async function pushDeletions(
   );
   writeFileSync(join(folder.path, 'packed-refs'), formatPackedRefs(expected));
   // With a lease that names no value, git takes the tracking refs. Source: git-push(1), `--force-with-lease`.
-  const args = [
-    'push',
-    ...options,
-    '--atomic',
-    '--progress',
-    '--prune',
-    '--force-with-lease',
-    '--',
-    remote,
-    ...refspecs,
-  ];
+  const lease = ['--prune', '--force-with-lease'];
   const tracking = `remote.${remote}.fetch=+refs/*:${TRACKED}*`;
-  const run = { ...folder.run(args), settings: [...settings, tracking], ...towardsRemote(mayAsk), signal, onProgress };
-  const outcomes = await runGit(run).then(
-    (printed) => parsePushResults(printed.toString('utf8'), ''),
-    (error: unknown) => {
-      if (!(error instanceof GitFailed) || !error.printed.includes('\t')) throw error;
-      return parsePushResults(error.printed, error.said);
-    },
+  const run = { ...folder.run([]), settings: [...settings, tracking], ...towardsRemote(mayAsk), signal, onProgress };
+  const outcomes = await runPush(
+    run,
+    [...lease, '--', remote, ...refspecs],
+    (told) => told.size > 0 && [...told.values()].every(({ outcome }) => outcome !== 'unknown'),
   );
-  const hasFailed = [...outcomes.values()].some(({ outcome }) => outcome !== 'done' && outcome !== 'unchanged');
+  const hasFailed = [...outcomes.values()].some(({ outcome }) => outcome === 'unknown' || !isDone(outcome));
   return edits.map(({ name }) => {
     // git does not name a ref that is not there.
     const outcome = outcomes.get(name) ?? { outcome: 'unchanged' };
@@ -123,38 +111,46 @@ async function pushBatch(
   const wrong = isForward === true ? new Map<PushEdit, PushResult>() : await notFollowing(source, edits);
   if (wrong.size > 0)
     return edits.map((edit) => wrong.get(edit) ?? undone(edit.name, 'another edit could not be made'));
-  const push = async (atomic: boolean): Promise<Map<string, RefOutcome>> => {
-    const args = [
-      'push',
-      ...options,
-      atomic ? '--atomic' : '--no-atomic',
-      '--progress',
-      // git forces an edit that has a lease. Source: git-push(1), `--force-with-lease`.
-      ...edits.flatMap(({ name, expected: at }) =>
-        at === undefined ? [] : [`--force-with-lease=${name}:${at ?? ''}`],
-      ),
-      '--',
-      remote,
-      ...edits.map(({ name, value }) => `${value ?? ''}:${name}`),
-    ];
-    const run = { ...folder.run(args), settings, ...towardsRemote(mayAsk), signal, onProgress };
-    try {
-      return parsePushResults((await runGit(run)).toString('utf8'), '');
-    } catch (error) {
-      if (!(error instanceof GitFailed)) throw error;
-      if (atomic && lacksAtomicPush(error)) return push(false);
-      const outcomes = parsePushResults(error.printed, error.said);
-      const isTold = edits.every(({ name }) => (outcomes.get(name)?.outcome ?? 'unknown') !== 'unknown');
-      if (!isTold) throw explainLimit(error);
-      return outcomes;
-    }
-  };
-  const outcomes = await push(true);
+  const args = [
+    // git forces an edit that has a lease. Source: git-push(1), `--force-with-lease`.
+    ...edits.flatMap(({ name, expected: at }) => (at === undefined ? [] : [`--force-with-lease=${name}:${at ?? ''}`])),
+    '--',
+    remote,
+    ...edits.map(({ name, value }) => `${value ?? ''}:${name}`),
+  ];
+  const run = { ...folder.run([]), settings, ...towardsRemote(mayAsk), signal, onProgress };
+  const outcomes = await runPush(run, args, (told) =>
+    edits.every(({ name }) => (told.get(name)?.outcome ?? 'unknown') !== 'unknown'),
+  );
   return edits.map(({ name }) => {
     const outcome = outcomes.get(name);
     if (outcome === undefined || outcome.outcome === 'unknown') throw new Error(`git push said nothing about ${name}`);
     return { name, ...outcome };
   });
+}
+
+/**
+ * Runs one push, atomic if the remote can.
+ * @param isTold tells whether the outcomes of a push that failed are known; otherwise its error is thrown
+ */
+async function runPush(
+  run: GitRun,
+  args: readonly string[],
+  isTold: (outcomes: ReadonlyMap<string, RefOutcome>) => boolean,
+): Promise<Map<string, RefOutcome>> {
+  const push = async (atomicity: string): Promise<Map<string, RefOutcome>> => {
+    const printed = await runGit({ ...run, args: ['push', ...options, atomicity, '--progress', ...args] });
+    return parsePushResults(printed.toString('utf8'), '');
+  };
+  const readFailure = (error: unknown): Map<string, RefOutcome> => {
+    if (!(error instanceof GitFailed)) throw error;
+    const outcomes = parsePushResults(error.printed, error.said);
+    if (!isTold(outcomes)) throw explainLimit(error);
+    return outcomes;
+  };
+  return push('--atomic').catch((error: unknown) =>
+    error instanceof GitFailed && lacksAtomicPush(error) ? push('--no-atomic').catch(readFailure) : readFailure(error),
+  );
 }
 
 /** Finds edits that a lease would force although the new value does not follow the expected one. */

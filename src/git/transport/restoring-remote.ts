@@ -97,6 +97,7 @@ export class RestoringRemote implements Remote {
   async #pushOwed(signal: AbortSignal | undefined): Promise<string | undefined> {
     const { repository, onRestored } = this.#options;
     const owed = await repository.refs.list(this.#owedPrefix);
+    if (owed.length === 0) return undefined;
     const edits = owed.map(({ name, id }): PushEdit => ({
       name: parseRefName(`refs/${name.slice(this.#owedPrefix.length)}`),
       value: id,

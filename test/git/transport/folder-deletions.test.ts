@@ -45,6 +45,14 @@ test.each([undefined, 'refs/heads/uwf/'])(
   },
 );
 
+test('a host that has no atomic pushes deletes them, too', async () => {
+  const { server, side, there } = await createScene();
+  server.git('config', 'receive.advertiseAtomic', 'false');
+  const results = await side.remote.push({ edits: there.slice(0, 150).map(deletionOf), there });
+  expect(new Set(results.map(({ outcome }) => outcome))).toEqual(new Set(['done']));
+  expect(await side.remote.list(['refs/history/2026-10-01/*'])).toEqual([]);
+});
+
 test('a ref that came meanwhile, or has moved, is not deleted, and nor are the others of the push', async () => {
   for (const what of ['came', 'moved']) {
     const { server, side, head, there } = await createScene();
