@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
+import { main } from '../../../src/cli/main.ts';
+import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 import { startWorker } from '../../helpers/worker-process.ts';
 import { createTeam, gatedWriter } from '../../helpers/worker-team.ts';
 
@@ -44,10 +44,27 @@ test('a cancel at a remote writes the end there, and its worker publishes nothin
 });
 
 test('a sender whose thread no worker takes is told so, and what may be the matter', async () => {
-  const { laptop, box } = createTeam();
-  const sending = laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin']);
-  // Longer than the quiet that it waits for.
-  await sleep(22_000);
-  startWorker(box.dir, ['--poll', '200ms', '--name', 'box-7']);
-  expect((await sending).stderr).toMatch(/no worker has claimed it\.[^]*taken by box-7/);
+  const gates = createTemporaryFolder();
+  const { laptop, box } = createTeam(gatedWriter(gates));
+  let said = '';
+  let isStarted = false;
+  await main(['run', 'release', '-p', 'x', '--on', 'origin'], {
+    cwd: laptop.dir,
+    env: isolatedGitEnvironment,
+    signal: new AbortController().signal,
+    stdin: (async function* () {})(),
+    stdout: { write: () => true },
+    stderr: {
+      write(text: string | Uint8Array) {
+        said += String(text);
+        if (!isStarted && said.includes('no worker has claimed it.')) {
+          isStarted = true;
+          startWorker(box.dir, ['--poll', '200ms', '--name', 'box-7']);
+        }
+        if (said.includes('taken by box-7')) writeFileSync(join(gates, 'go'), '');
+        return true;
+      },
+    },
+  });
+  expect(said).toMatch(/no worker has claimed it\.[^]*taken by box-7/);
 });
