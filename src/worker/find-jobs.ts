@@ -95,7 +95,8 @@ export class JobFinder {
     if (!(await this.#engine.repository.objects.has(head))) return 'later';
     const { findNextTurn } = await import('../engine/describe/next-turn.ts');
     // A damaged thread, or one of a newer version, is left to others.
-    return (await findNextTurn(this.#engine, { id: thread, head }).catch(nothingForDataError)) ?? 'none';
+    const isShared = (branch: ThreadId): Promise<boolean> => this.#view.hasSeen(branch);
+    return (await findNextTurn(this.#engine, { id: thread, head }, isShared).catch(nothingForDataError)) ?? 'none';
   }
 
   async #isWanted({ role, workflow, workflowHash, startedBy }: NextTurn): Promise<boolean> {

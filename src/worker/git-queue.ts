@@ -7,6 +7,8 @@ import type { TakeTurn, TurnJob, TurnLock, TurnQueue, TurnVerdict, Work, WorkOpt
 /** A thread that could not be taken is left alone for this time, which doubles each time; ms. */
 const FIRST_PAUSE_MS = 5_000;
 const MAX_PAUSE_MS = 600_000;
+/** A step that is only to be published, which costs little, waits no longer than this; ms. */
+const MAX_HELD_PAUSE_MS = 60_000;
 
 /** A job at work. */
 type Running = { stop: AbortController; done: Promise<void> };
@@ -136,7 +138,8 @@ export class GitQueue implements TurnQueue {
 
   #pause({ thread, head }: TurnJob): void {
     const before = this.#pauses.get(thread);
-    const ms = before?.head === head ? Math.min(2 * before.ms, MAX_PAUSE_MS) : FIRST_PAUSE_MS;
+    const longest = this.#claims.isOnHold(thread) ? MAX_HELD_PAUSE_MS : MAX_PAUSE_MS;
+    const ms = before?.head === head ? Math.min(2 * before.ms, longest) : FIRST_PAUSE_MS;
     this.#pauses.set(thread, { head, ms, untilMs: this.#now() + ms });
   }
 

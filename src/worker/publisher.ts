@@ -61,6 +61,11 @@ export class Publisher {
     this.#beside ??= this.#publishBeside().catch(() => {});
   }
 
+  /** Has the next push publish children that it may not have been told of. */
+  add(children: readonly ThreadId[]): void {
+    for (const child of children) this.#touched.add(child);
+  }
+
   async #publishBeside(): Promise<void> {
     try {
       while (this.#isDue) {
@@ -133,8 +138,9 @@ export class Publisher {
     const send = (edits?: PushFence): ReturnType<typeof pushOnce> => this.#send(edits);
     const { report, isContended } = await (fence === undefined ? send() : fence.push(isLast, send));
     const held = report.held.find(({ thread }) => this.#touched.has(thread));
-    if (isContended) throw new Contended();
     const [refused] = report.rejected;
+    // Of an atomic push in which the remote refuses one ref, the others are undone: trying again at once would change nothing.
+    if (isContended && refused === undefined) throw new Contended();
     const reason = held?.reason ?? refused?.reason;
     if (reason === undefined) return;
     this.#lock.fence?.hold(reason);

@@ -6,7 +6,7 @@ import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, findClaim, type Claim } from 
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
 import { placesNow } from '../sync/refs/places.ts';
 import { sortRefs } from '../sync/refs/sorted-refs.ts';
-import { readTracked, refsOf } from '../sync/refs/tracking.ts';
+import { readTracked, readTrackedRef, refsOf } from '../sync/refs/tracking.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { ACTIVE_PREFIX, activeRef } from '../thread/thread-refs.ts';
@@ -52,6 +52,12 @@ export class RemoteView {
 
   get claims(): ReadonlyMap<ThreadId, SeenClaim> {
     return this.#claims;
+  }
+
+  /** Tells whether a thread is at the remote: a look saw it there, or a push or a fetch since then. */
+  async hasSeen(thread: ThreadId): Promise<boolean> {
+    if (this.#threads.has(thread)) return true;
+    return (await readTrackedRef(this.#repository, this.#remote, activeRef(thread))) !== undefined;
   }
 
   /** Tells whether a claim counts: it was not seen unchanged for its deadline, or a person has stopped the thread. */

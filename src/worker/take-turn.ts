@@ -5,7 +5,9 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { RemoteRef } from '../git/transport/remote.ts';
 import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
+import { findCalledNow } from '../thread/find/find-children.ts';
 import { findThread } from '../thread/find/find-thread.ts';
+import { readState } from '../thread/read/thread-state.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { activeRef } from '../thread/thread-refs.ts';
 import { ClaimLost } from './claims.ts';
@@ -29,16 +31,19 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
   const publisher = new Publisher(world, thread, lock);
   try {
     // An earlier process was ended before it could publish what it had stored.
-    if (head !== there) await publisher.publish(false);
+    if (head !== there) {
+      publisher.add(await childrenOf(world, thread, there));
+      await publisher.publish(false);
+    }
     let isNext = await finder.isWantedAt(thread, head);
     if (!isNext) {
       await publisher.publish(true);
       return (await finder.canGoOn(thread, head)) ? 'again' : 'stale';
     }
     while (isNext) {
-      await takeTurn(world, thread, publisher, lock);
+      const waits = await takeTurn(world, thread, publisher, lock);
       head = (await findThread(repository, thread))?.head;
-      const goesOn = lock.fence !== undefined && world.goesOn();
+      const goesOn = !waits && lock.fence !== undefined && world.goesOn();
       isNext = goesOn && head !== undefined && (await finder.isWantedAt(thread, head));
       await publisher.publish(!isNext);
     }
@@ -51,7 +56,8 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
   }
 }
 
-async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher, lock: TurnLock): Promise<void> {
+/** @returns whether the thread waits for branches that other machines run */
+async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher, lock: TurnLock): Promise<boolean> {
   const onEvent = (event: EngineEvent): void => {
     publisher.tell(event);
     world.onEvent(event);
@@ -61,10 +67,19 @@ async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher
     const { status } = await engine.describe(thread);
     if (status === 'suspended') await engine.resume(thread);
     else await engine.step(thread);
+    return false;
   } catch (error) {
-    // The branches are started, and published with the thread.
     if (!(error instanceof BranchesElsewhere)) throw error;
+    // They are started, by this process or by one that was ended before it could publish them.
+    publisher.add(error.branches);
+    return true;
   }
+}
+
+/** The children of the turn that a thread took at a head. */
+async function childrenOf({ repository }: TurnWorld, thread: ThreadId, head: ObjectId): Promise<ThreadId[]> {
+  const called = await findCalledNow(repository, await readState(repository, thread, head), thread);
+  return called.map(({ pointer }) => pointer.id);
 }
 
 /**

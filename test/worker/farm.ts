@@ -152,12 +152,29 @@ export class Farm {
     }
   }
 
+  /** The claims at the remote, as they are stored. */
+  claims(): string[] {
+    const ids = runGit(this.host, ['for-each-ref', '--format=%(objectname)', 'refs/uwf/claims']).split('\n');
+    return ids.filter(Boolean).map((id) => runGit(this.host, ['show', `${id}:claim.json`]));
+  }
+
   /** Waits until no thread is active. @param meanwhile is called again and again */
-  async untilDone(meanwhile: () => void | Promise<void> = () => {}): Promise<void> {
+  async untilDone(meanwhile: () => void | Promise<void> = () => {}, limitMs = 600_000): Promise<void> {
+    const beganMs = performance.now();
     while (this.active().length > 0) {
+      if (performance.now() - beganMs > limitMs) throw new Error(await this.#whatHangs());
       await meanwhile();
       await sleep(100);
     }
+  }
+
+  /** Ends the workers. @returns what is left at the remote, and what each worker said last */
+  async #whatHangs(): Promise<string> {
+    const refs = runGit(this.host, ['for-each-ref', 'refs/threads', 'refs/uwf']);
+    const claims = this.claims();
+    for (const at of this.machines.keys()) this.signal(at, 'SIGKILL');
+    const said = this.machines.map(async ({ worker }) => (await worker?.outcome)?.stderr.split('\n').slice(-20));
+    return ['threads are left', refs, ...claims, ...(await Promise.all(said)).flat()].join('\n');
   }
 
   /** The turns that agents began: `<thread> <role>`. */

@@ -1,6 +1,7 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { until } from '../faults/scene.ts';
 import { startGitHttpServer } from '../helpers/git-http-server.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
 import { runGit } from '../helpers/temporary-repository.ts';
@@ -104,6 +105,35 @@ test('a thread whose active ref is still there after its end is not taken for on
   await expectWhole(farm, threads);
   expect(farm.begun()).toHaveLength(TURNS);
 }, 120_000);
+
+test.each(['goes on', 'was killed'])(
+  'branches that the remote refused are published by a worker that %s',
+  async (what) => {
+    const farm = new Farm(1, ['--label', 'docker', '--poll', '300ms', '--deadline', '2s']);
+    const threads = await farm.startThreads(1);
+    const refusing = join(farm.host, 'hooks', 'update');
+    const isOpening = '[ "$2" = 0000000000000000000000000000000000000000 ]';
+    writeFileSync(
+      refusing,
+      `#!/bin/sh\ncase $1 in refs/threads/*) ! ${isOpening} || { echo not now >&2; exit 1; } ;; esac\n`,
+    );
+    chmodSync(refusing, 0o755);
+    const worker = farm.startWorker(0);
+    await until('the branches are held back', () => farm.claims().some((claim) => claim.includes('"held"')));
+    if (what === 'was killed') {
+      farm.signal(0, 'SIGKILL');
+      await worker.outcome;
+    }
+    rmSync(refusing);
+    if (what === 'was killed') farm.startWorker(0);
+    await farm.untilDone(undefined, 60_000);
+    farm.signal(0, 'SIGTERM');
+    await farm.machines[0]?.worker?.outcome;
+    await expectWhole(farm, threads);
+    expect(farm.begun()).toHaveLength(TURNS);
+  },
+  120_000,
+);
 
 test('a step that the remote has lost is sent again by the worker that has it', async () => {
   const farm = new Farm(2, ['--poll', '300ms', '--deadline', '2s']);

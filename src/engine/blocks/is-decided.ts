@@ -3,6 +3,7 @@ import { listBranches } from '../../moderator/list-branches.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
 import { readBranchEnd } from '../../thread/read/branch-end.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, isIsolated } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { openStep } from '../turn/decide.ts';
@@ -21,18 +22,26 @@ export async function isBlockDecided(engine: EngineContext, state: ThreadState):
 
 /**
  * Tells whether a turn of a block has something to do where other machines run the branches: it is decided, has branches to
- * start, or none of its branches goes on.
+ * start, or none of its branches goes on there.
+ * @param isShared tells whether other machines can see a branch: one that was started and not published runs nowhere
  */
-export async function canBlockGoOn(engine: EngineContext, state: ThreadState, role: string): Promise<boolean> {
+export async function canBlockGoOn(
+  engine: EngineContext,
+  state: ThreadState,
+  role: string,
+  isShared: (branch: ThreadId) => Promise<boolean>,
+): Promise<boolean> {
   const { definition } = await openStep(engine, state);
   const block = findBlock(definition, role);
   if (block === undefined || !isIsolated(block.isolation)) return true;
   const progress = await readProgress(engine, state, role);
   if (progress === undefined || progress.isDecided) return true;
   const { total, begun } = progress;
-  const going = begun.filter(({ endedAtMs, isWaiting }) => endedAtMs === undefined && !isWaiting).length;
-  const hasMore = begun.length < total && going < (block.each?.atOnce ?? DEFAULT_AT_ONCE);
-  return going === 0 || hasMore;
+  const going = begun.filter(({ endedAtMs, isWaiting }) => endedAtMs === undefined && !isWaiting);
+  if (going.length === 0) return true;
+  if (begun.length < total && going.length < (block.each?.atOnce ?? DEFAULT_AT_ONCE)) return true;
+  for (const { thread } of going) if (!(await isShared(thread))) return true;
+  return false;
 }
 
 /** Reads how the branches of a block stand; `undefined` if the role is no block, or it cannot be said which branches it has. */

@@ -34,9 +34,14 @@ export type Outlook = NextTurn | 'none' | 'later';
 
 /**
  * Finds the next turn of a thread at a head.
+ * @param isShared tells whether other machines can see a branch of its block, and so run it
  * @throws {UwfError} of kind `data` if it cannot be read
  */
-export async function findNextTurn(engine: EngineContext, at: { id: ThreadId; head: ObjectId }): Promise<Outlook> {
+export async function findNextTurn(
+  engine: EngineContext,
+  at: { id: ThreadId; head: ObjectId },
+  isShared: (branch: ThreadId) => Promise<boolean> = async () => true,
+): Promise<Outlook> {
   const { repository } = engine;
   const facts = findFacts(repository, at.id, at.head) ?? (await gatherFacts(engine, at));
   const isResumption = facts.status === 'suspended' && facts.cause === 'child';
@@ -51,7 +56,7 @@ export async function findNextTurn(engine: EngineContext, at: { id: ThreadId; he
     if (isResumption && (await findWaitingChildren(engine, state)).length > 0) return 'later';
     if (isOfBlock && !isResumption && facts.nextRole !== null) {
       const { canBlockGoOn } = await import('../blocks/is-decided.ts');
-      if (!(await canBlockGoOn(engine, state, facts.nextRole))) return 'later';
+      if (!(await canBlockGoOn(engine, state, facts.nextRole, isShared))) return 'later';
     }
   }
   return {

@@ -26,6 +26,13 @@ test('a branch has a turn for any machine until its caller has gone on without i
     return Promise.all(branches.map(async (each) => findNextTurn(context, await getThread(repository, each.thread))));
   };
   expect(await outlooks()).toMatchObject([{ role: 'reader' }, { role: 'reader' }]);
+  const ofCaller = async (isShared: boolean): Promise<Outlook> => {
+    const context = createEngineContext({ repository, config: { agents: {}, roles: {} }, sharesTurns: true });
+    return findNextTurn(context, await getThread(repository, thread), async () => isShared);
+  };
+  expect(await ofCaller(true)).toBe('later');
+  // Its branches were started and not published, so no machine runs them before the block is taken again.
+  expect(await ofCaller(false)).toMatchObject({ role: expect.any(String) });
   await engine.step(thread, { role: 'planner' });
   expect(await outlooks()).toEqual(['none', 'none']);
 });
