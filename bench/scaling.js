@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { median } from './lib/median.js';
 import { temporaryFolder } from './lib/temporary-folder.js';
+import { compareStep } from './scaling/compare-step.js';
 import { compareTeam } from './scaling/compare-team.js';
 import { makeHostRepository } from './scaling/host-repository.js';
 import { startHttpHost, startSshHost } from './scaling/hosts.js';
@@ -33,6 +34,7 @@ export const scaling = {
     const claims = 100;
     try {
       yield compareRedis(quick ? [1] : [1, 8, 32]);
+      yield compareStep(root, { threads: quick ? 2 : 8 });
       yield await compareTeam(root, { threads: quick ? 2 : 8, turnSeconds: 1 });
       for (const { ended, active, layout } of layouts) {
         const name = `${layout}-${active}-${ended}.git`;

@@ -10,6 +10,22 @@ const root = new URL('../..', import.meta.url).pathname;
 const port = 40_000 + (process.pid % 20_000);
 const HEAD = '1'.repeat(40);
 
+/** The address of the server that `startRedis` starts. */
+export const redisUrl = `redis://127.0.0.1:${port}`;
+
+/** Starts a Redis server that keeps nothing, and waits until it answers. */
+export async function startRedis() {
+  const words = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const server = spawn('redis-server', words, { stdio: 'ignore' });
+  for (;;) {
+    await sleep(50);
+    try {
+      execFileSync('redis-cli', ['-p', String(port), 'ping'], { stdio: 'ignore' });
+      return server;
+    } catch {}
+  }
+}
+
 /**
  * Offers jobs to a Redis server of its own and has workers take them, all workers in this process.
  *
@@ -18,17 +34,8 @@ const HEAD = '1'.repeat(40);
  */
 export async function runRedis({ workers, jobs, late }) {
   const { openBullQueue } = await loadSource('src/worker/bullmq/open-bull-queue.ts');
-  const words = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  const server = spawn('redis-server', words, { stdio: 'ignore' });
-  const ping = () => execFileSync('redis-cli', ['-p', String(port), 'ping'], { stdio: 'ignore' });
-  for (let isUp = false; !isUp;) {
-    await sleep(50);
-    try {
-      ping();
-      isUp = true;
-    } catch {}
-  }
-  const open = () => openBullQueue(`redis://127.0.0.1:${port}`, { packageFolders: [root] });
+  const server = await startRedis();
+  const open = () => openBullQueue(redisUrl, { packageFolders: [root] });
   const queue = await open();
   const queues = await Promise.all(Array.from({ length: workers }, open));
   try {

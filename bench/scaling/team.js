@@ -18,17 +18,17 @@ moderator:
 `;
 
 /**
- * Has real workers of this machine work off threads of five steps at a host of this machine.
+ * Makes a host of this machine, a repository with threads of five steps that are pushed there, and clones of it.
  *
  * @param {string} root a folder for it
- * @param {{ workers: number, threads: number, turnSeconds: number }} options
- * @returns the time from the start of the workers to the end of the last one, and CPU time for each step
+ * @param {{ clones: number, threads: number, turnSeconds: number }} options
  */
-export async function runTeam(root, { workers, threads, turnSeconds }) {
+async function makeTeam(root, { clones: count, threads, turnSeconds }) {
   const person = { GIT_AUTHOR_NAME: 'Bench', GIT_AUTHOR_EMAIL: 'b@example.org' };
   const committer = { GIT_COMMITTER_NAME: 'Bench', GIT_COMMITTER_EMAIL: 'b@example.org' };
   const env = { ...quietEnvironment(), ...person, ...committer };
-  const run = (cwd, program, ...args) => execFileSync(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const run = (cwd, program, ...args) =>
+    execFileSync(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] }).toString();
   const at = (name) => join(root, name);
   mkdirSync(at('team.git'), { recursive: true });
   run(at('team.git'), 'git', 'init', '--quiet', '--bare', '--initial-branch=main');
@@ -46,22 +46,40 @@ export async function runTeam(root, { workers, threads, turnSeconds }) {
     run(laptop, 'git', 'commit', '--quiet', '--message', 'one');
     run(laptop, 'git', 'remote', 'add', 'origin', host.url);
     run(laptop, 'git', 'push', '--quiet', 'origin', 'main');
-    const clones = Array.from({ length: workers }, (_, number) => at(`worker-${number}`));
+    const clones = Array.from({ length: count }, (_, number) => at(`worker-${number}`));
     for (const clone of clones) run(root, 'git', 'clone', '--quiet', host.url, clone);
     for (let thread = 0; thread < threads; thread += 1) {
       run(laptop, process.execPath, uwf, 'thread', 'start', 'work', '-p', `${thread}`);
     }
     run(laptop, process.execPath, uwf, 'push', 'origin');
+    return { host, laptop, clones, env, run };
+  } catch (error) {
+    host.stop();
+    throw error;
+  }
+}
+
+/**
+ * Has real workers of this machine work off threads of five steps at a host of this machine.
+ *
+ * @param {string} root a folder for it
+ * @param {{ workers: number, threads: number, turnSeconds: number, queue?: string }} options
+ * @returns the time from the start of the workers to the end of the last one, and CPU time for each step
+ */
+export async function runTeam(root, { workers, threads, turnSeconds, queue }) {
+  const { host, clones, env, run } = await makeTeam(root, { clones: workers, threads, turnSeconds });
+  try {
     const [workersMs, hostMs] = [cpuOf(process.pid).children, host.cpuMs()];
     const startedMs = performance.now();
     const ended = clones.map(async (cwd, number) => {
       const args = [uwf, 'worker', '--remote', 'origin', '--drain', '--poll', '1s', '--name', `w${number}`];
+      if (queue !== undefined) args.push('--queue', queue);
       const worker = spawn(process.execPath, args, { cwd, env, stdio: 'ignore' });
       await once(worker, 'close');
     });
     await Promise.all(ended);
     const tookMs = performance.now() - startedMs;
-    const left = run(at('team.git'), 'git', 'for-each-ref', 'refs/threads').toString();
+    const left = run(join(root, 'team.git'), 'git', 'for-each-ref', 'refs/threads');
     if (left !== '') throw new Error(`threads have not ended: ${left}`);
     const steps = threads * STEPS;
     return {
@@ -72,4 +90,20 @@ export async function runTeam(root, { workers, threads, turnSeconds }) {
   } finally {
     host.stop();
   }
+}
+
+/**
+ * Runs threads of five steps one after the other with `uwf thread run`, where they were started.
+ *
+ * @returns the time of all, and CPU time for each step
+ */
+export async function runAlone(root, { threads, turnSeconds }) {
+  const { host, laptop, run } = await makeTeam(root, { clones: 0, threads, turnSeconds });
+  host.stop();
+  const refs = run(laptop, 'git', 'for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads').trim().split('\n');
+  const beganMs = cpuOf(process.pid).children;
+  const startedMs = performance.now();
+  for (const thread of refs) run(laptop, process.execPath, uwf, 'thread', 'run', thread);
+  const tookMs = performance.now() - startedMs;
+  return { tookMs, workerCpuMs: (cpuOf(process.pid).children - beganMs) / (threads * STEPS) };
 }
