@@ -1,5 +1,4 @@
 import { UwfError } from '../errors.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
 
 /** The process at work on a thread could not be ended. */
 export function cannotStop(
@@ -77,15 +76,12 @@ export class LeaseDamaged extends UwfError {
 
 /** A block goes on when its branches have: other machines take their turns. Nothing was stored of the block's turn. */
 export class BranchesElsewhere extends UwfError {
-  readonly branches: readonly ThreadId[];
-
-  constructor(thread: ThreadId, block: string, branches: readonly ThreadId[]) {
-    const what = branches.length === 1 ? 'a branch' : `${branches.length} branches`;
+  constructor(thread: string, block: string, count: number) {
+    const what = count === 1 ? 'a branch' : `${count} branches`;
     super(`block '${block}' of thread ${thread} waits for ${what} that other machines run`, {
       code: 'branches-elsewhere',
       kind: 'conflict',
       facts: { thread, block },
     });
-    this.branches = branches;
   }
 }

@@ -151,6 +151,14 @@ export class Claims {
     return this.#inLine(async () => void (await this.#sendAll(await this.#changes(threads, true))));
   }
 
+  /** Removes claims of other workers, where nobody has replaced them. */
+  sweep(left: readonly { thread: ThreadId; id: ObjectId; claim: Claim }[]): Promise<void> {
+    const changes = left.map(({ thread, id, claim }): Change => {
+      return { thread, held: { claim, id, lost: () => {} }, next: null };
+    });
+    return this.#inLine(async () => void (await this.#sendAll(changes)));
+  }
+
   /** What becomes of claims that are held: they are renewed, or removed. */
   async #changes(threads: readonly ThreadId[], isRemoval: boolean): Promise<Change[]> {
     const changes: Change[] = [];

@@ -39,7 +39,15 @@ export class GitQueue implements TurnQueue {
 
   async offer(jobs: readonly TurnJob[]): Promise<void> {
     this.#offered = jobs;
+    await this.#tidy();
     await this.#claimMore();
+  }
+
+  /** Removes claims on threads that are not active any more: held ones, and those of workers that died. */
+  async #tidy(): Promise<void> {
+    const isOver = (thread: ThreadId): boolean => !this.#view.threads.has(thread) && !this.#running.has(thread);
+    await this.#release(this.#claims.threads.filter(isOver));
+    await this.#claims.sweep(this.#view.leftClaims);
   }
 
   async work(take: TakeTurn, options: WorkOptions): Promise<Work> {

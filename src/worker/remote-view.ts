@@ -73,6 +73,13 @@ export class RemoteView {
     return this.#claims.get(thread)?.claim?.stoppedBy !== undefined;
   }
 
+  /** Claims that count no more on threads that are not active: their workers died when all was published. */
+  get leftClaims(): { thread: ThreadId; id: ObjectId; claim: Claim }[] {
+    return [...this.#claims].flatMap(([thread, { id, claim }]) =>
+      claim === undefined || this.#threads.has(thread) || this.isClaimed(thread) ? [] : [{ thread, id, claim }],
+    );
+  }
+
   /** Tells whether workers have claims that count: what they do can bring more to do. */
   hasClaims(): boolean {
     return [...this.#claims].some(

@@ -40,8 +40,10 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
       await publisher.publish(true);
       return (await finder.canGoOn(thread, head)) ? 'again' : 'stale';
     }
-    while (isNext) {
+    while (isNext && head !== undefined) {
       const waits = await takeTurn(world, thread, publisher, lock);
+      // Of some of them an earlier process told, which was ended before it could publish them.
+      publisher.add(await childrenOf(world, thread, head));
       head = (await findThread(repository, thread))?.head;
       const goesOn = !waits && lock.fence !== undefined && world.goesOn();
       isNext = goesOn && head !== undefined && (await finder.isWantedAt(thread, head));
@@ -70,13 +72,11 @@ async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher
     return false;
   } catch (error) {
     if (!(error instanceof BranchesElsewhere)) throw error;
-    // They are started, by this process or by one that was ended before it could publish them.
-    publisher.add(error.branches);
     return true;
   }
 }
 
-/** The children of the turn that a thread took at a head. */
+/** The children that a thread has called from a head. */
 async function childrenOf({ repository }: TurnWorld, thread: ThreadId, head: ObjectId): Promise<ThreadId[]> {
   const called = await findCalledNow(repository, await readState(repository, thread, head), thread);
   return called.map(({ pointer }) => pointer.id);

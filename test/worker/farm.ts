@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -128,6 +128,14 @@ export class Farm {
   isRunning(at: number): boolean {
     const { worker } = this.#machine(at);
     return worker !== undefined && worker.process.exitCode === null && worker.process.signalCode === null;
+  }
+
+  /** Gives the remote a hook. @returns what takes it away again */
+  hook(name: string, script: string): () => void {
+    const path = join(this.host, 'hooks', name);
+    writeFileSync(path, `#!/bin/sh\n${script}\n`);
+    chmodSync(path, 0o755);
+    return () => rmSync(path, { force: true });
   }
 
   /** The threads that are active at the remote. */

@@ -1,5 +1,4 @@
-import { chmodSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { until } from '../faults/scene.ts';
 import { startGitHttpServer } from '../helpers/git-http-server.ts';
@@ -29,7 +28,6 @@ async function expectToEndure(
   more: Faults,
   remote: Awaited<ReturnType<typeof startGitHttpServer>>,
 ): Promise<void> {
-  const refusing = join(farm.host, 'hooks', 'pre-receive');
   const faults: Faults = {
     kill: (at) => farm.signal(at, 'SIGKILL'),
     stop: (at) => {
@@ -37,11 +35,7 @@ async function expectToEndure(
       return () => farm.signal(at, 'SIGCONT');
     },
     finish: (at) => void farm.machines[at]?.worker?.process.kill('SIGTERM'),
-    refuse: () => {
-      writeFileSync(refusing, '#!/bin/sh\necho not now >&2\nexit 1\n');
-      chmodSync(refusing, 0o755);
-      return () => rmSync(refusing, { force: true });
-    },
+    refuse: () => farm.hook('pre-receive', 'echo not now >&2; exit 1'),
     cut: () => {
       remote.cut({ direction: 'up', afterBytes: Math.floor(Math.random() * 3_000) });
       return () => remote.cut(undefined);
@@ -111,20 +105,15 @@ test.each(['goes on', 'was killed'])(
   async (what) => {
     const farm = new Farm(1, ['--label', 'docker', '--poll', '300ms', '--deadline', '2s']);
     const threads = await farm.startThreads(1);
-    const refusing = join(farm.host, 'hooks', 'update');
-    const isOpening = '[ "$2" = 0000000000000000000000000000000000000000 ]';
-    writeFileSync(
-      refusing,
-      `#!/bin/sh\ncase $1 in refs/threads/*) ! ${isOpening} || { echo not now >&2; exit 1; } ;; esac\n`,
-    );
-    chmodSync(refusing, 0o755);
+    const isNew = '[ "$2" = 0000000000000000000000000000000000000000 ]';
+    const allow = farm.hook('update', `case $1 in refs/threads/*) ! ${isNew} || { echo not now >&2; exit 1; } ;; esac`);
     const worker = farm.startWorker(0);
     await until('the branches are held back', () => farm.claims().some((claim) => claim.includes('"held"')));
     if (what === 'was killed') {
       farm.signal(0, 'SIGKILL');
       await worker.outcome;
     }
-    rmSync(refusing);
+    allow();
     if (what === 'was killed') farm.startWorker(0);
     await farm.untilDone(undefined, 60_000);
     farm.signal(0, 'SIGTERM');
@@ -134,6 +123,35 @@ test.each(['goes on', 'was killed'])(
   },
   120_000,
 );
+
+test('ends of branches that the remote refused are published with the step that takes them in', async () => {
+  const farm = new Farm(1, ['--label', 'docker', '--poll', '300ms', '--deadline', '2s']);
+  const threads = await farm.startThreads(1);
+  farm.hook('pre-receive', `case "$(cat)" in *${threads[0]}*) ;; *refs/history/*) echo not now >&2; exit 1 ;; esac`);
+  farm.startWorker(0);
+  await farm.untilDone(undefined, 60_000);
+  farm.signal(0, 'SIGTERM');
+  await farm.machines[0]?.worker?.outcome;
+  await expectWhole(farm, threads);
+  expect(farm.begun()).toHaveLength(TURNS);
+}, 120_000);
+
+test('the claim of a worker that died is removed from a thread that has ended, not that of a person', async () => {
+  const farm = new Farm(1, ['--poll', '300ms']);
+  const git = (args: string[], input?: string): string => runGit(farm.host, args, input).trim();
+  const place = { head: git(['rev-parse', 'HEAD']), worker: 'w', host: 'h', session: '0123456789abcdef' };
+  const write = (thread: string, more: object): void => {
+    const claim = JSON.stringify({ count: 0, deadlineMs: 1_000, thread, ...place, ...more });
+    const tree = git(['mktree'], `100644 blob ${git(['hash-object', '-w', '--stdin'], claim)}\tclaim.json\n`);
+    git(['update-ref', `refs/uwf/claims/${thread}`, git(['commit-tree', tree, '-m', 'claim'])]);
+  };
+  const [dead, stopped] = ['01K9T8SJ0YB6Z9KDZC8DRTZA1V', '01K9T8SJ0YB6Z9KDZC8DRTZA2W'];
+  write(dead, {});
+  write(stopped, { stoppedBy: 'a person' });
+  farm.startWorker(0);
+  await until('one is removed', () => farm.claims().length === 1);
+  expect(farm.claims()[0]).toContain(stopped);
+}, 60_000);
 
 test('a step that the remote has lost is sent again by the worker that has it', async () => {
   const farm = new Farm(2, ['--poll', '300ms', '--deadline', '2s']);

@@ -66,8 +66,8 @@ class BlockRun {
   readonly #waiting = new Map<string, Waiting>();
   readonly #failures: Error[] = [];
   readonly #ended: Ended[] = [];
-  /** Branches that other machines run. */
-  readonly #elsewhere: ThreadId[] = [];
+  /** Keys of branches that other machines run. */
+  readonly #elsewhere = new Set<string>();
   #queue: Branch[] = [];
   #total = 0;
   #base: ObjectId | 'head' | undefined;
@@ -97,8 +97,8 @@ class BlockRun {
       const [failure] = this.#failures;
       if (engine.signal.aborted) throw new Interrupted(this.#turn.state.id, engine.signal.reason);
       if (failure !== undefined) throw failure;
-      if (this.#elsewhere.length > 0)
-        throw new BranchesElsewhere(this.#turn.state.id, this.#turn.choice.role, this.#elsewhere);
+      if (this.#elsewhere.size > 0)
+        throw new BranchesElsewhere(this.#turn.state.id, this.#turn.choice.role, this.#elsewhere.size);
       return { end: suspended('child', this.#whatWaits()) };
     }
     await this.#cancelRest();
@@ -131,7 +131,7 @@ class BlockRun {
     }
     const atOnce = block.each?.atOnce ?? DEFAULT_AT_ONCE;
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));
-    while (this.#stops.size + this.#elsewhere.length < atOnce && this.#queue.length > 0) {
+    while (this.#stops.size + this.#elsewhere.size < atOnce && this.#queue.length > 0) {
       const branch = this.#queue.shift();
       if (branch) this.#start(branch);
     }
@@ -170,7 +170,7 @@ class BlockRun {
     const thread = calls.childOf(call);
     const outcome = await calls.run(call);
     if (calls.isElsewhere(thread)) {
-      this.#elsewhere.push(thread);
+      this.#elsewhere.add(key);
       return;
     }
     if (outcome.kind === 'suspended') {
