@@ -1,6 +1,13 @@
 import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { isDone, type PushEdit, type PushResult, type Remote, type RemoteRef } from '../../git/transport/remote.ts';
+import {
+  isDone,
+  refusalIn,
+  type PushEdit,
+  type PushResult,
+  type Remote,
+  type RemoteRef,
+} from '../../git/transport/remote.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -121,7 +128,9 @@ export async function pushOnce(
 function whyHeld(edits: readonly PushEdit[], outcomes: ReadonlyMap<string, PushResult>): string {
   const results = edits.map(({ name }) => outcomes.get(name));
   const cause = results.find((result) => result?.outcome === 'moved');
-  return cause?.outcome === 'moved' ? `${MOVED} (${cause.reason})` : MOVED;
+  if (cause?.outcome === 'moved') return `${MOVED} (${cause.reason})`;
+  const refusal = refusalIn([...outcomes.values()]);
+  return refusal === undefined ? MOVED : `the remote refused another ref of the same push: ${refusal}`;
 }
 
 export function emptyReport({ name: remote, url }: Pick<Remote, 'name' | 'url'>): PushReport {

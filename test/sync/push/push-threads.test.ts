@@ -63,6 +63,28 @@ describe('a push', () => {
     expect((await ada.repository.refs.list('refs/uwf/remotes/')).map(({ id }) => id)).toContain(head);
   });
 
+  test('says why a thread is held that the remote would take without another', async () => {
+    const { places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    await share(ada, ben);
+    for (let count = 0; count < 2; count += 1) await startLoop(ada.repository);
+    const { remote } = ada;
+    // As git: of an atomic push that the remote refuses in part, the rest is undone, however often it is tried.
+    const push: typeof remote.push = async ({ edits }) =>
+      edits.map(({ name }, at) =>
+        at === 0 ? { name, outcome: 'refused', reason: 'not these' } : { name, outcome: 'undone', reason: '' },
+      );
+    const refusing = Object.assign(Object.create(remote) as typeof remote, { push });
+    const { rejected, held } = await pushThreads(ada.context, refusing);
+    expect(rejected).toMatchObject([{ reason: 'not these' }, { reason: 'not these' }]);
+    expect(held).toEqual([]);
+    for (let count = 0; count < 6; count += 1) await startLoop(ada.repository);
+    const again = await pushThreads(ada.context, refusing);
+    expect(again.rejected).toHaveLength(5);
+    const reason = 'the remote refused another ref of the same push: not these';
+    expect(again.held).toMatchObject([{ reason }, { reason }, { reason }]);
+  });
+
   test('goes through although the last one was done and never heard of', async () => {
     const { server, places } = createPlaces('Ada', 'Ben');
     const [ada, ben] = places as [Place, Place];
