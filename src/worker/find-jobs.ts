@@ -21,7 +21,7 @@ export type WorkFilter = {
 /** What is known of a thread at one head. */
 type Known = { head: ObjectId; outlook: Outlook };
 
-/** Finds the turns that can be taken. What was found for a head is remembered while the thread is active. */
+/** Finds the turns that can be taken. What stays as it was found for a head is remembered while the thread is active. */
 export class JobFinder {
   readonly #engine: EngineContext;
   readonly #view: RemoteView;
@@ -84,8 +84,8 @@ export class JobFinder {
 
   async #outlookOf(thread: ThreadId, head: ObjectId, known: Map<ThreadId, Known>): Promise<Outlook> {
     const before = this.#known.get(thread);
-    const isKept = before?.head === head && before.outlook !== 'later';
-    const outlook = isKept ? before.outlook : await this.#look(thread, head);
+    const outlook =
+      before?.head === head && isSettled(before.outlook) ? before.outlook : await this.#look(thread, head);
     known.set(thread, { head, outlook });
     return outlook;
   }
@@ -94,9 +94,9 @@ export class JobFinder {
     // It is fetched when no other worker has claimed it.
     if (!(await this.#engine.repository.objects.has(head))) return 'later';
     const { findNextTurn } = await import('../engine/describe/next-turn.ts');
-    // A damaged thread, or one of a newer version, is left to others.
+    // A damaged thread, or one of a newer version, is left to others. Or a fetch has brought its newest commit, and not yet the rest.
     const isShared = (branch: ThreadId): Promise<boolean> => this.#view.hasSeen(branch);
-    return (await findNextTurn(this.#engine, { id: thread, head }, isShared).catch(nothingForDataError)) ?? 'none';
+    return (await findNextTurn(this.#engine, { id: thread, head }, isShared).catch(nothingForDataError)) ?? 'later';
   }
 
   async #isWanted({ role, workflow, workflowHash, startedBy }: NextTurn): Promise<boolean> {
@@ -106,4 +106,9 @@ export class JobFinder {
     if (roles.length > 0 && (role === null || !roles.includes(role))) return false;
     return isRegistered === undefined || isRegistered(workflow, workflowHash);
   }
+}
+
+/** Tells whether an outlook stays as it is while the head does. */
+function isSettled(outlook: Outlook): boolean {
+  return outlook === 'none' || (outlook !== 'later' && outlook.isSettled);
 }

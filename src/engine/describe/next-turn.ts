@@ -24,6 +24,8 @@ export type NextTurn = {
   startedBy: string;
   /** Whether the thread waited for a child that has gone on since. */
   isResumption: boolean;
+  /** Whether this head has this turn whatever becomes of other threads. */
+  isSettled: boolean;
 };
 
 /**
@@ -48,7 +50,9 @@ export async function findNextTurn(
   if (facts.status !== 'idle' && !isResumption) return 'none';
   const start = await readThreadCommit(repository, facts.startCommit);
   if (start.kind !== 'start') return 'none';
-  if (facts.parent !== null && !(await isLeftToOthers(engine, start))) return 'none';
+  const isChild = facts.parent !== null;
+  // The caller of a branch may not be here yet as it is at the remote.
+  if (isChild && !(await isLeftToOthers(engine, start))) return start.node.call?.block === undefined ? 'none' : 'later';
   const definition = await definitionOf(engine, { start });
   const isOfBlock = facts.nextRole !== null && findBlock(definition, facts.nextRole) !== undefined;
   if (isResumption || isOfBlock) {
@@ -66,6 +70,7 @@ export async function findNextTurn(
     needs: facts.nextRole === null ? [] : needsOf(definition, facts.nextRole),
     startedBy: start.commit.committer.email,
     isResumption,
+    isSettled: !isChild && !isOfBlock && !isResumption,
   };
 }
 

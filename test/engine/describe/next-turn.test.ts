@@ -34,5 +34,5 @@ test('a branch has a turn for any machine until its caller has gone on without i
   // Its branches were started and not published, so no machine runs them before the block is taken again.
   expect(await ofCaller(false)).toMatchObject({ role: expect.any(String) });
   await engine.step(thread, { role: 'planner' });
-  expect(await outlooks()).toEqual(['none', 'none']);
+  expect(await outlooks()).toEqual(['later', 'later']);
 });
