@@ -16,8 +16,11 @@ export const LIST_REF: RefName = parseRefName('refs/uwf/archive/list');
 export const MAX_LINES = 1_000;
 const MAX_BYTES = 1024 * 1024;
 
-/** uwf is the author: a list follows from its lines, so that equal lists are the same commit. */
-const KEEPER = { name: 'uwf', email: 'uwf@localhost', atMs: 0 };
+/**
+ * uwf is the author, at one time for all: a list follows from its lines, so that equal lists are the same commit. The time is later
+ * than that of any other commit, because git looks at commits by their dates, and a push of an old one would make it look at all.
+ */
+const KEEPER = { name: 'uwf', email: 'uwf@localhost', atMs: Date.UTC(2038, 0, 1) };
 
 /** A line of the list. */
 export type ArchivedThread = {
