@@ -46,8 +46,11 @@ export class GitQueue implements TurnQueue {
   /** Removes claims on threads that are not active any more: held ones, and those of workers that died. */
   async #tidy(): Promise<void> {
     const isOver = (thread: ThreadId): boolean => !this.#view.threads.has(thread) && !this.#running.has(thread);
-    await this.#release(this.#claims.threads.filter(isOver));
-    await this.#claims.sweep(this.#view.leftClaims);
+    const own = this.#claims.threads.filter(isOver);
+    const left = this.#view.leftClaims;
+    // Each waits for the push that is under way, so a look that finds nothing asks for none.
+    if (own.length > 0) await this.#release(own);
+    if (left.length > 0) await this.#claims.sweep(left);
   }
 
   async work(take: TakeTurn, options: WorkOptions): Promise<Work> {

@@ -42,7 +42,7 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
     }
     while (isNext && head !== undefined) {
       const waits = await takeTurn(world, thread, publisher, lock);
-      // Of some of them an earlier process told, which was ended before it could publish them.
+      // An earlier process may have called some of them, and ended before it could publish them.
       publisher.add(await childrenOf(world, thread, head));
       head = (await findThread(repository, thread))?.head;
       const goesOn = !waits && lock.fence !== undefined && world.goesOn();
