@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { redisUrl, startRedis } from './redis.js';
+import { redisUrl, startRedis, stopRedis } from './redis.js';
 import { runAlone, runTeam } from './team.js';
 
 /** Compares what a step costs a worker with what it costs `uwf thread run` on the same machine. The agents do nothing. */
@@ -26,7 +26,7 @@ export function compareStep(root, { threads }) {
         try {
           return await runTeam(folder, { ...options, queue: redisUrl });
         } finally {
-          server.kill();
+          await stopRedis(server);
         }
       }),
     },

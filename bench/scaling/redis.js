@@ -26,6 +26,12 @@ export async function startRedis() {
   }
 }
 
+/** Ends it, and waits until it has ended: the next one uses the same port. */
+export async function stopRedis(server) {
+  server.kill('SIGKILL');
+  await once(server, 'exit');
+}
+
 /**
  * Offers jobs to a Redis server of its own and has workers take them, all workers in this process.
  *
@@ -74,8 +80,6 @@ export async function runRedis({ workers, jobs, late }) {
     return { offered, done: doneASecond, waitMs: median(waits), offerCpuMs, doneCpuMs };
   } finally {
     await Promise.all([queue, ...queues].map((one) => one.close()));
-    // The next run uses the same port.
-    server.kill('SIGKILL');
-    await once(server, 'exit');
+    await stopRedis(server);
   }
 }
