@@ -38,6 +38,8 @@ type Held = {
   id: ObjectId | null;
   /** What a push tried to make of it whose outcome is unknown; null: it tried to remove it. */
   attempted?: ObjectId | null;
+  /** It was given back. Until the remote has taken that, each push tries to remove it. */
+  isReleased?: true;
 };
 
 /** One change of a claim; `next: null` removes it. */
@@ -133,7 +135,7 @@ export class Claims {
     return this.#held.get(thread)?.claim.held !== undefined;
   }
 
-  /** Renews all claims in one push. Those that were taken over are lost. */
+  /** Renews all claims in one push, and removes those that a release could not. Those that were taken over are lost. */
   renew(): Promise<void> {
     return this.#inLine(async () => void (await this.#sendAll(await this.#changes([...this.#held.keys()], false))));
   }
@@ -146,8 +148,12 @@ export class Claims {
     if (isDoubtful) await this.renew();
   }
 
-  /** Removes claims in one push. Those that were taken over stay. */
+  /** Removes claims in one push; later renewals remove what it could not. Those that were taken over stay. */
   release(threads: readonly ThreadId[]): Promise<void> {
+    for (const thread of threads) {
+      const held = this.#held.get(thread);
+      if (held !== undefined) held.isReleased = true;
+    }
     return this.#inLine(async () => void (await this.#sendAll(await this.#changes(threads, true))));
   }
 
@@ -165,7 +171,8 @@ export class Claims {
     for (const thread of threads) {
       const held = await this.#findHeld(thread);
       if (held === undefined) continue;
-      changes.push({ thread, held, next: isRemoval ? null : { ...held.claim, count: held.claim.count + 1 } });
+      const isGone = isRemoval || held.isReleased === true;
+      changes.push({ thread, held, next: isGone ? null : { ...held.claim, count: held.claim.count + 1 } });
     }
     return changes;
   }
