@@ -107,7 +107,11 @@ export const artefacts = [
           'src/redaction/create-redactor.ts',
         ],
       },
-      { output: 'cli-config.cjs', isAtOnce: true, files: ['src/engine/config/parse-config.ts'] },
+      {
+        output: 'cli-config.cjs',
+        isAtOnce: true,
+        files: ['src/cli/open/open-engine.ts', 'src/engine/config/parse-config.ts'],
+      },
       {
         output: 'cli-push.cjs',
         isAtOnce: true,
@@ -167,6 +171,10 @@ export const artefacts = [
           'src/engine/verbs/start.ts',
           'src/engine/verbs/step.ts',
         ],
+      },
+      {
+        output: 'cli-worker.cjs',
+        files: ['src/cli/commands/worker.ts', 'src/engine/describe/next-turn.ts', 'src/worker/take-turn.ts'],
       },
       { output: 'cli-web.cjs', files: ['src/cli/commands/web.ts'] },
       { output: 'cli-page.cjs', files: ['src/cli/web/page-actions.ts', 'src/web/routes/create-app.ts'] },

@@ -178,7 +178,8 @@ export class Farm {
 
   /** Ends the workers. @returns what is left at the remote, and what each worker said last */
   async #whatHangs(): Promise<string> {
-    const refs = runGit(this.host, ['for-each-ref', 'refs/threads', 'refs/uwf']);
+    const format = '--format=%(objectname) %(refname)%0a%(contents)';
+    const refs = runGit(this.host, ['for-each-ref', format, 'refs/threads', 'refs/uwf']);
     const claims = this.claims();
     for (const at of this.machines.keys()) this.signal(at, 'SIGKILL');
     const said = this.machines.map(async ({ worker }) => (await worker?.outcome)?.stderr.split('\n').slice(-20));
