@@ -124,6 +124,30 @@ test.each(['goes on', 'was killed'])(
   120_000,
 );
 
+test('a fork of a branch is no branch: it is not published with the others', async () => {
+  const farm = new Farm(1, ['--label', 'docker', '--poll', '300ms', '--deadline', '2s']);
+  const threads = await farm.startThreads(1);
+  const isNew = '[ "$2" = 0000000000000000000000000000000000000000 ]';
+  const allow = farm.hook('update', `case $1 in refs/threads/*) ! ${isNew} || exit 1 ;; esac`);
+  farm.startWorker(0);
+  await until('the branches are held back', () => farm.claims().some((claim) => claim.includes('"held"')));
+  const { scene } = farm.machines[0]!;
+  const names = scene.git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads').trim().split('\n');
+  const [branch = ''] = names.filter((name) => !threads.includes(name));
+  // Where a branch was begun twice, the one that is not published is kept under an id of the same time.
+  scene.git(
+    'update-ref',
+    `refs/threads/${branch.slice(0, -1)}${branch.endsWith('0') ? '1' : '0'}`,
+    `refs/threads/${branch}`,
+  );
+  allow();
+  await farm.untilDone(undefined, 60_000);
+  farm.signal(0, 'SIGTERM');
+  await farm.machines[0]?.worker?.outcome;
+  await expectWhole(farm, threads);
+  expect(farm.begun()).toHaveLength(TURNS);
+}, 120_000);
+
 test('ends of branches that the remote refused are published with the step that takes them in', async () => {
   const farm = new Farm(1, ['--label', 'docker', '--poll', '300ms', '--deadline', '2s']);
   const threads = await farm.startThreads(1);

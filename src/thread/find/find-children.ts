@@ -37,7 +37,10 @@ export async function findChildren(repository: Repository, { id, start }: Thread
   return childrenAmong(repository, possible, ({ node }) => isChildOf(node, caller));
 }
 
-/** Lists the child threads that a thread called under an id since its last step, or start, by the time in their ids. */
+/**
+ * Lists the child threads that a thread called under an id since its last step, or start, by the time in their ids. A fork of a
+ * child is none: no call leads to it.
+ */
 export async function findCalledNow(
   repository: Repository,
   state: Pick<ThreadState, 'start' | 'last'>,
@@ -45,7 +48,12 @@ export async function findCalledNow(
 ): Promise<ChildThread[]> {
   const { commit, hash } = stateCommit(state);
   const called = await findByPrefix(repository, timePrefix(commit.committer.atMs));
-  return childrenAmong(repository, called, ({ node }) => node.call?.thread === callerId && node.parentState === hash);
+  const children = await childrenAmong(
+    repository,
+    called,
+    ({ node }) => node.call?.thread === callerId && node.parentState === hash,
+  );
+  return children.filter(({ pointer, start }) => pointer.id === start.node.id);
 }
 
 /**
