@@ -2,6 +2,7 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRepository } from '../../src/git/open-repository.ts';
+import { parseObjectId } from '../../src/git/format/object-id.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 import { Claims } from '../../src/worker/claims.ts';
@@ -14,7 +15,7 @@ test('a claim whose removal the remote refused is removed with the next renewal'
   const { dir, json } = createLoopRepository();
   const { thread: id } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
   const thread = parseThreadId(id);
-  const head = runGit(dir, ['rev-parse', `refs/threads/${thread}`]).trim();
+  const head = parseObjectId(runGit(dir, ['rev-parse', `refs/threads/${thread}`]).trim());
   runGit(dir, ['remote', 'add', 'origin', host]);
   runGit(dir, ['push', '-q', 'origin', `refs/threads/${thread}`]);
   const env = isolatedGitEnvironment;
