@@ -25,6 +25,8 @@ export type WorkerIdentity = Pick<Claim, 'worker' | 'host' | 'session' | 'deadli
 
 /** A claim to be made. */
 export type WantedClaim = Pick<Claim, 'thread' | 'head' | 'role'> & {
+  /** How many workers have claimed this head before and fell silent. */
+  losses: number;
   /** The claim that it takes the place of; null: none may be there. */
   replaces: ObjectId | null;
   /** Is called when another worker has taken it over. */
@@ -87,8 +89,9 @@ export class Claims {
   take(wanted: readonly WantedClaim[]): Promise<ThreadId[]> {
     if (wanted.length === 0) return Promise.resolve([]);
     return this.#inLine(async () => {
-      const changes = wanted.map(({ replaces, lost, role, ...place }): Change => {
-        const claim = { ...place, ...this.#identity, count: 0, ...(role !== undefined && { role }) };
+      const changes = wanted.map(({ replaces, lost, role, losses, ...place }): Change => {
+        const more = { ...(role !== undefined && { role }), ...(losses > 0 && { losses }) };
+        const claim = { ...place, ...this.#identity, count: 0, ...more };
         // Of a claim that was never held, nothing is lost.
         return { thread: place.thread, held: { claim, lost, id: replaces }, next: claim, isNew: true };
       });
@@ -129,6 +132,11 @@ export class Claims {
   onLost(thread: ThreadId, lost: () => void): void {
     const held = this.#held.get(thread);
     if (held !== undefined) held.lost = lost;
+  }
+
+  /** How many workers had claimed the thread's head before this one and fell silent. */
+  lossesOf(thread: ThreadId): number {
+    return this.#held.get(thread)?.claim.losses ?? 0;
   }
 
   isOnHold(thread: ThreadId): boolean {

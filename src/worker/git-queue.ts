@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { Claims, WantedClaim } from './claims.ts';
 import type { RemoteView } from './remote-view.ts';
@@ -94,6 +95,7 @@ export class GitQueue implements TurnQueue {
       thread,
       head,
       ...(role !== undefined && { role }),
+      losses: this.#lossesAt(thread, head),
       replaces: this.#view.claims.get(thread)?.id ?? null,
       lost: () => stops.get(thread)?.abort(new Error('another worker has taken over the thread')),
     }));
@@ -112,6 +114,12 @@ export class GitQueue implements TurnQueue {
     this.#offered = this.#offered.filter(({ thread }) => !taken.has(thread));
   }
 
+  /** How many workers have claimed a thread at a head and fell silent; what is claimed counts no more. */
+  #lossesAt(thread: ThreadId, head: ObjectId): number {
+    const before = this.#view.claims.get(thread)?.claim;
+    return before?.head === head ? (before.losses ?? 0) + 1 : 0;
+  }
+
   #isFree({ thread, head, needs }: TurnJob, { labels }: WorkOptions): boolean {
     if (this.#running.has(thread)) return false;
     if (this.#view.isClaimed(thread) && !this.#claims.isOnHold(thread)) return false;
@@ -124,6 +132,7 @@ export class GitQueue implements TurnQueue {
     const { thread } = job;
     const lock: TurnLock = {
       signal: stop.signal,
+      losses: this.#claims.lossesOf(thread),
       fence: {
         push: (isLast, send) => this.#claims.push(thread, isLast, send),
         hold: (reason) => this.#claims.hold(thread, reason),

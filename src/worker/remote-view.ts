@@ -60,7 +60,7 @@ export class RemoteView {
     return (await readTrackedRef(this.#repository, this.#remote, activeRef(thread))) !== undefined;
   }
 
-  /** Tells whether a claim counts: it was not seen unchanged for its deadline, or a person has stopped the thread. */
+  /** Tells whether a claim counts: it was not seen unchanged for its deadline, or the thread was stopped. */
   isClaimed(thread: ThreadId): boolean {
     const seen = this.#claims.get(thread);
     if (seen === undefined) return false;
@@ -68,7 +68,7 @@ export class RemoteView {
     return monotonicMs() - seen.sinceMs < (seen.claim?.deadlineMs ?? CLAIM_DEADLINES.ofMalformed);
   }
 
-  /** Tells whether a person has stopped the work on a thread. */
+  /** Tells whether a person, or a worker, has stopped the work on a thread. */
   isStopped(thread: ThreadId): boolean {
     return this.#claims.get(thread)?.claim?.stoppedBy !== undefined;
   }
@@ -85,6 +85,15 @@ export class RemoteView {
     return [...this.#claims].some(
       ([thread, { claim }]) => claim?.stoppedBy === undefined && this.#threads.has(thread) && this.isClaimed(thread),
     );
+  }
+
+  /** Tells whether the next look fetches a thread: its claim counted when the last look began, and does no more. */
+  async hasUnasked(): Promise<boolean> {
+    for (const [thread, head] of this.#threads) {
+      if (this.isClaimed(thread) || this.#unfetched.get(thread)?.head === head) continue;
+      if (!(await this.#repository.objects.has(head))) return true;
+    }
+    return false;
   }
 
   /**

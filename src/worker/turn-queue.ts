@@ -39,6 +39,8 @@ export interface Fence {
 export type TurnLock = {
   /** Aborted when the right is lost, or when the worker gives its jobs back: the agent must stop. */
   signal: AbortSignal;
+  /** How many workers had the job before and fell silent, as far as the queue knows. */
+  losses: number;
   /** Where there is one, the worker may go on with further turns of the thread: the right is kept with each push. */
   fence?: Fence | undefined;
 };

@@ -7,7 +7,7 @@ import { Claims, type WorkerIdentity } from './claims.ts';
 import { JobFinder, type WorkFilter } from './find-jobs.ts';
 import { GitQueue } from './git-queue.ts';
 import { RemoteView } from './remote-view.ts';
-import type { TurnQueue, TurnVerdict, Work } from './turn-queue.ts';
+import type { TurnJob, TurnQueue, TurnVerdict, Work } from './turn-queue.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { TurnWorld } from './turn-world.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -40,6 +40,9 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'>
 
 /** A worker that has no room looks at the remote this often; ms. */
 const FULL_MS = 5_000;
+
+/** A turn that so many workers fell silent in is not begun again: it may end each that takes it, and each pays for it. */
+const MAX_LOSSES = 5;
 
 /** Each time between two looks is longer or shorter by at most this part, so that workers do not look at the same time. */
 const JITTER = 0.2;
@@ -78,6 +81,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const work: Work = await queue.work(
     async (job, lock) => {
       if (isStopping()) return 'again';
+      if (lock.losses >= MAX_LOSSES) return stopThread(options, job, lock.losses);
       taken += 1;
       monitor.began(job);
       // A worker that only looks loads nothing that runs turns.
@@ -114,12 +118,12 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         isAway = false;
         await claims.confirm(view.claims);
         for (const [thread, stop] of atWork)
-          if (view.isStopped(thread)) stop.abort(new Error('a person stopped the thread'));
+          if (view.isStopped(thread)) stop.abort(new Error('the thread was stopped at the remote'));
         const jobs = await finder.find();
         await queue.offer(jobs);
         trouble = undefined;
         const isIdle = atWork.size === 0 && jobs.length === 0;
-        if (isIdle && options.drain && !view.hasClaims()) break;
+        if (isIdle && options.drain && !view.hasClaims() && !(await view.hasUnasked())) break;
         if (isIdle) waitMs = Math.min(2 * waitMs, options.poll.maxMs);
         else if (atWork.size < atOnce) waitMs = options.poll.minMs;
         // It takes nothing before a turn ends; it looks whether its claims were taken over.
@@ -142,4 +146,17 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     options.giveBack.removeEventListener('abort', giveBack);
     await queue.close();
   }
+}
+
+/** Stops the work on a thread for all workers, until a person lets it go on. */
+async function stopThread(
+  { repository, remote, sync, identity, onTrouble }: WorkerOptions,
+  { thread, head }: TurnJob,
+  losses: number,
+): Promise<TurnVerdict> {
+  const { stopWork } = await import('../sync/claims/stop-work.ts');
+  const reason = `${losses} workers fell silent in this turn`;
+  await stopWork(repository, remote, [{ thread, head }], sync, { name: identity.worker, reason });
+  onTrouble(`thread ${thread} is stopped: ${reason}; 'uwf thread run ${thread} --on ${remote.name}' lets it go on`);
+  return 'stale';
 }

@@ -26,7 +26,7 @@ test('a claim whose removal the remote refused is removed with the next renewal'
   const there = (): string[] =>
     runGit(host, ['for-each-ref', '--format=%(refname)', 'refs/uwf/claims']).split('\n').filter(Boolean);
 
-  expect(await claims.take([{ thread, head, replaces: null, lost: () => {} }])).toEqual([thread]);
+  expect(await claims.take([{ thread, head, losses: 0, replaces: null, lost: () => {} }])).toEqual([thread]);
   const hook = join(host, 'hooks', 'pre-receive');
   writeFileSync(hook, '#!/bin/sh\necho not now >&2; exit 1\n');
   chmodSync(hook, 0o755);

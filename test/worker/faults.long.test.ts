@@ -160,22 +160,46 @@ test('ends of branches that the remote refused are published with the step that 
   expect(farm.begun()).toHaveLength(TURNS);
 }, 120_000);
 
+/** Writes a claim at the remote, as another worker left it. */
+function writeClaim(farm: Farm, thread: string, head: string, more: object): void {
+  const git = (args: string[], input?: string): string => runGit(farm.host, args, input).trim();
+  const who = { worker: 'w', host: 'h', session: '0123456789abcdef', count: 0, deadlineMs: 1_000 };
+  const claim = JSON.stringify({ ...who, thread, head, ...more });
+  const tree = git(['mktree'], `100644 blob ${git(['hash-object', '-w', '--stdin'], claim)}\tclaim.json\n`);
+  git(['update-ref', `refs/uwf/claims/${thread}`, git(['commit-tree', tree, '-m', 'claim'])]);
+}
+
 test('the claim of a worker that died is removed from a thread that has ended, not that of a person', async () => {
   const farm = new Farm(1, ['--poll', '300ms']);
-  const git = (args: string[], input?: string): string => runGit(farm.host, args, input).trim();
-  const place = { head: git(['rev-parse', 'HEAD']), worker: 'w', host: 'h', session: '0123456789abcdef' };
-  const write = (thread: string, more: object): void => {
-    const claim = JSON.stringify({ count: 0, deadlineMs: 1_000, thread, ...place, ...more });
-    const tree = git(['mktree'], `100644 blob ${git(['hash-object', '-w', '--stdin'], claim)}\tclaim.json\n`);
-    git(['update-ref', `refs/uwf/claims/${thread}`, git(['commit-tree', tree, '-m', 'claim'])]);
-  };
+  const head = runGit(farm.host, ['rev-parse', 'HEAD']).trim();
   const [dead, stopped] = ['01K9T8SJ0YB6Z9KDZC8DRTZA1V', '01K9T8SJ0YB6Z9KDZC8DRTZA2W'];
-  write(dead, {});
-  write(stopped, { stoppedBy: 'a person' });
+  writeClaim(farm, dead, head, {});
+  writeClaim(farm, stopped, head, { stoppedBy: 'a person' });
   farm.startWorker(0);
   await until('one is removed', () => farm.claims().length === 1);
   expect(farm.claims()[0]).toContain(stopped);
 }, 60_000);
+
+test('a turn in which five workers fell silent is not begun again until a person says so', async () => {
+  const farm = new Farm(1, ['--label', 'docker', '--poll', '300ms']);
+  const [thread = ''] = await farm.startThreads(1);
+  const head = (): string => runGit(farm.host, ['rev-parse', farm.active()[0] ?? '']).trim();
+  writeClaim(farm, thread, head(), { losses: 4 });
+  const { code, stderr } = await farm.startWorker(0, '--drain').outcome;
+  expect([code, stderr]).toEqual([
+    0,
+    `uwf: thread ${thread} is stopped: 5 workers fell silent in this turn; 'uwf thread run ${thread} --on origin' lets it go on\n`,
+  ]);
+  expect(farm.begun()).toEqual([]);
+  await farm.ok(farm.laptop, 'fetch');
+  const [shown] = await farm.ok(farm.laptop, 'thread', 'show', thread, '--json');
+  expect(shown?.['claim']).toMatchObject({ stoppedBy: 'm0', reason: '5 workers fell silent in this turn' });
+  await farm.ok(farm.laptop, 'thread', 'run', thread, '--on', 'origin', '--background');
+  // A fourth loss is not too many.
+  writeClaim(farm, thread, head(), { losses: 3 });
+  expect((await farm.startWorker(0, '--drain').outcome).code).toBe(0);
+  await expectWhole(farm, [thread]);
+}, 120_000);
 
 test('a step that the remote has lost is sent again by the worker that has it', async () => {
   const farm = new Farm(2, ['--poll', '300ms', '--deadline', '2s']);

@@ -117,11 +117,14 @@ async function tryToLook(
 
 /** Says which worker has a thread, when it is another one than before. */
 async function tellClaim({ out }: RemoteWorld, claim: Claim, workers: Map<string, string>): Promise<void> {
-  const { thread, worker, host, session, role = null, stoppedBy = null } = claim;
+  const { thread, worker, host, session, role = null, stoppedBy = null, reason = null } = claim;
   if (workers.get(thread) === session) return;
   workers.set(thread, session);
-  if (out.isJson) return out.line({ event: 'thread.claimed', thread, worker, host, role, stoppedBy });
+  if (out.isJson) return out.line({ event: 'thread.claimed', thread, worker, host, role, stoppedBy, reason });
+  const because = reason === null ? '' : `: ${oneLine(reason)}`;
   const text =
-    stoppedBy === null ? `taken by ${oneLine(worker)} on ${oneLine(host)}` : `stopped by ${oneLine(stoppedBy)}`;
+    stoppedBy === null
+      ? `taken by ${oneLine(worker)} on ${oneLine(host)}`
+      : `stopped by ${oneLine(stoppedBy)}${because}`;
   out.note(`     ${text}`);
 }

@@ -17,9 +17,11 @@ export async function knownClaims(
 }
 
 /** Names the worker that has a thread, its machine, and its sign of life; or who has stopped the work on it. */
-export function describeClaim({ remote, worker, host, stoppedBy, held, seenAt }: KnownClaim, nowMs: number): string {
+export function describeClaim(claim: KnownClaim, nowMs: number): string {
+  const { remote, worker, host, stoppedBy, reason, held, seenAt } = claim;
   const seen = seenAt === null ? '' : `, as a fetch saw it ${formatAgo(Date.parse(seenAt), nowMs)}`;
-  if (stoppedBy !== null) return `stopped at ${remote} by ${oneLine(stoppedBy)}${seen}`;
+  const because = reason === null ? '' : `: ${oneLine(reason)}`;
+  if (stoppedBy !== null) return `stopped at ${remote} by ${oneLine(stoppedBy)}${seen}${because}`;
   const why = held === null ? '' : `; it holds a step back: ${oneLine(held)}`;
   return `${oneLine(worker)} on ${oneLine(host)}, at ${remote}${seen}${why}`;
 }

@@ -44,8 +44,12 @@ export type Claim = {
   role?: string;
   /** Why a finished turn is not published. */
   held?: string;
+  /** How many workers before this one had claimed this head and fell silent; absent: none. */
+  losses?: number;
   /** Who has stopped the work on the thread: no worker takes it, and the claim counts until it is removed. */
   stoppedBy?: string;
+  /** Why a worker has stopped it; absent if a person did. */
+  reason?: string;
 };
 
 const isName = stringThat((text): text is string => text.length > 0 && text.length <= MAX_NAME);
@@ -61,7 +65,9 @@ const isClaim = objectOf<Claim>({
   deadlineMs: isNumber,
   role: { mayBe: isName },
   held: { mayBe: isReason },
+  losses: { mayBe: isNumber },
   stoppedBy: { mayBe: isName },
+  reason: { mayBe: isReason },
 });
 
 /** The ref of a thread's claim at a remote. */

@@ -14,6 +14,7 @@ export type KnownClaim = {
   role: string | null;
   held: string | null;
   stoppedBy: string | null;
+  reason: string | null;
   /** When a fetch, or a push of this machine, found that it had changed, by this machine's clock; null if that is not known. */
   seenAt: string | null;
 };
@@ -40,8 +41,8 @@ export async function readClaimsHere(repository: Repository, thread?: ThreadId):
 }
 
 function asKnown(remote: string, claim: Claim, seenAt: string | null): KnownClaim {
-  const { worker, host, role = null, held = null, stoppedBy = null } = claim;
-  return { remote, worker, host, role, held, stoppedBy, seenAt };
+  const { worker, host, role = null, held = null, stoppedBy = null, reason = null } = claim;
+  return { remote, worker, host, role, held, stoppedBy, reason, seenAt };
 }
 
 /** A tracking ref is written when its value changes. One that git has packed has no time of its own. */

@@ -21,8 +21,9 @@ type Place = Pick<Claim, 'thread' | 'head'>;
 type Options = Pick<SyncOptions, 'env' | 'signal'>;
 
 /**
- * Puts claims of a person in the place of the claims of workers at a remote: they publish nothing more of these threads, and no
- * worker takes them until {@link letGoOn}.
+ * Puts claims that stop the work in the place of the claims of workers at a remote: they publish nothing more of these threads,
+ * and no worker takes them until {@link letGoOn}.
+ * @param by the worker that stops it, and why; absent: a person, under the name that git has for them
  * @returns the claims of workers that were replaced
  * @throws {RemoteUnreachable}
  */
@@ -31,10 +32,12 @@ export async function stopWork(
   remote: Remote,
   places: readonly Place[],
   options: Options,
+  by?: { name: string; reason: string },
 ): Promise<Claim[]> {
   const session = randomBytes(8).toString('hex');
-  const { name } = repository.committer;
-  const who = { worker: name, host: hostname(), session, count: 0, deadlineMs: CLAIM_DEADLINES.max, stoppedBy: name };
+  const { name } = by ?? repository.committer;
+  const stop = { stoppedBy: name, ...(by && { reason: by.reason }) };
+  const who = { worker: name, host: hostname(), session, count: 0, deadlineMs: CLAIM_DEADLINES.max, ...stop };
   const replaced = new Map<ThreadId, Claim>();
   await changeClaims(repository, remote, places, options, (place, claim) => {
     if (claim?.stoppedBy !== undefined) return undefined;
@@ -46,7 +49,7 @@ export async function stopWork(
 }
 
 /**
- * Removes the claims of people from threads at a remote: workers take them again.
+ * Removes the claims that stop the work on threads of a remote: workers take them again.
  * @throws {RemoteUnreachable}
  */
 export async function letGoOn(

@@ -37,7 +37,7 @@ export class JobAtWork {
   async take(take: TakeTurn, onTrouble: (text: string) => void): Promise<TurnVerdict> {
     const { signal } = this.#abort;
     try {
-      return await take(this.#job, { signal });
+      return await take(this.#job, { signal, losses: this.#locked.job.stalledCounter });
     } catch (error) {
       if (!signal.aborted) onTrouble(`thread ${this.#job.thread}: ${messageOf(error)}`);
       return 'again';

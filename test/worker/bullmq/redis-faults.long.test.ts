@@ -174,7 +174,7 @@ describe.skipIf(noRedisServer !== undefined)('a worker on Redis', () => {
     expect([...one.desk.taken, ...two.desk.taken]).toHaveLength(2);
   });
 
-  test('gets the job of a worker that was killed', async () => {
+  test('gets the job of a worker that was killed, and knows of it', async () => {
     const server = await startRedisServer();
     const queue = await open(server.url);
     const job = turnJob();
@@ -183,7 +183,8 @@ describe.skipIf(noRedisServer !== undefined)('a worker on Redis', () => {
     expect(await holder.line('taken')).toBe(`taken ${job.thread}`);
     const { desk } = await startMachine(server.url);
     process.kill(holder.pid, 'SIGKILL');
-    expect((await desk.next()).job).toEqual(job);
+    const turn = await desk.next();
+    expect([turn.job, turn.lock.losses]).toEqual([job, 1]);
   });
 
   test('stops the turn of a job that it lost while it was frozen', async () => {

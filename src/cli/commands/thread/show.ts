@@ -37,7 +37,7 @@ export const command: Command = defineCommand({
     depth: 'how many threads are above it',
     holder: 'who works on it here: pid, host, since; or null',
     claim:
-      'which worker of a remote had it at the last fetch: remote, worker, host, role, held, stoppedBy, seenAt (when it last changed, as seen here); or null',
+      'which worker of a remote had it at the last fetch: remote, worker, host, role, held, stoppedBy, reason, seenAt (when it last changed, as seen here); or null',
     usage:
       'the cost of all its steps: inputTokens (with those of caches), outputTokens, turns, costUsd, cacheReadTokens, cacheWriteTokens, isAtLeast (true if a part is not known); or null',
     usageByRole: 'the same for each role',
