@@ -74,13 +74,16 @@ export async function runTeam(root, { workers, threads, turnSeconds, queue }) {
     const ended = clones.map(async (cwd, number) => {
       const args = [uwf, 'worker', '--remote', 'origin', '--drain', '--poll', '1s', '--name', `w${number}`];
       if (queue !== undefined) args.push('--queue', queue);
-      const worker = spawn(process.execPath, args, { cwd, env, stdio: 'ignore' });
-      await once(worker, 'close');
+      const worker = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+      let said = '';
+      worker.stderr.on('data', (data) => (said = (said + data).slice(-2_000)));
+      const [code] = await once(worker, 'close');
+      return `w${number} ended with ${code}: ${said}`;
     });
-    await Promise.all(ended);
+    const outcomes = await Promise.all(ended);
     const tookMs = performance.now() - startedMs;
     const left = run(join(root, 'team.git'), 'git', 'for-each-ref', 'refs/threads');
-    if (left !== '') throw new Error(`threads have not ended: ${left}`);
+    if (left !== '') throw new Error(`threads have not ended: ${left}\n${outcomes.join('\n')}`);
     const steps = threads * STEPS;
     return {
       tookMs,
