@@ -38,6 +38,8 @@ export class RemoteView {
   readonly #unfetched = new Map<ThreadId, { head: ObjectId; untilMs: number }>();
   readonly #claims = new Map<ThreadId, SeenClaim>();
   #threads = new Map<ThreadId, ObjectId>();
+  /** The threads that the last look did not fetch, because others have claimed them. */
+  #leftToOthers: ThreadId[] = [];
 
   constructor(repository: Repository, remote: Remote, options: ViewOptions) {
     this.#repository = repository;
@@ -88,12 +90,8 @@ export class RemoteView {
   }
 
   /** Tells whether the next look fetches a thread: its claim counted when the last look began, and does no more. */
-  async hasUnasked(): Promise<boolean> {
-    for (const [thread, head] of this.#threads) {
-      if (this.isClaimed(thread) || this.#unfetched.get(thread)?.head === head) continue;
-      if (!(await this.#repository.objects.has(head))) return true;
-    }
-    return false;
+  hasReleased(): boolean {
+    return this.#leftToOthers.some((thread) => !this.isClaimed(thread));
   }
 
   /**
@@ -107,11 +105,13 @@ export class RemoteView {
     const tracked = sortRefs(refsOf(await readTracked(this.#repository, this.#remote)));
     await this.#see(there.claims);
     const wanted: string[] = [];
+    const leftToOthers: ThreadId[] = [];
     for (const [thread, [tip]] of there.threads) {
       const claim = this.#claims.get(thread);
       const isOthers = claim !== undefined && !own(claim.id) && this.isClaimed(thread);
       const isKnown = tip === undefined || tip.id === tracked.threads.get(thread)?.at(-1)?.id;
-      if (!isKnown && !isOthers && !this.#isUnfetched(thread, tip.id)) wanted.push(activeRef(thread));
+      if (!isKnown && isOthers) leftToOthers.push(thread);
+      else if (!isKnown && !this.#isUnfetched(thread, tip.id)) wanted.push(activeRef(thread));
     }
     for (const [thread, { id, sinceMs, claim }] of this.#claims) {
       const isDue = claim === undefined && !own(id) && monotonicMs() - sinceMs >= READ_AFTER_MS;
@@ -127,6 +127,7 @@ export class RemoteView {
       await this.#see(there.claims);
     }
     this.#threads = new Map([...there.threads].flatMap(([thread, [tip]]) => (tip ? [[thread, tip.id]] : [])));
+    this.#leftToOthers = leftToOthers;
     await this.#rememberUnfetched(new Set(wanted));
   }
 
