@@ -114,7 +114,7 @@ export class GitQueue implements TurnQueue {
     this.#offered = this.#offered.filter(({ thread }) => !taken.has(thread));
   }
 
-  /** How many workers have claimed a thread at a head and fell silent; what is claimed counts no more. */
+  /** How many workers claimed a thread at a head and fell silent. A claim that is still there has run out: the thread is free. */
   #lossesAt(thread: ThreadId, head: ObjectId): number {
     const before = this.#view.claims.get(thread)?.claim;
     return before?.head === head ? (before.losses ?? 0) + 1 : 0;

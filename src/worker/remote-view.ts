@@ -89,8 +89,8 @@ export class RemoteView {
     );
   }
 
-  /** Tells whether the next look fetches a thread: its claim counted when the last look began, and does no more. */
-  hasReleased(): boolean {
+  /** Tells whether a claim has run out since the last look began: the next look fetches its thread. */
+  hasRunOut(): boolean {
     return this.#leftToOthers.some((thread) => !this.isClaimed(thread));
   }
 

@@ -123,7 +123,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         await queue.offer(jobs);
         trouble = undefined;
         const isIdle = atWork.size === 0 && jobs.length === 0;
-        if (isIdle && options.drain && !view.hasClaims() && !view.hasReleased()) break;
+        if (isIdle && options.drain && !view.hasClaims() && !view.hasRunOut()) break;
         if (isIdle) waitMs = Math.min(2 * waitMs, options.poll.maxMs);
         else if (atWork.size < atOnce) waitMs = options.poll.minMs;
         // It takes nothing before a turn ends; it looks whether its claims were taken over.

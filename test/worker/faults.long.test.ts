@@ -100,26 +100,37 @@ test('a thread whose active ref is still there after its end is not taken for on
   expect(farm.begun()).toHaveLength(TURNS);
 }, 120_000);
 
+/** Starts the one worker, and waits until the remote has refused the branches that it started. @returns what lets them in */
+async function holdBranchesBack(farm: Farm): Promise<() => void> {
+  const isNew = '[ "$2" = 0000000000000000000000000000000000000000 ]';
+  const allow = farm.hook('update', `case $1 in refs/threads/*) ! ${isNew} || { echo not now >&2; exit 1; } ;; esac`);
+  farm.startWorker(0);
+  await until('the branches are held back', () => farm.claims().some((claim) => claim.includes('"held"')));
+  return allow;
+}
+
+/** Waits until the one thread has ended and its worker too, and checks that it took each turn once. */
+async function expectEachTurnOnce(farm: Farm, threads: readonly string[]): Promise<void> {
+  await farm.untilDone(undefined, 60_000);
+  farm.signal(0, 'SIGTERM');
+  await farm.machines[0]?.worker?.outcome;
+  await expectWhole(farm, threads);
+  expect(farm.begun()).toHaveLength(TURNS);
+}
+
 test.each(['goes on', 'was killed'])(
   'branches that the remote refused are published by a worker that %s',
   async (what) => {
     const farm = new Farm(1, ['--label', 'docker', '--poll', '300ms', '--deadline', '2s']);
     const threads = await farm.startThreads(1);
-    const isNew = '[ "$2" = 0000000000000000000000000000000000000000 ]';
-    const allow = farm.hook('update', `case $1 in refs/threads/*) ! ${isNew} || { echo not now >&2; exit 1; } ;; esac`);
-    const worker = farm.startWorker(0);
-    await until('the branches are held back', () => farm.claims().some((claim) => claim.includes('"held"')));
+    const allow = await holdBranchesBack(farm);
     if (what === 'was killed') {
       farm.signal(0, 'SIGKILL');
-      await worker.outcome;
+      await farm.machines[0]?.worker?.outcome;
     }
     allow();
     if (what === 'was killed') farm.startWorker(0);
-    await farm.untilDone(undefined, 60_000);
-    farm.signal(0, 'SIGTERM');
-    await farm.machines[0]?.worker?.outcome;
-    await expectWhole(farm, threads);
-    expect(farm.begun()).toHaveLength(TURNS);
+    await expectEachTurnOnce(farm, threads);
   },
   120_000,
 );
@@ -127,10 +138,7 @@ test.each(['goes on', 'was killed'])(
 test('a fork of a branch is no branch: it is not published with the others', async () => {
   const farm = new Farm(1, ['--label', 'docker', '--poll', '300ms', '--deadline', '2s']);
   const threads = await farm.startThreads(1);
-  const isNew = '[ "$2" = 0000000000000000000000000000000000000000 ]';
-  const allow = farm.hook('update', `case $1 in refs/threads/*) ! ${isNew} || exit 1 ;; esac`);
-  farm.startWorker(0);
-  await until('the branches are held back', () => farm.claims().some((claim) => claim.includes('"held"')));
+  const allow = await holdBranchesBack(farm);
   const { scene } = farm.machines[0]!;
   const names = scene.git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads').trim().split('\n');
   const [branch = ''] = names.filter((name) => !threads.includes(name));
@@ -141,11 +149,7 @@ test('a fork of a branch is no branch: it is not published with the others', asy
     `refs/threads/${branch}`,
   );
   allow();
-  await farm.untilDone(undefined, 60_000);
-  farm.signal(0, 'SIGTERM');
-  await farm.machines[0]?.worker?.outcome;
-  await expectWhole(farm, threads);
-  expect(farm.begun()).toHaveLength(TURNS);
+  await expectEachTurnOnce(farm, threads);
 }, 120_000);
 
 test('ends of branches that the remote refused are published with the step that takes them in', async () => {
@@ -153,11 +157,7 @@ test('ends of branches that the remote refused are published with the step that 
   const threads = await farm.startThreads(1);
   farm.hook('pre-receive', `case "$(cat)" in *${threads[0]}*) ;; *refs/history/*) echo not now >&2; exit 1 ;; esac`);
   farm.startWorker(0);
-  await farm.untilDone(undefined, 60_000);
-  farm.signal(0, 'SIGTERM');
-  await farm.machines[0]?.worker?.outcome;
-  await expectWhole(farm, threads);
-  expect(farm.begun()).toHaveLength(TURNS);
+  await expectEachTurnOnce(farm, threads);
 }, 120_000);
 
 /** Writes a claim at the remote, as another worker left it. */
