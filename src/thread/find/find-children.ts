@@ -48,12 +48,11 @@ export async function findCalledNow(
 ): Promise<ChildThread[]> {
   const { commit, hash } = stateCommit(state);
   const called = await findByPrefix(repository, timePrefix(commit.committer.atMs));
-  const children = await childrenAmong(
+  return childrenAmong(
     repository,
     called,
-    ({ node }) => node.call?.thread === callerId && node.parentState === hash,
+    ({ node }, { id }) => id === node.id && node.call?.thread === callerId && node.parentState === hash,
   );
-  return children.filter(({ pointer, start }) => pointer.id === start.node.id);
 }
 
 /**
@@ -79,13 +78,13 @@ export async function findUnkeyedNow(repository: Repository, state: ThreadState)
 async function childrenAmong(
   repository: Repository,
   pointers: readonly ThreadPointer[],
-  isChild: (start: LightStart) => boolean,
+  isChild: (start: LightStart, pointer: ThreadPointer) => boolean,
 ): Promise<ChildThread[]> {
   const children: ChildThread[] = [];
   const starts: KnownStarts = new Map();
   for (const pointer of pointers) {
     const start = await findStart(repository, pointer.head, starts, pointer.id);
-    if (start && isChild(start)) children.push({ pointer, start });
+    if (start && isChild(start, pointer)) children.push({ pointer, start });
   }
   return children;
 }
