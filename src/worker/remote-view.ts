@@ -1,5 +1,5 @@
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { Remote } from '../git/transport/remote.ts';
+import type { Remote, RemoteRef } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, findClaim, type Claim } from '../sync/claims/claim.ts';
@@ -19,6 +19,9 @@ const READ_AFTER_MS = 3_000;
 
 /** A thread that a fetch did not bring is asked for again after this time. */
 const UNFETCHED_MS = 10_000;
+
+/** A list that stays the same is compared with the tracking refs again after this time: another process may change those. */
+const COMPARE_MS = 60_000;
 
 /** What a look needs of the worker. */
 export type ViewOptions = Pick<SyncOptions, 'env' | 'remoteWins'> & {
@@ -40,6 +43,8 @@ export class RemoteView {
   #threads = new Map<ThreadId, ObjectId>();
   /** The threads that the last look did not fetch, because others have claimed them. */
   #leftToOthers: ThreadId[] = [];
+  /** What a look listed that left nothing to fetch, then or later, and when. */
+  #settled: { listed: readonly RemoteRef[]; atMs: number } | undefined;
 
   constructor(repository: Repository, remote: Remote, options: ViewOptions) {
     this.#repository = repository;
@@ -101,20 +106,27 @@ export class RemoteView {
    */
   async look(own: (id: ObjectId) => boolean, signal: AbortSignal): Promise<void> {
     const listed = await this.#remote.list([`${ACTIVE_PREFIX}*`, `${CLAIMS_PREFIX}*`], signal);
+    if (this.#isSettled(listed)) return;
     const there = sortRefs(listed);
     const tracked = sortRefs(refsOf(await readTracked(this.#repository, this.#remote)));
     await this.#see(there.claims);
     const wanted: string[] = [];
     const leftToOthers: ThreadId[] = [];
+    /** Whether something is to be fetched that is not fetched now. */
+    let isWaiting = false;
     for (const [thread, [tip]] of there.threads) {
       const claim = this.#claims.get(thread);
       const isOthers = claim !== undefined && !own(claim.id) && this.isClaimed(thread);
       const isKnown = tip === undefined || tip.id === tracked.threads.get(thread)?.at(-1)?.id;
-      if (!isKnown && isOthers) leftToOthers.push(thread);
-      else if (!isKnown && !this.#isUnfetched(thread, tip.id)) wanted.push(activeRef(thread));
+      if (isKnown) continue;
+      if (isOthers) leftToOthers.push(thread);
+      if (isOthers || this.#isUnfetched(thread, tip.id)) isWaiting = true;
+      else wanted.push(activeRef(thread));
     }
     for (const [thread, { id, sinceMs, claim }] of this.#claims) {
-      const isDue = claim === undefined && !own(id) && monotonicMs() - sinceMs >= READ_AFTER_MS;
+      if (claim !== undefined) continue;
+      isWaiting = true;
+      const isDue = !own(id) && monotonicMs() - sinceMs >= READ_AFTER_MS;
       if (isDue && tracked.claims.get(thread) !== id) wanted.push(claimRef(thread));
     }
     for (const thread of tracked.claims.keys()) if (!there.claims.has(thread)) wanted.push(claimRef(thread));
@@ -129,6 +141,16 @@ export class RemoteView {
     this.#threads = new Map([...there.threads].flatMap(([thread, [tip]]) => (tip ? [[thread, tip.id]] : [])));
     this.#leftToOthers = leftToOthers;
     await this.#rememberUnfetched(new Set(wanted));
+    this.#settled = isWaiting || wanted.length > 0 ? undefined : { listed, atMs: monotonicMs() };
+  }
+
+  /** Tells whether a list is the one that left nothing to fetch. */
+  #isSettled(listed: readonly RemoteRef[]): boolean {
+    const before = this.#settled;
+    if (before === undefined || monotonicMs() - before.atMs >= COMPARE_MS) return false;
+    const isSame = ({ name, id }: RemoteRef, at: number): boolean =>
+      name === before.listed[at]?.name && id === before.listed[at].id;
+    return listed.length === before.listed.length && listed.every(isSame);
   }
 
   async #rememberUnfetched(asked: ReadonlySet<string>): Promise<void> {
