@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { median } from './lib/median.js';
 import { temporaryFolder } from './lib/temporary-folder.js';
+import { compareIdle } from './scaling/compare-idle.js';
 import { compareStep } from './scaling/compare-step.js';
 import { compareTeam } from './scaling/compare-team.js';
 import { makeHostRepository } from './scaling/host-repository.js';
@@ -35,6 +36,7 @@ export const scaling = {
     try {
       yield compareRedis(quick ? [1] : [1, 8, 32]);
       yield compareStep(root, { threads: quick ? 2 : 8 });
+      yield compareIdle(root, { threads: quick ? 100 : 1000, seconds: quick ? 20 : 100 });
       yield await compareTeam(root, { threads: quick ? 2 : 8, turnSeconds: 1 });
       for (const { ended, active, layout } of layouts) {
         const name = `${layout}-${active}-${ended}.git`;

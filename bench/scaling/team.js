@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { quietEnvironment } from '../lib/quiet-environment.js';
 import { uwf } from '../lib/run-command.js';
 import { cpuOf, startHttpHost } from './hosts.js';
@@ -93,6 +94,42 @@ export async function runTeam(root, { workers, threads, turnSeconds, queue }) {
   } finally {
     host.stop();
   }
+}
+
+/**
+ * Has one worker look at threads of which it takes none, once in five seconds.
+ *
+ * @param {string} root a folder for it
+ * @param {{ threads: number, seconds: number }} options
+ * @returns memory of the worker alone, and how much of a core it takes with its children
+ */
+export async function watchIdle(root, { threads, seconds }) {
+  const { host, clones, env } = await makeTeam(root, { clones: 1, threads, turnSeconds: 0 });
+  const args = [uwf, 'worker', '--remote', 'origin', '--role', 'nobody', '--poll', '5s'];
+  const worker = spawn(process.execPath, args, { cwd: clones[0], env, stdio: 'ignore' });
+  try {
+    // It fetches them all at its start.
+    await sleep(30_000);
+    const begunMs = cpuOf(worker.pid);
+    const samples = [];
+    for (let second = 0; second < seconds; second += 1) {
+      await sleep(1000);
+      samples.push(residentKiB(worker.pid) / 1024);
+    }
+    const { own, children } = cpuOf(worker.pid);
+    return {
+      'MiB, mean': samples.reduce((sum, sample) => sum + sample, 0) / samples.length,
+      'MiB, most': Math.max(...samples),
+      '% of a core': (own + children - begunMs.own - begunMs.children) / (10 * seconds),
+    };
+  } finally {
+    worker.kill('SIGKILL');
+    host.stop();
+  }
+}
+
+function residentKiB(pid) {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
 /**

@@ -13,6 +13,7 @@ import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { onSignalsInTurn } from '../process/signals.ts';
 import { readVersion } from '../help/version.ts';
+import { saveMemory, saveTime } from '../worker/save-memory.ts';
 import { parseHealthAddress, watchWorker } from '../worker/watch-worker.ts';
 import { jsonLog, textLog } from '../worker/worker-log.ts';
 
@@ -110,6 +111,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       throw new UsageError('--deadline needs a time from 1s to 1h');
     }
     const queue = options.queue ?? (cli.env['UWF_QUEUE'] || undefined);
+    saveMemory();
     const repository = await openForWriting(cli);
     const stop = onSignalsInTurn();
     const engine = await engineOptions(cli, repository);
@@ -134,6 +136,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       identity: { worker: name, host: hostname(), session: randomBytes(8).toString('hex'), deadlineMs },
       context: createEngineContext({ ...engine, signal: stop.first, sharesTurns: true }),
       openEngine: async ({ signal, onEvent }) => {
+        saveTime();
         const { createEngine } = await import('../../engine/engine.ts');
         return createEngine({ ...engine, signal, onEvent, sharesTurns: true });
       },
