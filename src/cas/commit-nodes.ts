@@ -30,9 +30,14 @@ const ownIndexes = 'children';
 const FOLDER = '40000';
 
 const MAX_INDEX_BYTES = 16 * 1024 * 1024;
-const MAX_CACHED = 2000;
-// Commits never change, so what was read of one stays true; one cache per open repository.
-const caches = new WeakMap<ObjectReader, Map<ObjectId, CommitNodes>>();
+/** A process that lasts (a worker, the page) keeps so many lines of indexes, 1 to 2 MB. */
+const MAX_CACHED_LINES = 5000;
+
+/** Commits never change, so what was read of one stays true. */
+type Cache = { commits: Map<ObjectId, CommitNodes>; lines: number };
+
+/** One for each open repository. */
+const caches = new WeakMap<ObjectReader, Cache>();
 
 /**
  * Reads the parents of a commit and the index of its tree, together with the indexes of its `workflow/` and `children/*`.
@@ -47,16 +52,26 @@ export async function readCommitNodes(
   commitId: ObjectId,
   known?: Commit,
 ): Promise<CommitNodes> {
-  const cache = caches.get(repository.objects) ?? new Map<ObjectId, CommitNodes>();
+  const cache: Cache = caches.get(repository.objects) ?? { commits: new Map(), lines: 0 };
   caches.set(repository.objects, cache);
-  const cached = cache.get(commitId);
+  const cached = cache.commits.get(commitId);
   if (cached !== undefined) return cached;
   const nodes = await readCommitNodesOnce(repository, commitId, known);
+  // Another caller may have read it meanwhile.
+  if (!cache.commits.has(commitId)) cache.lines += linesOf(nodes);
+  cache.commits.set(commitId, nodes);
   // A map keeps the order of insertion.
-  const [oldest] = cache.keys();
-  if (oldest !== undefined && cache.size >= MAX_CACHED) cache.delete(oldest);
-  cache.set(commitId, nodes);
+  for (const [id, oldest] of cache.commits) {
+    if (cache.lines <= MAX_CACHED_LINES) break;
+    cache.commits.delete(id);
+    cache.lines -= linesOf(oldest);
+  }
   return nodes;
+}
+
+/** What a commit counts in the cache. One that is not of uwf counts, too. */
+function linesOf({ entries }: CommitNodes): number {
+  return entries?.length ?? 1;
 }
 
 /** Reads the same without caching it, for callers that read many commits once each. */
