@@ -176,6 +176,8 @@ export const artefacts = [
         output: 'cli-worker.cjs',
         files: ['src/cli/commands/worker.ts', 'src/engine/describe/next-turn.ts', 'src/worker/take-turn.ts'],
       },
+      // What a fetch checks schemas with.
+      { output: 'cli-draft.cjs', files: ['src/schema/json-schema/draft-check.ts'] },
       { output: 'cli-web.cjs', files: ['src/cli/commands/web.ts'] },
       { output: 'cli-page.cjs', files: ['src/cli/web/page-actions.ts', 'src/web/routes/create-app.ts'] },
       { output: 'cli-late.cjs' },
