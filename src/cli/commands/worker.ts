@@ -13,7 +13,7 @@ import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { onSignalsInTurn } from '../process/signals.ts';
 import { readVersion } from '../help/version.ts';
-import { saveMemory, saveTime } from '../worker/save-memory.ts';
+import { collectAll, saveMemory, saveTime } from '../worker/save-memory.ts';
 import { parseHealthAddress, watchWorker } from '../worker/watch-worker.ts';
 import { jsonLog, textLog } from '../worker/worker-log.ts';
 
@@ -164,6 +164,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       finish: stop.first,
       giveBack: stop.second,
       onEvent: (event) => log.step(event),
+      onIdle: collectAll,
       onTrouble,
     });
     try {
