@@ -32,8 +32,8 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'>
   giveBack: AbortSignal;
   /** A queue that tells workers of jobs sooner than a look at the remote does. */
   openQueue?: (() => Promise<TurnQueue>) | undefined;
-  /** Is told after each look whether there is nothing to do. */
-  onIdle?: ((isIdle: boolean) => void) | undefined;
+  /** Is told after each look that found nothing to do. */
+  onIdle?: (() => void) | undefined;
   /** Counts what happens. */
   monitor?: WorkerMonitor | undefined;
   /** Has it look at the remote before its time. */
@@ -125,7 +125,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         await queue.offer(jobs);
         trouble = undefined;
         const isIdle = atWork.size === 0 && jobs.length === 0;
-        options.onIdle?.(isIdle);
+        if (isIdle) options.onIdle?.();
         if (isIdle && options.drain && !view.hasClaims() && !view.hasRunOut()) break;
         if (isIdle) waitMs = Math.min(2 * waitMs, options.poll.maxMs);
         else if (atWork.size < atOnce) waitMs = options.poll.minMs;

@@ -13,7 +13,7 @@ import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { onSignalsInTurn } from '../process/signals.ts';
 import { readVersion } from '../help/version.ts';
-import { collectAll, saveMemory, saveTime } from '../worker/save-memory.ts';
+import { saveMemory, saveTime } from '../worker/save-memory.ts';
 import { parseHealthAddress, watchWorker } from '../worker/watch-worker.ts';
 import { jsonLog, textLog } from '../worker/worker-log.ts';
 
@@ -111,7 +111,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       throw new UsageError('--deadline needs a time from 1s to 1h');
     }
     const queue = options.queue ?? (cli.env['UWF_QUEUE'] || undefined);
-    saveMemory();
+    saveMemory(false);
     const repository = await openForWriting(cli);
     const stop = onSignalsInTurn();
     const engine = await engineOptions(cli, repository);
@@ -164,7 +164,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       finish: stop.first,
       giveBack: stop.second,
       onEvent: (event) => log.step(event),
-      onIdle: collectAll,
+      onIdle: () => saveMemory(true),
       onTrouble,
     });
     try {
