@@ -20,7 +20,7 @@ const limits = {
   testTimeout: 180_000,
   hookTimeout: 180_000,
   // Two shared cores: more workers only make the race tests slower.
-  maxWorkers: 2,
+  maxWorkers: 3,
 };
 
 const config: ViteUserConfig = defineConfig({

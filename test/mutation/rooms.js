@@ -23,7 +23,7 @@ export const rooms = [
     name: 'leases',
     folders: ['src/engine/leases'],
     tests: ['test/engine/leases'],
-    without: ['test/engine/leases/slots.test.ts', 'test/engine/leases/child-slots.test.ts'],
+    without: ['test/engine/leases/slots.long.test.ts', 'test/engine/leases/child-slots.long.test.ts'],
   },
   {
     name: 'refs',

@@ -64,7 +64,7 @@ async function store({ repository }: MergePlace, merged: MergedTree): Promise<vo
 }
 
 describe('mergeTrees', () => {
-  test.each(Array.from({ length: 10 }, (_, seed) => seed + 1))(
+  test.each(Array.from({ length: 4 }, (_, seed) => seed + 1))(
     'merges as a checkout does in generated history %i',
     async (seed) => {
       expect(await mergeTreesBesideGit(seed)).toMatchObject({ isCompared: true });
