@@ -32,7 +32,7 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'>
   giveBack: AbortSignal;
   /** A queue that tells workers of jobs sooner than a look at the remote does. */
   openQueue?: (() => Promise<TurnQueue>) | undefined;
-  /** Is told after each look that found nothing to do. */
+  /** Is told after each look that found nothing to do, once that has lasted a minute. */
   onIdle?: (() => void) | undefined;
   /** Counts what happens. */
   monitor?: WorkerMonitor | undefined;
@@ -42,6 +42,9 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'>
 
 /** A worker that has no room looks at the remote this often; ms. */
 const FULL_MS = 5_000;
+
+/** A worker counts as idle when it has had nothing to do for so long; ms. */
+const IDLE_MS = 60_000;
 
 /** A turn that so many workers fell silent in is not begun again: it may end each that takes it, and each pays for it. */
 const MAX_LOSSES = 5;
@@ -63,6 +66,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     (await options.openQueue?.()) ?? new GitQueue(claims, view, Math.floor(identity.deadlineMs / 3), () => Date.now());
   const atOnce = options.once ? 1 : options.atOnce;
   let taken = 0;
+  /** When it last had something to do. */
+  let busyMs = monotonicMs();
   const isStopping = (): boolean => options.finish.aborted || (options.once && taken > 0);
   const world: TurnWorld = {
     ...options,
@@ -97,6 +102,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         return verdict;
       } finally {
         atWork.delete(job.thread);
+        busyMs = monotonicMs();
         // There is room for another.
         bell.ring();
         monitor.ended(job, verdict, lock.signal.aborted && !options.giveBack.aborted);
@@ -125,7 +131,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         await queue.offer(jobs);
         trouble = undefined;
         const isIdle = atWork.size === 0 && jobs.length === 0;
-        if (isIdle) options.onIdle?.();
+        if (!isIdle) busyMs = monotonicMs();
+        else if (monotonicMs() - busyMs >= IDLE_MS) options.onIdle?.();
         if (isIdle && options.drain && !view.hasClaims() && !view.hasRunOut()) break;
         if (isIdle) waitMs = Math.min(2 * waitMs, options.poll.maxMs);
         else if (atWork.size < atOnce) waitMs = options.poll.minMs;
