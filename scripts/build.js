@@ -94,20 +94,24 @@ async function writeLicences(record) {
 }
 
 /**
- * Removes what earlier builds left: every file in dist/ that no record names.
+ * Removes what earlier builds left: every file in dist/ that no record names, and the code cache, which is of programs that have
+ * been replaced. Other names with a dot in front are the record, or the scratch of another build, which may go at any moment.
  *
  * @param {Record<string, Made>} record
  */
 function removeLeftovers(record) {
+  rmSync(path.join(outputFolder, '.code-cache'), { recursive: true, force: true, maxRetries: 5 });
   const claimed = new Set(['LICENCES.txt', ...Object.values(record).flatMap(({ files }) => files)]);
-  for (const entry of readdirSync(outputFolder, { recursive: true, withFileTypes: true })) {
-    const name = path.relative(outputFolder, path.join(entry.parentPath, entry.name));
-    // A name with a dot in front is the record, or the scratch of another build that runs now.
-    const isOurs = claimed.has(name) || name.startsWith('.') || name.endsWith('.tmp');
-    // The code cache is of programs that have been replaced.
-    const isCache = name.startsWith('.code-cache');
-    if (entry.isFile() && (!isOurs || isCache)) rmSync(path.join(outputFolder, name), { force: true });
-  }
+  /** @param {string} folder */
+  const tidy = (folder) => {
+    for (const entry of readdirSync(path.join(outputFolder, folder), { withFileTypes: true })) {
+      if (entry.name.startsWith('.') || entry.name.endsWith('.tmp')) continue;
+      const name = path.join(folder, entry.name);
+      if (entry.isDirectory()) tidy(name);
+      else if (!claimed.has(name)) rmSync(path.join(outputFolder, name), { force: true });
+    }
+  };
+  tidy('');
 }
 
 /** @param {string} name */
