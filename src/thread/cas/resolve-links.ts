@@ -66,8 +66,7 @@ export async function resolveLinks(
 
 /** What a copied node needs: its links, and the schema of its type. */
 async function linksOf(source: NodeSource, node: StoredNode): Promise<NodeHash[]> {
-  const links = await refs(source, node);
-  return node.type === node.hash ? links : [...links, node.type];
+  return [...(await refs(source, node)), node.type];
 }
 
 /** The commit of some thread that introduced a start, step, suspension, resumption or end. */
