@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { BLANK_STEP, agentName, standIns, stepView, viewOf } from '../../../src/thread/read/step-view.ts';
+import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { createMapRepository } from '../../helpers/map-repository.ts';
+import { watched } from '../../helpers/watched-repository.ts';
+import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
+
+const usage = { inputTokens: 1, outputTokens: 2, turns: 1 };
+
+function stepAt({ head }: ThreadState): CommitOf<'step'> {
+  if (head.kind !== 'step') throw new Error('its head is no step');
+  return head;
+}
+
+describe('a step as rules see it', () => {
+  test('has what its node says, its text, and the name of its agent', async () => {
+    const repository = createMapRepository();
+    const meta = { $status: 'again', count: 3 };
+    const state = await appendStep(repository, await startLoop(repository), stepDraft({ meta, usage }));
+    const commit = stepAt(state);
+    expect(await stepView(repository, state, { commit, text: 'A text.' })).toEqual({
+      role: 'writer',
+      meta,
+      output: meta,
+      text: 'A text.',
+      hash: commit.hash,
+      status: 'again',
+      agent: 'robot',
+      usage,
+      startedAtMs: 1_795_262_400_000,
+      completedAtMs: 1_795_262_401_500,
+    });
+  });
+
+  test('has no status where its meta has none', async () => {
+    const repository = createMapRepository();
+    const state = await appendStep(repository, await startLoop(repository), stepDraft({ meta: { count: 3 } }));
+    expect(viewOf(stepAt(state), '', 'robot').status).toBeNull();
+  });
+});
+
+describe('the name of the agent that took a turn', () => {
+  test('is the one of the step, where that differs from the one of the start', async () => {
+    const repository = createMapRepository();
+    const start = await startLoop(repository);
+    const state = await appendStep(repository, start, stepDraft({ agent: { ...agent, name: 'substitute' } }));
+    expect(await agentName(repository, state, { commit: stepAt(state) })).toBe('substitute');
+  });
+
+  test('is the one of the start for its role, whatever characters the name of the role has', async () => {
+    const repository = createMapRepository();
+    const start = await startLoop(repository, { agents: { 'Writer A': agent, checker: { ...agent, name: 'critic' } } });
+    const one = await appendStep(repository, start, stepDraft({ role: 'Writer A' }));
+    const two = await appendStep(repository, one, stepDraft({ role: 'checker', agent: { ...agent, name: 'critic' } }));
+    expect(await agentName(repository, two, { commit: stepAt(one) })).toBe('robot');
+    expect(await agentName(repository, two, { commit: stepAt(two) })).toBe('critic');
+  });
+
+  test('is read once from the start for all steps of a role', async () => {
+    const repository = createMapRepository();
+    const one = await appendStep(repository, await startLoop(repository), stepDraft());
+    const two = await appendStep(repository, one, stepDraft());
+    const spied = watched(repository);
+    for (const state of [one, two, one]) {
+      expect(await agentName(spied.repository, two, { commit: stepAt(state) })).toBe('robot');
+    }
+    expect(spied.read).toHaveLength(1);
+  });
+
+  test('is empty where neither the step nor the start has it', async () => {
+    const repository = createMapRepository();
+    const state = await appendStep(repository, await startLoop(repository), stepDraft());
+    const commit = { ...stepAt(state), node: { ...stepAt(state).node, role: 'nobody' } };
+    expect(await agentName(repository, state, { commit })).toBe('');
+  });
+});
+
+describe('stand-ins of earlier steps', () => {
+  test('are as many of each role as are not among the newest, and say nothing else', () => {
+    const roles = new Map([
+      ['writer', { visits: 3 }],
+      ['checker', { visits: 2 }],
+      ['editor', { visits: 1 }],
+    ]);
+    const found = standIns(roles, [{ role: 'editor' }, { role: 'writer' }]);
+    expect(found.map(({ role }) => role)).toEqual(['writer', 'writer', 'checker', 'checker']);
+    expect(found[0]).toEqual({
+      role: 'writer',
+      meta: {},
+      output: {},
+      text: '',
+      hash: '',
+      status: null,
+      agent: '',
+      usage: null,
+      startedAtMs: 0,
+      completedAtMs: 0,
+    });
+  });
+
+  test('are of no role by default', () => {
+    expect(BLANK_STEP.role).toBe('');
+  });
+});
