@@ -7,7 +7,7 @@ import { isOfType } from '../../schema/built-in.ts';
 import type { ReactSession } from '../../schema/built-in/react.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { CommitOf } from './thread-state.ts';
-import { TRACE_FOLDER, type PartKind, type TurnDraft } from '../append/trace-files.ts';
+import { turnFolder, type PartKind, type TurnDraft } from '../append/trace-files.ts';
 import { payloadOf, type Payloads } from '../../schema/payload-of.ts';
 
 /** A turn of a trace, read back: its place, counted from 1, and its hash. */
@@ -43,7 +43,8 @@ export async function readTrace(
   for (let place = start; place < end; place += 1) {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The place is within the list.
     const hash = session.turns[place] as NodeHash;
-    turns.push({ number: place + 1, hash, ...(await reader.readTurn(hash)) });
+    const number = place + 1;
+    turns.push({ number, hash, ...(await reader.readTurn(hash, turnFolder(number))) });
   }
   return { session, turns };
 }
@@ -62,19 +63,19 @@ class TraceReader {
   readonly #repository: Repository;
   readonly #commit: CommitOf<'step' | 'suspend'>;
   readonly #byHash = new Map<string, IndexEntry>();
-  /** What lies in the folder of each turn. */
-  readonly #byFolder = new Map<string, IndexEntry[]>();
+  /** The paths below each folder of a folder, from there on. */
+  readonly #byFolder = new Map<string, string[]>();
 
   constructor(repository: Repository, commit: CommitOf<'step' | 'suspend'>) {
     this.#repository = repository;
     this.#commit = commit;
     for (const entry of commit.index) {
       this.#byHash.set(entry.hash, entry);
-      const folder = folderOf(entry.path);
-      if (folder === undefined) continue;
-      const entries = this.#byFolder.get(folder) ?? [];
-      entries.push(entry);
-      this.#byFolder.set(folder, entries);
+      const [outer, inner, ...rest] = entry.path.split('/');
+      const folder = `${outer}/${inner}`;
+      const names = this.#byFolder.get(folder) ?? [];
+      names.push(rest.join('/'));
+      this.#byFolder.set(folder, names);
     }
   }
 
@@ -86,10 +87,9 @@ class TraceReader {
     return payloadOf(node, type);
   }
 
-  async readTurn(hash: NodeHash): Promise<TurnDraft> {
+  async readTurn(hash: NodeHash, folder: string): Promise<TurnDraft> {
     const turn = await this.read(hash, 'react-turn');
-    const folder = folderOf(this.#byHash.get(hash)?.path ?? '') ?? '';
-    const names = (this.#byFolder.get(folder) ?? []).map(({ path }) => path.slice(folder.length + 1));
+    const names = this.#byFolder.get(folder) ?? [];
     const parts: { kind: PartKind; text: string }[] = [];
     for (const [place, part] of (turn.parts ?? []).entries()) {
       parts.push({ kind: kindOf(names, place + 1), text: await this.#readText(part) });
@@ -122,16 +122,9 @@ class TraceReader {
   }
 }
 
-/** `trace/001`, of a path in it; `undefined` for a path that is in no turn's folder. */
-function folderOf(path: string): string | undefined {
-  const [trace, turn, rest] = path.split('/', 3);
-  return trace === TRACE_FOLDER && turn !== undefined && rest !== undefined ? `${trace}/${turn}` : undefined;
-}
-
-const kinds: readonly PartKind[] = ['thought', 'plan', 'refusal', 'note'];
+const namedKinds: readonly PartKind[] = ['plan', 'refusal', 'note'];
 
 /** What kind a part is of, as its file's name says; a thought where it does not. */
 function kindOf(names: readonly string[], number: number): PartKind {
-  const name = names.find((candidate) => candidate.startsWith(`parts/${number}-`)) ?? '';
-  return kinds.find((kind) => name.endsWith(`-${kind}.md`)) ?? 'thought';
+  return namedKinds.find((kind) => names.includes(`parts/${number}-${kind}.md`)) ?? 'thought';
 }
