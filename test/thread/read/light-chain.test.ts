@@ -1,12 +1,26 @@
 import { describe, expect, test } from 'vitest';
+import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep, type StepDraft } from '../../../src/thread/append/append-step.ts';
+import { endThread } from '../../../src/thread/append/end-thread.ts';
+import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
+import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
 import { readChain } from '../../../src/thread/read/read-chain.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
-import { readReply, readLightChain, type LightCommit } from '../../../src/thread/read/light-chain.ts';
+import {
+  fileOf,
+  readLightChain,
+  readLightCommit,
+  readReply,
+  readUnknownChain,
+  type LightCommit,
+} from '../../../src/thread/read/light-chain.ts';
+import type { ThreadCommit } from '../../../src/thread/thread-commit.ts';
+import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { createTemporaryRepository, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { startLoop, stepDraft } from '../thread-fixture.ts';
+import { forge } from '../../verify/forge-commit.ts';
+import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
 
 async function threadOf(
   drafts: readonly Partial<StepDraft>[],
@@ -74,5 +88,163 @@ describe('a thread as it is told', () => {
     const forged = git('commit-tree', `${state.head.id}^{tree}`, '-p', state.start.id, '-m', message);
     const [read] = await newest(await temporary.open(), forged as typeof state.head.id, 1);
     expect(read).toMatchObject({ kind: 'step', hash: state.head.hash });
+  });
+});
+
+const suspension = {
+  role: 'writer',
+  rule: 0,
+  reason: 'a question',
+  cause: 'agent',
+  prompt: 'Write.',
+  agent,
+  usage: null,
+  attempts: [],
+} as const;
+
+/** A thread with a commit of each kind, each with this text; newest first. */
+async function allKinds(text: string): Promise<{ repository: MapRepository; state: ThreadState; told: LightCommit[] }> {
+  const repository = createMapRepository();
+  const one = await appendStep(repository, await startLoop(repository, { prompt: text }), stepDraft({ text }));
+  const two = await suspendThread(repository, one, { ...suspension, text });
+  const three = await resumeThread(repository, two, text);
+  const state = await endThread(repository, three, { outcome: 'failed', returnCode: 1, summary: text });
+  return { repository, state, told: await newest(repository, state.head.id, Infinity) };
+}
+
+const kinds = ['end', 'resume', 'suspend', 'step', 'start'];
+
+describe('a commit as it is told', () => {
+  test('has no index if it is a step or start, which cost three objects, and has it otherwise', async () => {
+    const { repository, told } = await allKinds('A text.');
+    expect(told.map(({ kind }) => kind)).toEqual(kinds);
+    for (const commit of told) {
+      const isLight = commit.kind === 'step' || commit.kind === 'start';
+      expect(['files' in commit, 'index' in commit]).toEqual([isLight, !isLight]);
+      const spied = watched(repository);
+      await readLightCommit(spied.repository, commit.id);
+      const node = fileOf(commit, `${commit.kind}.json`);
+      expect(spied.read.filter((id) => id === node)).toHaveLength(1);
+      if (isLight) expect(spied.read).toEqual([commit.id, commit.commit.tree, node]);
+    }
+  });
+
+  test.each(['step', 'start'])('has no index if it is a %s whose message does not name its node', async (kind) => {
+    const { repository, told } = await allKinds('A text.');
+    const { id, hash } = told.find((commit) => commit.kind === kind)!;
+    for (const message of ['no trailers\n', 'other trailers\n\nUwf-Node: x\n']) {
+      const read = await readLightCommit(
+        repository,
+        forge(repository, id, (draft) => (draft.message = message)),
+      );
+      expect(read).toMatchObject({ kind, hash });
+      expect(['files' in read, 'index' in read]).toEqual([true, false]);
+    }
+  });
+
+  test('is not believed to be of a thread for its message alone', async () => {
+    const { repository, state } = await allKinds('A text.');
+    const id = forge(repository, state.start.id, ({ files, listed }) => {
+      files.delete('start.json');
+      listed.delete('start.json');
+    });
+    await expect(readLightCommit(repository, id)).rejects.toMatchObject({ code: 'corrupt-thread', commit: id });
+  });
+
+  test('has the files at the top of its tree', async () => {
+    const { told } = await allKinds('A text.');
+    const [resume, step] = [told[1]!, told[3]!];
+    expect(fileOf(resume, 'answer.md')).toBe(fileOf(step, 'output.md'));
+    expect(fileOf(step, 'prompt.md')).not.toBe(fileOf(step, 'output.md'));
+    expect(fileOf(resume, 'output.md')).toBeUndefined();
+    expect(fileOf(step, 'answer.md')).toBeUndefined();
+  });
+
+  test('is not read if it is known', async () => {
+    const { repository, state, told } = await allKinds('A text.');
+    const known = new Map<ObjectId, ThreadCommit>([[state.head.id, state.head]]);
+    const spied = watched(repository);
+    const seen: ObjectId[] = [];
+    for await (const { id } of readUnknownChain(spied.repository, state.head.id, known)) seen.push(id);
+    expect(seen).toEqual(told.map(({ id }) => id));
+    expect(spied.read).not.toContain(state.head.id);
+    expect(spied.read).toContain(state.start.id);
+  });
+});
+
+const long = `${'long '.repeat(3000)}end`;
+
+describe('the text of a commit', () => {
+  test.each(['A text.', 'A text.\n'])('costs nothing where its message has all of %j', async (text) => {
+    const { repository, told } = await allKinds(text);
+    const spied = watched(repository);
+    for (const commit of told) expect(await readReply(spied.repository, commit), commit.kind).toBe(text);
+    expect(spied.read).toEqual([]);
+  });
+
+  test('is empty for a turn that was suspended before the agent said anything', async () => {
+    const repository = createMapRepository();
+    const { head } = await suspendThread(repository, await startLoop(repository), suspension);
+    expect(await readReply(repository, head)).toBe('');
+  });
+
+  test.each(kinds)('is read whole if the message has a part of it (%s)', async (kind) => {
+    const { repository, told } = await allKinds(long);
+    expect(
+      await readReply(
+        repository,
+        told.find((commit) => commit.kind === kind)!,
+      ),
+    ).toBe(long);
+  });
+
+  test.each([
+    ['resume', false],
+    ['end', true],
+    ['suspend', false],
+    ['step', false],
+    ['start', true],
+  ])('that a partial clone left out (%s) is fetched: %j', async (kind, isFetched) => {
+    const { repository, told } = await allKinds(long);
+    const commit = told.find((each) => each.kind === kind)!;
+    const prefetch = async (): Promise<void> => {};
+    const without = { ...repository, objects: { ...repository.objects, prefetch, has: async () => false } };
+    const text = await readReply(without, commit);
+    if (isFetched) expect(text).toBe(long);
+    else expect(text).toMatch(/^(?:long )+long\n\n\[cut here: \w+\.md has all 15003 bytes\]$/);
+    const withAll = { ...repository, objects: { ...repository.objects, prefetch } };
+    expect(await readReply(withAll, commit)).toBe(long);
+  });
+
+  test('that a whole repository has lost is an error', async () => {
+    const { repository, told } = await allKinds(long);
+    repository.objectMap.delete(fileOf(told[1]!, 'answer.md')!);
+    await expect(readReply(repository, told[1]!)).rejects.toMatchObject({ code: 'object-missing' });
+  });
+
+  test.each<[string, Parameters<typeof forge>[2]]>([
+    [
+      'output.md is not there',
+      ({ files, listed }) => {
+        files.delete('output.md');
+        listed.delete('output.md');
+      },
+    ],
+    [
+      'output.md is no content node',
+      ({ node, files, listed }) => {
+        node['content'] = listed.get('agent.json')!;
+        files.set('output.md', files.get('agent.json')!);
+      },
+    ],
+  ])('is refused where %s', async (fault, change) => {
+    const repository = createMapRepository();
+    const other = { ...agent, name: 'substitute' };
+    const { head } = await appendStep(repository, await startLoop(repository), stepDraft({ text: long, agent: other }));
+    const commit = await readLightCommit(repository, forge(repository, head.id, change));
+    await expect(readReply(repository, commit)).rejects.toMatchObject({
+      code: 'corrupt-thread',
+      message: `commit ${commit.id} is not a sound part of a thread: ${fault}`,
+    });
   });
 });
