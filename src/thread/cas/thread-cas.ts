@@ -70,7 +70,7 @@ export function threadCas(repository: Repository, thread: string): ThreadCas {
   const cas: ThreadCas = {
     put: (text) => cas.putTyped(builtIn.content, { text }),
     putAll: (nodes) => putAll(nodes),
-    get: (hash) => getNode(cas, parseNodeHash(hash)),
+    get: async (hash) => getNode(cas, parseNodeHash(hash)),
     putTyped: async (type, payload) => onlyOf(await putAll([{ type, payload }])),
     pin: async (artifact, blob) => onlyOf(await putAll([{ type: builtIn.artifact, payload: { ...artifact } }], blob)),
 

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { parseNodeHash } from '../../../src/cas/hash.ts';
+import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { findReferrers } from '../../../src/thread/cas/find-referrers.ts';
+import { threadCas } from '../../../src/thread/cas/thread-cas.ts';
+import { createMapRepository } from '../../helpers/map-repository.ts';
+import { watched } from '../../helpers/watched-repository.ts';
+import { startLoop, stepDraft } from '../thread-fixture.ts';
+
+async function threeSteps() {
+  const repository = createMapRepository();
+  const start = await startLoop(repository);
+  const cas = threadCas(repository, start.id);
+  const note = await cas.put('A note.');
+  const one = await appendStep(repository, start, stepDraft({ meta: { $status: 'done', link: note } }));
+  const two = await appendStep(repository, one, stepDraft({ text: 'Two.' }));
+  const three = await appendStep(repository, two, stepDraft({ text: 'Three.', meta: { $status: 'done', link: note } }));
+  return { repository, cas, note, start, one, two, three };
+}
+
+test('the referrers of a node are the nodes that link to it, each with the step it lies in, oldest first', async () => {
+  const { repository, cas, note, start, one, two, three } = await threeSteps();
+  const [first, second, third] = [one.head.hash, two.head.hash, three.head.hash];
+  const found = await findReferrers(repository, cas, three.head.id, [note, second, third, start.start.node.prompt]);
+  const text = one.head.kind === 'step' ? one.head.node.content : undefined;
+  expect(found.get(note)).toEqual(
+    expect.arrayContaining([
+      { hash: text, in: first },
+      { hash: first, in: first },
+      { hash: third, in: third },
+    ]),
+  );
+  expect(found.get(note)?.at(-1)).toEqual({ hash: third, in: third });
+  found.delete(note);
+  expect(found).toEqual(
+    new Map([
+      [second, [{ hash: third, in: third }]],
+      [start.start.node.prompt, [{ hash: start.start.hash, in: start.start.hash }]],
+    ]),
+  );
+});
+
+test('the referrers of a node are those up to the head that is given', async () => {
+  const { repository, cas, one, two } = await threeSteps();
+  const found = await findReferrers(repository, cas, two.head.id, [one.head.hash]);
+  expect(found).toEqual(new Map([[one.head.hash, [{ hash: two.head.hash, in: two.head.hash }]]]));
+  expect(await findReferrers(repository, cas, two.head.id, [parseNodeHash('0000000000000')])).toEqual(new Map());
+});
+
+test('to find referrers, no schema is read as a node of a commit, and none of the definition of the workflow', async () => {
+  const { repository, cas, note, start, three } = await threeSteps();
+  const spied = watched(repository);
+  await findReferrers(spied.repository, cas, three.head.id, [note]);
+  const read = start.start.index.filter(({ oid }) => spied.read.includes(oid)).map(({ path }) => path);
+  expect(read.toSorted()).toEqual(['agents/writer.json', 'prompt.md', 'start.json']);
+});
