@@ -123,17 +123,15 @@ async function findFiles(
   ancestor: ThreadCommit | undefined,
 ): Promise<ThreadDiff['files']> {
   const [own, others] = [ownOfA.find(hasFiles), ownOfB.find(hasFiles)];
-  if ((own === undefined && others === undefined) || (ancestor === undefined && !(own && others))) return null;
-  let shared: CommitOf<'step'> | undefined;
-  if (ancestor !== undefined && !(own && others)) {
-    for await (const commit of readChain(repository, ancestor.id)) {
-      if (!hasFiles(commit)) continue;
-      shared = commit;
-      break;
-    }
-  }
+  const isShared = ancestor !== undefined && (own === undefined) !== (others === undefined);
+  const shared = isShared ? await findFilesBehind(repository, ancestor.id) : undefined;
   const [a, b] = [own ?? shared, others ?? shared];
   return a && b ? { a, b } : null;
+}
+
+async function findFilesBehind(repository: Repository, from: ObjectId): Promise<CommitOf<'step'> | undefined> {
+  for await (const commit of readChain(repository, from)) if (hasFiles(commit)) return commit;
+  return undefined;
 }
 
 function hasFiles(commit: ThreadCommit): commit is CommitOf<'step'> {
