@@ -125,14 +125,7 @@ function inlineLinks(schema: JsonValue, meta: JsonObject): JsonObject {
     const hash = links.get(pointer(path));
     return hash === undefined ? value : { [CAS_KEY]: hash };
   };
-  const visitMembers = (object: JsonObject, path: (string | number)[]): JsonObject => {
-    const isPointer = links.get(pointer(path)) !== undefined;
-    return Object.fromEntries(
-      Object.entries(object).map(([key, member]) => [
-        key,
-        isPointer && key === CAS_KEY ? member : visit(member, [...path, key]),
-      ]),
-    );
-  };
+  const visitMembers = (object: JsonObject, path: (string | number)[]): JsonObject =>
+    Object.fromEntries(Object.entries(object).map(([key, member]) => [key, visit(member, [...path, key])]));
   return visitMembers(meta, []);
 }
