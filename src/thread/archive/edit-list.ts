@@ -22,20 +22,19 @@ export async function editList(
   changes: ListChanges,
 ): Promise<ObjectId> {
   const editing = { objects, batch };
-  const before: TreeEntry | undefined = tree === undefined ? undefined : { mode: '040000', name: '', id: tree };
-  return batch.addTree(await editFolder(editing, before, '', changes));
+  return batch.addTree(await editFolder(editing, tree, '', changes));
 }
 
 type Editing = { objects: ObjectReader; batch: ObjectBatch };
 
 async function editFolder(
   editing: Editing,
-  before: TreeEntry | undefined,
+  before: ObjectId | undefined,
   prefix: string,
   changes: ListChanges,
 ): Promise<TreeEntry[]> {
   const entries = new Map<string, TreeEntry>();
-  if (before) for (const entry of await readTree(editing.objects, before.id)) entries.set(entry.name, entry);
+  if (before) for (const entry of await readTree(editing.objects, before)) entries.set(entry.name, entry);
   const byName = new Map<string, Map<ThreadId, ArchivedThread | null>>();
   for (const [id, change] of changes) {
     const name = id.charAt(prefix.length);
@@ -58,7 +57,7 @@ async function editEntry(
   changes: ListChanges,
 ): Promise<Pick<TreeEntry, 'mode' | 'id'> | undefined> {
   const { objects, batch } = editing;
-  if (before?.mode === '040000') return folderOf(batch, await editFolder(editing, before, prefix, changes));
+  if (before?.mode === '040000') return folderOf(batch, await editFolder(editing, before.id, prefix, changes));
   const lines = new Map<ThreadId, ArchivedThread>();
   if (before) {
     const text = Buffer.from(await readBlob(objects, before.id)).toString('utf8');
