@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { removeFolder } from './helpers/remove-folder.ts';
 
 /** Where Linux keeps a file system in memory that every user can write to. */
 const memory = '/dev/shm';
@@ -21,7 +22,7 @@ export function setup(): void {
 }
 
 export function teardown(): void {
-  if (folderOfRun !== undefined) rmSync(folderOfRun, { recursive: true, force: true, maxRetries: 5 });
+  if (folderOfRun !== undefined) removeFolder(folderOfRun);
 }
 
 /** Makes the folder of this run; `undefined` if the tests have to use the usual one. */

@@ -1,9 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { removeFolder } from '../helpers/remove-folder.ts';
 import { mismatch, parseConsole, substitute } from './console-block.ts';
 import type { Captures } from './console-block.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
@@ -42,8 +43,7 @@ export function testDocument(
   });
 
   afterAll(() => {
-    // On a busy machine, git may still repack in the background.
-    rmSync(session.folder, { recursive: true, force: true, maxRetries: 5 });
+    removeFolder(session.folder);
   });
 
   test(`${document} shows something that can be run`, () => {

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { removeFolder } from './remove-folder.ts';
 import type { OpenOptions } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
 
@@ -43,7 +44,7 @@ export type TemporaryRepository = {
 
 const leftovers = new Set<string>();
 process.once('exit', () => {
-  for (const dir of leftovers) rmSync(dir, { recursive: true, force: true });
+  for (const dir of leftovers) removeFolder(dir);
 });
 
 /** Makes an empty folder, which the end of the test or of the process removes. */
@@ -62,11 +63,6 @@ export function makeFolder(): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'uwf-test-')));
   leftovers.add(dir);
   return dir;
-}
-
-function removeFolder(dir: string): void {
-  rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
-  leftovers.delete(dir);
 }
 
 /** Runs git in a folder under the isolated configuration; `input` goes to its stdin. */
