@@ -11,7 +11,7 @@ import { threadCas } from '../../src/thread/cas/thread-cas.ts';
 import { readTextAt } from '../../src/thread/thread-commit.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { checkAll, refusals } from '../verify/incoming/incoming-fixture.ts';
-import { agent, startLoop, stepDraft } from './thread-fixture.ts';
+import { startLoop, stepDraft, suspensionDraft } from './thread-fixture.ts';
 
 const longest = 'é'.repeat(MAX_TEXT_BYTES / 2);
 
@@ -28,17 +28,15 @@ test('a prompt that is too long is refused before anything is stored', async () 
 
 test('an answer that is too long leaves the thread suspended, and what was said too long is cut', async () => {
   const repository = createMapRepository();
-  const waiting = await suspendThread(repository, await startLoop(repository), {
-    role: 'writer',
-    rule: 0,
-    reason: 'why '.repeat(MAX_REASON_BYTES),
-    cause: 'agent',
-    prompt: 'Do it.',
-    agent,
-    usage: null,
-    attempts: [{ text: `${longest}${longest}`, errors: ['too long'], usage: null }],
-    text: `first ${longest} last`,
-  });
+  const waiting = await suspendThread(
+    repository,
+    await startLoop(repository),
+    suspensionDraft({
+      reason: 'why '.repeat(MAX_REASON_BYTES),
+      attempts: [{ text: `${longest}${longest}`, errors: ['too long'], usage: null }],
+      text: `first ${longest} last`,
+    }),
+  );
   const text = await readTextAt(repository, waiting.head, 'output.md');
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_TEXT_BYTES);
   expect(text).toMatch(/^first é[^]*\n\n\[\d+ bytes are left out here\]\n\n[^]*é last$/);

@@ -21,7 +21,7 @@ import {
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { watched } from '../helpers/watched-repository.ts';
 import { forge } from '../verify/forge-commit.ts';
-import { agent, startLoop, stepDraft } from './thread-fixture.ts';
+import { startLoop, stepDraft, suspensionDraft } from './thread-fixture.ts';
 
 const kinds = ['start', 'step', 'suspend', 'resume', 'end'] as const;
 
@@ -34,8 +34,7 @@ beforeAll(async () => {
   repository = createMapRepository();
   const start = await startLoop(repository);
   const one = await appendStep(repository, start, stepDraft());
-  const turn = { role: 'writer', rule: 0, prompt: 'Write.', agent, usage: null, attempts: [] };
-  const waiting = await suspendThread(repository, one, { ...turn, reason: 'a question', cause: 'agent' });
+  const waiting = await suspendThread(repository, one, suspensionDraft());
   const resumed = await resumeThread(repository, waiting, 'the left one');
   const ended = await endThread(repository, resumed, { outcome: 'completed', returnCode: 0, summary: 'Done.' });
   commits = [start, one, waiting, resumed, ended].map(({ head }) => head);

@@ -3,6 +3,7 @@ import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { StepDraft } from '../../src/thread/append/append-step.ts';
 import { startThread, type StartRequest } from '../../src/thread/append/start-thread.ts';
+import type { SuspensionDraft } from '../../src/thread/append/suspend-thread.ts';
 import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
@@ -56,6 +57,21 @@ export function stepDraft(draft: Partial<StepDraft> = {}): StepDraft {
     linked: { waiting: [], nodes: [], commits: [], missing: [] },
     startedAtMs: 1_795_262_400_000,
     completedAtMs: 1_795_262_401_500,
+    ...draft,
+  };
+}
+
+/** A suspension as the engine hands it over. */
+export function suspensionDraft(draft: Partial<SuspensionDraft> = {}): SuspensionDraft {
+  return {
+    role: 'writer',
+    rule: 0,
+    reason: 'a question',
+    cause: 'agent',
+    prompt: 'Write.',
+    agent,
+    usage: null,
+    attempts: [],
     ...draft,
   };
 }

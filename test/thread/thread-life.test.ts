@@ -16,7 +16,7 @@ import { activeRef, historyRef } from '../../src/thread/thread-refs.ts';
 import { readState } from '../../src/thread/read/thread-state.ts';
 import { readThread } from '../../src/thread/read/whole-thread.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
-import { agent, startLoop, stepDraft } from './thread-fixture.ts';
+import { startLoop, stepDraft, suspensionDraft } from './thread-fixture.ts';
 
 describe('a thread', () => {
   test('lives from start to end, and reads back as it was written', async () => {
@@ -93,8 +93,8 @@ describe('a thread', () => {
     const { dir, git, open } = createTemporaryRepository();
     const repository = await open();
     const one = await appendStep(repository, await startLoop(repository), stepDraft());
-    const draft = { role: 'checker', reason: 'Which metre?', cause: 'agent' as const, prompt: 'p', agent, rule: 1 };
-    const suspended = await suspendThread(repository, one, { ...draft, usage: null, attempts: [] });
+    const question = suspensionDraft({ role: 'checker', rule: 1, reason: 'Which metre?' });
+    const suspended = await suspendThread(repository, one, question);
     expect(suspended.head).toMatchObject({ kind: 'suspend', node: { reason: 'Which metre?' } });
     const resumed = await resumeThread(repository, suspended, 'Iambic.');
     expect(resumed.pauses.map((pause) => pause.kind)).toEqual(['suspend', 'resume']);

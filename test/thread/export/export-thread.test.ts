@@ -10,7 +10,7 @@ import { threadRows } from '../../../src/thread/export/rows.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { forge, store, storeTree } from '../../verify/forge-commit.ts';
-import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
+import { startLoop, stepDraft, suspensionDraft } from '../thread-fixture.ts';
 
 const who = { name: 'U', email: 'u@x', atMs: 1_795_262_400_000 };
 
@@ -28,8 +28,7 @@ const commitsIn = (lines: readonly string[]): Line[] => parsed(lines).filter(({ 
 async function pausedOnce() {
   const repository = createMapRepository();
   const start = await startLoop(repository);
-  const turn = { role: 'writer', rule: 0, prompt: 'Write.', agent, usage: null, attempts: [] };
-  const waiting = await suspendThread(repository, start, { ...turn, reason: 'a question', cause: 'agent' });
+  const waiting = await suspendThread(repository, start, suspensionDraft());
   const resumed = await resumeThread(repository, waiting, 'the left one');
   return { repository, start, waiting, resumed, step: await appendStep(repository, resumed, stepDraft()) };
 }

@@ -13,7 +13,7 @@ import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-stat
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { forge } from '../../verify/forge-commit.ts';
 import { writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
-import { agent, loop, startLoop, stepDraft } from '../thread-fixture.ts';
+import { agent, loop, startLoop, stepDraft, suspensionDraft } from '../thread-fixture.ts';
 
 async function rowsOf(repository: MapRepository, { id, head }: ThreadState, from: ObjectId = head.id) {
   const rows: ThreadRow[] = [];
@@ -22,17 +22,7 @@ async function rowsOf(repository: MapRepository, { id, head }: ThreadState, from
 }
 
 async function suspended(repository: MapRepository, draft: Partial<SuspensionDraft> = {}) {
-  const waiting = await suspendThread(repository, await startLoop(repository), {
-    role: 'writer',
-    rule: 0,
-    reason: 'a question',
-    cause: 'agent',
-    prompt: 'Write.',
-    agent,
-    usage: null,
-    attempts: [],
-    ...draft,
-  });
+  const waiting = await suspendThread(repository, await startLoop(repository), suspensionDraft(draft));
   const { head } = waiting;
   if (head.kind !== 'suspend') throw new Error('it waits');
   return { waiting, head };

@@ -4,7 +4,7 @@ import { RefMoved } from '../../../src/git/ref-store.ts';
 import { agentNode } from '../../../src/thread/append/draft-commit.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
-import { suspendThread, type SuspensionDraft } from '../../../src/thread/append/suspend-thread.ts';
+import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
 import { keepAsFork, moveThread } from '../../../src/thread/lost-race/keep-as-fork.ts';
 import { activeRef, scratchRef } from '../../../src/thread/thread-refs.ts';
 import { forkIdFor } from '../../../src/thread/new-thread-id.ts';
@@ -12,16 +12,11 @@ import { threadCas } from '../../../src/thread/cas/thread-cas.ts';
 import { readThread } from '../../../src/thread/read/whole-thread.ts';
 import { ThreadMoved } from '../../../src/thread/thread-errors.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
-import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
+import { agent, startLoop, stepDraft, suspensionDraft } from '../thread-fixture.ts';
 
 /** The threads that have a ref, by the names of their refs. */
 function refsOf({ refMap }: MapRepository): string[] {
   return [...refMap.keys()].filter((name) => name.startsWith('refs/threads/'));
-}
-
-function suspension(draft: Partial<SuspensionDraft> = {}): SuspensionDraft {
-  const base = { role: 'writer', reason: 'what next?', cause: 'agent' as const, prompt: 'Write.', agent, rule: 0 };
-  return { ...base, usage: null, attempts: [], ...draft };
 }
 
 describe('a step that loses the race for its thread', () => {
@@ -89,10 +84,10 @@ describe('a lost race that cost nothing', () => {
   test('leaves no fork: an answer, and a suspension before anything was paid for', async () => {
     const repository = createMapRepository();
     const begun = await startLoop(repository);
-    const state = await suspendThread(repository, begun, suspension());
+    const state = await suspendThread(repository, begun, suspensionDraft());
     await resumeThread(repository, state, 'yes');
     await expect(resumeThread(repository, state, 'no')).rejects.toMatchObject({ fork: undefined });
-    await expect(suspendThread(repository, begun, suspension())).rejects.toMatchObject({ fork: undefined });
+    await expect(suspendThread(repository, begun, suspensionDraft())).rejects.toMatchObject({ fork: undefined });
     expect(refsOf(repository)).toEqual([activeRef(begun.id)]);
   });
 
@@ -105,8 +100,8 @@ describe('a lost race that cost nothing', () => {
   ])('a suspension with %s is kept', async (_, draft) => {
     const repository = createMapRepository();
     const begun = await startLoop(repository);
-    await suspendThread(repository, begun, suspension());
-    const kept = suspendThread(repository, begun, suspension(draft)).catch((error: unknown) => error);
+    await suspendThread(repository, begun, suspensionDraft());
+    const kept = suspendThread(repository, begun, suspensionDraft(draft)).catch((error: unknown) => error);
     expect(await kept).toMatchObject({ code: 'thread-moved', fork: expect.any(String) });
     expect(refsOf(repository)).toHaveLength(2);
   });

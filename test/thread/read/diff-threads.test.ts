@@ -9,7 +9,7 @@ import { readState, type ThreadState } from '../../../src/thread/read/thread-sta
 import { activeRef } from '../../../src/thread/thread-refs.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
-import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
+import { agent, startLoop, stepDraft, suspensionDraft } from '../thread-fixture.ts';
 
 type Drafts = readonly Partial<StepDraft>[];
 
@@ -76,16 +76,11 @@ describe('two threads', () => {
     expect(atStart).toMatchObject({ ancestor: { head: before.head.id, kind: 'start', number: 0 }, firstDifference: 1 });
     const repository = createMapRepository();
     const one = await addSteps(repository, await startLoop(repository), [{}]);
-    const waiting = await suspendThread(repository, one, {
-      role: 'checker',
-      rule: 1,
-      reason: 'a question',
-      cause: 'agent',
-      prompt: 'Check.',
-      agent,
-      usage: null,
-      attempts: [],
-    });
+    const waiting = await suspendThread(
+      repository,
+      one,
+      suspensionDraft({ role: 'checker', rule: 1, prompt: 'Check.' }),
+    );
     const fork = await forkOf(repository, waiting);
     const left = await addSteps(repository, await resumeThread(repository, waiting, 'left'), [{ text: 'Left.' }]);
     const right = await addSteps(repository, await resumeThread(repository, fork, 'right'), [{ text: 'Right.' }]);

@@ -20,7 +20,7 @@ import { createMapRepository, type MapRepository } from '../../helpers/map-repos
 import { createTemporaryRepository, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { forge } from '../../verify/forge-commit.ts';
-import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
+import { agent, startLoop, stepDraft, suspensionDraft } from '../thread-fixture.ts';
 
 async function threadOf(
   drafts: readonly Partial<StepDraft>[],
@@ -91,22 +91,11 @@ describe('a thread as it is told', () => {
   });
 });
 
-const suspension = {
-  role: 'writer',
-  rule: 0,
-  reason: 'a question',
-  cause: 'agent',
-  prompt: 'Write.',
-  agent,
-  usage: null,
-  attempts: [],
-} as const;
-
 /** A thread with a commit of each kind, each with this text; newest first. */
 async function allKinds(text: string): Promise<{ repository: MapRepository; state: ThreadState; told: LightCommit[] }> {
   const repository = createMapRepository();
   const one = await appendStep(repository, await startLoop(repository, { prompt: text }), stepDraft({ text }));
-  const two = await suspendThread(repository, one, { ...suspension, text });
+  const two = await suspendThread(repository, one, suspensionDraft({ text }));
   const three = await resumeThread(repository, two, text);
   const state = await endThread(repository, three, { outcome: 'failed', returnCode: 1, summary: text });
   return { repository, state, told: await newest(repository, state.head.id, Infinity) };
@@ -184,7 +173,7 @@ describe('the text of a commit', () => {
 
   test('is empty for a turn that was suspended before the agent said anything', async () => {
     const repository = createMapRepository();
-    const { head } = await suspendThread(repository, await startLoop(repository), suspension);
+    const { head } = await suspendThread(repository, await startLoop(repository), suspensionDraft());
     expect(await readReply(repository, head)).toBe('');
   });
 

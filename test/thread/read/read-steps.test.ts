@@ -8,7 +8,7 @@ import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { readThread } from '../../../src/thread/read/whole-thread.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
+import { startLoop, stepDraft, suspensionDraft } from '../thread-fixture.ts';
 
 let repository: MapRepository;
 /** The start, three steps, a suspension, a resumption, and a fourth step. */
@@ -23,8 +23,7 @@ beforeEach(async () => {
   for (const text of ['One.', 'Two.', 'Three.']) {
     await add((state) => appendStep(repository, state, stepDraft({ text })));
   }
-  const turn = { role: 'writer', rule: 0, prompt: 'Write.', agent, usage: null, attempts: [], text: 'Which?' };
-  await add((state) => suspendThread(repository, state, { ...turn, reason: 'a question', cause: 'agent' }));
+  await add((state) => suspendThread(repository, state, suspensionDraft({ text: 'Which?' })));
   await add((state) => resumeThread(repository, state, 'the left one'));
   await add((state) => appendStep(repository, state, stepDraft({ text: 'Four.' })));
 });

@@ -7,7 +7,7 @@ import { outlineSuspension, readRefused, readSuspension, textsOf } from '../../.
 import type { CommitOf } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { agent, startLoop } from '../thread-fixture.ts';
+import { startLoop, suspensionDraft } from '../thread-fixture.ts';
 
 const usage = { inputTokens: 1, outputTokens: 2, turns: 1 };
 const long = 'long '.repeat(300);
@@ -32,17 +32,11 @@ const trace: SuspensionDraft['trace'] = {
 
 async function suspended(draft: Partial<SuspensionDraft> = {}) {
   const repository = createMapRepository();
-  const waiting = await suspendThread(repository, await startLoop(repository), {
-    role: 'writer',
-    rule: 0,
-    reason: 'a question',
-    cause: 'limit',
-    prompt: 'Write.',
-    agent,
-    usage: null,
-    attempts: [],
-    ...draft,
-  });
+  const waiting = await suspendThread(
+    repository,
+    await startLoop(repository),
+    suspensionDraft({ cause: 'limit', ...draft }),
+  );
   const commit = waiting.head;
   if (commit.kind !== 'suspend') throw new Error('it waits');
   return { repository, waiting, commit };

@@ -8,7 +8,7 @@ import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-stat
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { forge } from '../../verify/forge-commit.ts';
-import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
+import { startLoop, stepDraft, suspensionDraft } from '../thread-fixture.ts';
 
 function turnOf(name: string, more: Partial<TurnDraft> = {}): TurnDraft {
   return {
@@ -66,17 +66,11 @@ describe('a trace', () => {
 
   test('of a suspended turn is read as well', async () => {
     const repository = createMapRepository();
-    const { head } = await suspendThread(repository, await startLoop(repository), {
-      role: 'writer',
-      rule: 0,
-      reason: 'a question',
-      cause: 'agent',
-      prompt: 'Write.',
-      agent,
-      usage: null,
-      attempts: [],
-      trace: turnsOf(turnOf('one')),
-    });
+    const { head } = await suspendThread(
+      repository,
+      await startLoop(repository),
+      suspensionDraft({ trace: turnsOf(turnOf('one')) }),
+    );
     if (head.kind !== 'suspend') throw new Error('it waits');
     expect((await readTrace(repository, head))?.turns).toMatchObject([turnOf('one')]);
   });
@@ -158,7 +152,7 @@ describe('a part of a trace', () => {
   });
 });
 
-describe('a trace that somebody changed', () => {
+describe('a changed trace', () => {
   const changed: Partial<TurnDraft> = {
     parts: [{ kind: 'plan', text: 'First look.' }],
     toolCalls: [{ ...call, isError: true }],
