@@ -63,7 +63,7 @@ class TraceReader {
   readonly #repository: Repository;
   readonly #commit: CommitOf<'step' | 'suspend'>;
   readonly #byHash = new Map<string, IndexEntry>();
-  /** The paths below each folder of a folder, from there on. */
+  /** The paths of each second-level folder, such as `trace/001`, relative to it. */
   readonly #byFolder = new Map<string, string[]>();
 
   constructor(repository: Repository, commit: CommitOf<'step' | 'suspend'>) {
