@@ -40,8 +40,6 @@ function run() {
       // An exit saves the millisecond or two that Node takes to clean up.
       if (program.isAllWritten()) process.exit();
     });
-    // A command that lasts has loaded most of what it needs.
-    setTimeout(() => (shared = Buffer.alloc(0)), 1000).unref();
   }
 }
 
