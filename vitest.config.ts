@@ -19,7 +19,7 @@ const limits = {
   // Many tests start dozens of processes, which take ten times as long where others work: this is for what hangs.
   testTimeout: 180_000,
   hookTimeout: 180_000,
-  // Two shared cores: more workers only make the race tests slower.
+  // On two cores: many tests wait for processes that they have started. With two workers the cores are busy to 80 %.
   maxWorkers: 3,
 };
 

@@ -7,7 +7,7 @@ import { removeFolder } from './helpers/remove-folder.ts';
 const memory = '/dev/shm';
 const prefix = 'uwf-tests-';
 const TMPFS = 0x0102_1994;
-/** More than the tests of two workers have at once. */
+/** More than the tests that run at once have. */
 const MIN_FREE_BYTES = 2 ** 32;
 
 let folderOfRun: string | undefined;
