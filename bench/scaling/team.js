@@ -107,9 +107,10 @@ export async function watchIdle(root, { threads, seconds }) {
   const { host, clones, env } = await makeTeam(root, { clones: 1, threads, turnSeconds: 0 });
   const args = [uwf, 'worker', '--remote', 'origin', '--role', 'nobody', '--poll', '5s'];
   const worker = spawn(process.execPath, args, { cwd: clones[0], env, stdio: 'ignore' });
+  const ended = once(worker, 'exit');
   try {
-    // It fetches them all at its start.
-    await sleep(30_000);
+    // It fetches them all at its start, and saves memory after an idle minute.
+    await sleep(100_000);
     const begunMs = cpuOf(worker.pid);
     const samples = [];
     for (let second = 0; second < seconds; second += 1) {
@@ -123,7 +124,9 @@ export async function watchIdle(root, { threads, seconds }) {
       '% of a core': (own + children - begunMs.own - begunMs.children) / (10 * seconds),
     };
   } finally {
-    worker.kill('SIGKILL');
+    // Its git ends with it, so that the folder can be removed.
+    worker.kill();
+    await ended;
     host.stop();
   }
 }
