@@ -1,7 +1,8 @@
 import { ObjectMissing } from '../../git/format/object-errors.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { hashObject, type ObjectId } from '../../git/format/object-id.ts';
+import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readCommitNodesOnce } from '../commit-nodes.ts';
+import { readCommitNodesOnce, type CommitNodes } from '../commit-nodes.ts';
 import { hashBits } from '../hash.ts';
 import type { NodeHash } from '../hash.ts';
 import { commitSize, HASH_BYTES, nodeSize } from './segment.ts';
@@ -21,12 +22,15 @@ export class NodeCollector {
   readonly #commits: RecordList;
   /** The raw bytes of ids, one character each: an id itself is a piece of its commit's text, and would keep all of it. */
   readonly #met: Set<string> = new Set();
+  /** The tree of the commits that keep the ends of archived threads. */
+  readonly #emptyTree: ObjectId;
 
   constructor(repository: Repository) {
     this.#repository = repository;
     const { format } = repository.objects;
     this.#nodes = new RecordList(nodeSize(format));
     this.#commits = new RecordList(commitSize(format));
+    this.#emptyTree = hashObject({ type: 'tree', data: Buffer.alloc(0) }, format);
   }
 
   get isEmpty(): boolean {
@@ -52,14 +56,24 @@ export class NodeCollector {
       }
       // Missing is the end of a shallow history (deepened later, it takes a rebuild), or a thread that was removed and
       // collected while we were reading.
-      const commit = await readCommitNodesOnce(this.#repository, id).catch(inPlaceOf(ObjectMissing, undefined));
+      const commit = await this.#read(id).catch(inPlaceOf(ObjectMissing, undefined));
       if (commit === undefined) continue;
       this.#commits.add(bytes);
       // The user's own commits are taken note of, but neither they nor what lies behind them hold nodes.
-      if (commit.entries === undefined) continue;
-      for (const { hash, oid } of commit.entries) this.#nodes.add(encodeNodeRecord(hash, oid));
+      if (commit.entries === undefined && !commit.isEmpty) continue;
+      for (const { hash, oid } of commit.entries ?? []) this.#nodes.add(encodeNodeRecord(hash, oid));
       pending.push(...commit.parents);
     }
+  }
+
+  /**
+   * An empty commit is read past wherever it stands, also among the user's own: what a covered commit leads to must not
+   * depend on the ref from which it was reached first.
+   */
+  async #read(id: ObjectId): Promise<CommitNodes & { isEmpty: boolean }> {
+    const commit = await readCommit(this.#repository.objects, id);
+    const nodes = await readCommitNodesOnce(this.#repository, id, commit);
+    return { ...nodes, isEmpty: commit.tree === this.#emptyTree };
   }
 
   /** Hands out what was found, which is good until `use` returns, and forgets it. */

@@ -18,8 +18,8 @@ export interface SegmentBytes {
 // The nodes, then the commits, both sorted; a CRC-32 of each 16 KiB of these; at last 8 bytes of magic, the two counts, and
 // the CRC-32 of the checksums and these 16 bytes. All numbers have 32 bits, big-endian.
 const magics: Readonly<Record<ObjectFormat, Buffer>> = {
-  sha1: Buffer.from('UWFLOOK3'),
-  sha256: Buffer.from('UWFLOOK4'),
+  sha1: Buffer.from('UWFLOOK5'),
+  sha256: Buffer.from('UWFLOOK6'),
 };
 const magicSize = 8;
 const countsEnd = 16;

@@ -56,6 +56,24 @@ describe.each([
     expect((await nodes.find(textNode('b').hash))?.payload).toEqual({ text: 'b' });
   });
 
+  test('are found behind the empty commits that keep archived threads, whatever has reached one before', async () => {
+    const repository = await open();
+    const end = await commitNodes(repository, { files: [{ path: 'end.md', node: textNode('end') }] });
+    const first = await commitFiles(repository, {}, { parents: [end] });
+    const pinning = { files: [{ path: 'pin.md', node: textNode('pin') }], ref: thread, parents: [first] };
+    await commitNodes(repository, pinning);
+    const nodes = repositoryNodes(repository);
+    expect(await nodes.find(textNode('pin').hash)).toBeDefined();
+    const other = await commitNodes(repository, { files: [{ path: 'end.md', node: textNode('other') }] });
+    await commitFiles(repository, {}, { parents: [first, other], ref: 'refs/uwf/archive/ends/0123456789abcdef' });
+    await repository.refs.update([
+      { name: parseRefName(thread), expected: (await repository.refs.read(parseRefName(thread)))!, value: null },
+    ]);
+    for (const text of ['end', 'other']) expect(await nodes.find(textNode(text).hash)).toBeDefined();
+    expect(await reindex(repository)).toEqual({ commits: 4, nodes: 2 });
+    for (const text of ['end', 'other']) expect(await nodes.find(textNode(text).hash)).toBeDefined();
+  });
+
   test('are not those of branches', async () => {
     const repository = await open();
     await append(repository, 'a', 'refs/heads/main');
