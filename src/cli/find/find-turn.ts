@@ -1,4 +1,3 @@
-import type { NodeHash } from '../../cas/hash.ts';
 import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
 import {
   findCommitsOfTurns,
@@ -12,8 +11,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isOfType } from '../../schema/built-in.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
-import { getThread, listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { likelyOwners } from '../../thread/find/likely-owners.ts';
+import { getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { TextOption } from '../command-line/command.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
@@ -57,7 +56,7 @@ export async function findTurn(
     const type = (await repositoryNodes(repository).find(candidate))?.type;
     return type !== undefined && (isOfType(type, 'thread-step') || isOfType(type, 'thread-suspend'));
   });
-  for (const pointer of await likelyOwners(repository, hash)) {
+  for await (const pointer of likelyOwners(repository, hash)) {
     const [commit] = await findCommitsOfTurns(repository, pointer, hash);
     if (commit !== undefined) return readTurn(repository, pointer, commit);
   }
@@ -90,15 +89,4 @@ export async function commitBefore(repository: Repository, pointer: ThreadPointe
   const [parent] = (await readCommit(repository.objects, commit)).parents;
   if (parent === undefined) throw new CorruptThread(commit, 'it is no start and has no parent');
   return parent;
-}
-
-/** All threads: first the one in which a turn was taken, then the newest. Forks share the steps of their thread. */
-async function likelyOwners(repository: Repository, turn: NodeHash): Promise<ThreadPointer[]> {
-  const nodes = repositoryNodes(repository);
-  const found = await nodes.find(turn);
-  const type = found && isOfType(found.type, 'thread-suspend') ? 'thread-suspend' : 'thread-step';
-  const start = found && (await nodes.find(payloadOf(found, type).start));
-  const id = start && payloadOf(start, 'thread-start').id;
-  const newestFirst = (await listPointers(repository)).toReversed();
-  return [...newestFirst.filter((pointer) => pointer.id === id), ...newestFirst.filter((pointer) => pointer.id !== id)];
 }

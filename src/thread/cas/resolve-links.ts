@@ -1,15 +1,18 @@
+import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
 import { encodeNode, type EncodedNode } from '../../cas/node.ts';
 import { combineSources, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
+import { ObjectMissing } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isThreadType } from '../../schema/built-in.ts';
 import { refs } from '../../schema/links/refs.ts';
-import { readChain } from '../read/read-chain.ts';
-import { listPointers } from '../find/find-thread.ts';
+import { likelyOwners } from '../find/likely-owners.ts';
+import { findEventFile, readThreadCommit } from '../thread-commit.ts';
 import { scratchNodes } from './thread-scratch.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import type { ThreadState } from '../read/thread-state.ts';
 
 /** What a step's links need: nodes of elsewhere to copy in, commits of other threads to stand on, and what is missing. */
@@ -69,11 +72,24 @@ async function linksOf(source: NodeSource, node: StoredNode): Promise<NodeHash[]
   return [...(await refs(source, node)), node.type];
 }
 
-/** The commit of some thread that introduced a start, step, suspension, resumption or end. */
+/**
+ * The commit that introduced a start, step, suspension, resumption or end: of some thread, or of one that is here only because a
+ * thread stands on it.
+ */
 async function findCommitOf(repository: Repository, hash: NodeHash): Promise<ObjectId | undefined> {
-  for (const pointer of await listPointers(repository)) {
-    for await (const commit of readChain(repository, pointer.head)) {
-      if (commit.hash === hash) return commit.id;
+  // The raw bytes of ids: an id itself is a piece of its commit's text, and would keep all of it.
+  const met = new Set<string>();
+  for await (const { head } of likelyOwners(repository, hash)) {
+    const pending = [head];
+    for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+      const key = Buffer.from(id, 'hex').toString('latin1');
+      if (met.has(key)) continue;
+      met.add(key);
+      // A parent is missing in a shallow clone.
+      const nodes = await readCommitNodesOnce(repository, id).catch(inPlaceOf(ObjectMissing, undefined));
+      if (nodes?.entries === undefined) continue;
+      if (findEventFile(nodes.entries)?.file.hash === hash) return (await readThreadCommit(repository, id)).id;
+      pending.push(...nodes.parents.toReversed());
     }
   }
   return undefined;

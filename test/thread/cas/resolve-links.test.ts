@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { parseNodeHash } from '../../../src/cas/hash.ts';
+import { reindex } from '../../../src/cas/lookup/repository-nodes.ts';
 import { putSchema } from '../../../src/schema/put/put-schema.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
+import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
 import { resolveLinks } from '../../../src/thread/cas/resolve-links.ts';
 import { threadCas } from '../../../src/thread/cas/thread-cas.ts';
+import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { removeThread } from '../../../src/thread/remove/remove-thread.ts';
 import { activeRef } from '../../../src/thread/thread-refs.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { startLoop, stepDraft } from '../thread-fixture.ts';
@@ -58,6 +62,38 @@ describe('a link', () => {
       expect(await resolveLinks(repository, thread, [hash])).toEqual({ ...nothing, commits: [id] });
     }
   });
+
+  test('to what was archived stands on its commit, as before, and a rebuilt lookup changes nothing', async () => {
+    const { repository, thread, other } = await twoThreads();
+    const step = await appendStep(repository, other, stepDraft({ text: 'One.' }));
+    const end = await endThread(repository, step, { outcome: 'completed', returnCode: 0, summary: 'One.' });
+    await archiveThreads(repository, [await getThread(repository, other.id)]);
+    for (const look of [() => Promise.resolve(), () => reindex(repository)]) {
+      await look();
+      for (const { hash, id } of [end.start, step.head, end.head]) {
+        expect(await resolveLinks(repository, thread, [hash])).toEqual({ ...nothing, commits: [id] });
+      }
+    }
+  });
+
+  test.each(['took it in', 'links to it'])(
+    'to a thread without a ref stands on its commits if a thread %s',
+    async (how) => {
+      const { repository, thread, other } = await twoThreads();
+      const step = await appendStep(repository, other, stepDraft({ text: 'Dug.' }));
+      const end = await endThread(repository, step, { outcome: 'completed', returnCode: 0, summary: 'Dug.' });
+      const child = { hash: end.head.hash, commit: end.head.id };
+      const draft =
+        how === 'links to it'
+          ? { linked: { waiting: [], nodes: [], missing: [], commits: [child.commit] } }
+          : { childThreads: [child] };
+      await appendStep(repository, await startLoop(repository), stepDraft(draft));
+      await removeThread(repository, await getThread(repository, other.id));
+      for (const { hash, id } of [end.start, step.head, end.head]) {
+        expect(await resolveLinks(repository, thread, [hash])).toEqual({ ...nothing, commits: [id] });
+      }
+    },
+  );
 
   test('to a hash of nothing is missing, once', async () => {
     const { repository, thread } = await twoThreads();

@@ -20,6 +20,22 @@ function createStack(reply: unknown): CliRepository {
   });
 }
 
+test('a step is shown by its hash if its thread has no ref: a child that was removed, or an archived thread', async () => {
+  const here = createStack('---\n$status: done\n---\nDug.');
+  const { thread: top } = (await here.lines(['run', 'top', '-p', 'Dig.'])).at(-1) as { thread: string };
+  const threads = (await here.json(['thread', 'list', '--all'])) as { thread: string; workflow: string }[];
+  const bottom = threads.find(({ workflow }) => workflow === 'bottom')?.thread ?? '';
+  const [step] = (await here.json(['step', 'list', bottom])) as { step: string }[];
+  const shown = async (): Promise<unknown> => here.json(['step', 'show', step?.step ?? '']);
+  expect(await shown()).toMatchObject({ thread: bottom });
+  await here.uwf(['thread', 'rm', bottom]);
+  expect(await shown()).toMatchObject({ thread: bottom });
+  expect((await here.uwf(['archive', '--before', '2100-01-01'])).stdout).toContain('archived 2 threads');
+  await here.uwf(['reindex']);
+  expect(await shown()).toMatchObject({ thread: bottom });
+  expect(await here.json(['step', 'show', '-t', top, '1'])).toMatchObject({ thread: top });
+});
+
 type Shown = { children: string[]; calls: { end: string }[]; status: string; depth: number; parent: string | null };
 
 describe('a child whose commits came with those of its caller', () => {
