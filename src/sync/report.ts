@@ -54,6 +54,8 @@ export type Held = {
   secrets?: SecretPlace[];
   /** True if the thread is not sound. */
   isUnsound?: true;
+  /** A command after which the same can be done again. */
+  remedy?: string;
 };
 
 /** The result of a fetch. */

@@ -72,7 +72,8 @@ held and their places are listed, unless you give --allow-secrets. 'uwf scan' se
     await out.result(report, () => formatPush(report, out.paint, isDryRun));
     // What the remote refuses for reasons of its own, a sync does not change.
     const left = leftOf(report);
-    if (left.undecided.length > 0) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
+    const isLeft = left.undecided.some((each) => !('remedy' in each));
+    if (isLeft) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
     hintAtHeldBack(report, { repository, remote }, out);
     if (threads !== undefined) await hintAtOpenChildren(repository, report, out);
     return exitCodeOfSharing(left);

@@ -45,6 +45,8 @@ export function hintAtHeldBack(
     const hint = isShallow ? unshallow : hintAtRefusal(remote);
     if (hint !== undefined) out.hint(hint);
   }
+  const [stuck] = held.flatMap(({ remedy = [] }) => remedy);
+  if (stuck !== undefined) out.hint(`to bring all that is archived there, and push again: ${stuck}`);
   if (held.some(({ isUnsound }) => isUnsound)) {
     out.hint("'uwf thread verify <thread>' says all that is wrong; 'uwf thread rm <thread> --force' removes it");
   }

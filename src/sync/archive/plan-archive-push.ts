@@ -22,12 +22,20 @@ import { Redactions } from '../reconcile/redactions.ts';
 import { relateTips } from '../reconcile/relate-tips.ts';
 import { refOfTip } from '../refs/shared-ref.ts';
 import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
+import { trackingName } from '../refs/tracking.ts';
 import type { Held } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { findRewritten, type ArchiveThere } from './archive-there.ts';
 
-/** A commit that keeps an end is written anew only by a clone that has it. */
-export const OF_ANOTHER_CLONE: string = `another clone put it into the archive there; fetch ${ENDS_PREFIX}* with git first`;
+/** Why a thread stays in the archive of a remote: a commit that keeps its end is written anew only by a clone that has it. */
+export const OF_ANOTHER_CLONE =
+  'another clone put it into the archive there, and the commits that keep it are not here';
+
+/** The git command that brings these commits, with all that they keep. Nothing of it is checked, so uwf does not run it by itself. */
+export function toBringChains({ name, isConfigured, refPrefix = 'refs/' }: Remote): string {
+  const there = `${refPrefix}${ENDS_PREFIX.slice('refs/'.length)}*`;
+  return `git fetch ${name} '${isConfigured ? `+${there}:${trackingName(name, ENDS_PREFIX)}*` : there}'`;
+}
 
 /** What changes at a remote whose archive takes threads in. */
 type ArchivePlan = { edits: PushEdit[]; batch: ObjectBatch; archived: ThreadId[]; held: Held[] };
@@ -88,7 +96,8 @@ export async function planArchivePush(
   const taken = intakes.filter(({ offer }) => offer?.held === undefined);
   const rewritten = await findRewritten(archive.list, redactions, redacted);
   const changes = await archiveEdits(repository, refs, archive, taken, rewritten);
-  held.push(...changes.stuck.map((thread) => ({ thread, reason: OF_ANOTHER_CLONE })));
+  const remedy = toBringChains(remote);
+  held.push(...changes.stuck.map((thread) => ({ thread, reason: OF_ANOTHER_CLONE, remedy })));
   const edits = [...changes.edits, ...taken.flatMap(({ deletions }) => deletions)];
   return { edits, batch: changes.batch, archived: taken.map(({ line }) => line.id), held };
 }

@@ -20,7 +20,8 @@ function trackingRef(remote: string, name: string): RefName {
   return parseRefName(trackingName(remote, name));
 }
 
-function trackingName(remote: string, name: string): string {
+/** The name of the same, also for a beginning of names or a pattern. */
+export function trackingName(remote: string, name: string): string {
   return name.replace(/^refs\/(?:uwf\/)?/, `${REMOTES_PREFIX}${remote}/`);
 }
 

@@ -8,7 +8,7 @@ import { ENDS_PREFIX } from '../../thread/archive/kept-ends.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { activeRef, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { openArchiveThere, tipOfArchived } from '../archive/archive-there.ts';
-import { OF_ANOTHER_CLONE, planArchiveRemoval } from '../archive/plan-archive-push.ts';
+import { OF_ANOTHER_CLONE, planArchiveRemoval, toBringChains } from '../archive/plan-archive-push.ts';
 import { makeRemovalMark } from './removal-mark.ts';
 import type { ThreadChange } from '../report.ts';
 import { ThreadNotThere } from '../fetch/select-refs.ts';
@@ -18,12 +18,18 @@ import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
 
 /** A remote still has a thread that was to be removed there. */
-function notRemovedThere(thread: ThreadId, remote: Remote, reason: string, kind: 'conflict' | 'refused'): UwfError {
+function notRemovedThere(
+  thread: ThreadId,
+  remote: Remote,
+  reason: string,
+  kind: 'conflict' | 'refused',
+  hint = kind === 'conflict' ? `run 'uwf fetch ${remote.name}', look at the thread, and repeat` : hintAtRefusal(remote),
+): UwfError {
   const { name } = remote;
   return new UwfError(`${name} still has thread ${thread}: ${reason}`, {
     code: 'not-removed-there',
     kind,
-    hint: kind === 'conflict' ? `run 'uwf fetch ${name}', look at the thread, and repeat` : hintAtRefusal(remote),
+    hint,
     facts: { thread, remote: name },
   });
 }
@@ -55,7 +61,10 @@ export async function removeRemoteThread(
 
   const mark = makeRemovalMark(repository.objects.format);
   const fromArchive = archived && (await planArchiveRemoval(repository, refs, archive, archived));
-  if (fromArchive?.isStuck) throw notRemovedThere(thread, remote, OF_ANOTHER_CLONE, 'conflict');
+  if (fromArchive?.isStuck) {
+    const hint = `to bring all that is archived there, and repeat: ${toBringChains(remote)}`;
+    throw notRemovedThere(thread, remote, OF_ANOTHER_CLONE, 'conflict', hint);
+  }
   const edits = [
     { name: removedRef(thread), value: mark.id, expected: known },
     ...(fromArchive?.edits ?? []),

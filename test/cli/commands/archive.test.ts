@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { cloneCliRepository, createLoopRepository, loopReplies, type CliRepository } from '../../helpers/cli.ts';
 import {
@@ -122,4 +123,47 @@ describe('uwf archive', () => {
     }
     expect((await ben.uwf(['thread', 'verify', thread])).code).toBe(0);
   });
+
+  test('of another clone is changed after the command that a refused removal and a refused redaction name', async () => {
+    const secret = 'correct-horse-battery-staple-7731';
+    const told = `---\n$status: written\nwords: 3\n---\nThe password is ${secret}.`;
+    const { server, ada, thread } = await createEnded({ ...loopReplies, writer: [told, told] });
+    expect((await ada.uwf(['run', 'loop', '-p', 'y'])).code).toBe(0);
+    expect((await ada.uwf(['push', '--allow-secrets'])).code).toBe(0);
+    const ben = cloneCliRepository(server.dir);
+    await ben.uwf(['fetch']);
+    const others = (await ben.json(['thread', 'list', '--all'])) as { thread: string }[];
+    const other = others.find((each) => each.thread !== thread)?.thread ?? '';
+    // A third thread is in the same chain, so that no other clone makes the same commits.
+    expect((await ada.uwf(['run', 'loop', '-p', 'z'])).code).toBe(0);
+    await ada.uwf(['archive', ...everything]);
+    await ada.uwf(['push', '--allow-secrets']);
+    await ben.uwf(['sync']);
+
+    const env = { DEPLOY_TOKEN: secret };
+    const remedyIn = (stderr: string): string => /git fetch origin .*$/m.exec(stderr)?.[0] ?? '';
+    expect((await ben.uwf(['thread', 'redact', thread], { env })).code).toBe(0);
+    const push = await ben.uwf(['push'], { env });
+    expect(push).toMatchObject({ code: 5, stdout: expect.stringContaining('the commits that keep it are not here') });
+    expect(push.stderr).not.toContain('uwf sync');
+    const removal = await ben.uwf(['thread', 'rm', other, '--remote']);
+    expect(removal).toMatchObject({ code: 5 });
+    expect(remedyIn(removal.stderr)).toBe(remedyIn(push.stderr));
+
+    execFileSync('sh', ['-c', remedyIn(push.stderr)], { cwd: ben.dir, stdio: 'ignore' });
+    expect((await ben.uwf(['push'], { env })).code).toBe(0);
+    const head = await headOf(ben, other);
+    expect((await ben.uwf(['thread', 'rm', other, '--remote'])).code).toBe(0);
+    for (const repository of [ben, server]) {
+      repository.git('reflog', 'expire', '--expire=now', '--all');
+      repository.git('gc', '--quiet', '--prune=now');
+      expect(() => repository.git('cat-file', '-e', head)).toThrow('exited with');
+      expectCleanFsck(repository.dir);
+    }
+    expect((await ben.uwf(['thread', 'show', thread])).code).toBe(0);
+  });
 });
+
+async function headOf(repository: CliRepository, thread: string): Promise<string> {
+  return ((await repository.json(['thread', 'show', thread])) as { head: string }).head;
+}
