@@ -73,6 +73,10 @@ held and their places are listed, unless you give --allow-secrets. 'uwf scan' se
     // What the remote refuses for reasons of its own, a sync does not change.
     const left = leftOf(report);
     const isLeft = left.undecided.some((each) => !('remedy' in each));
+    const { workflows, rejected, held, archived = [] } = report;
+    const isIdle = [report.threads, workflows, rejected, held, archived].every((list) => list.length === 0);
+    if (isIdle && threads === undefined && remote.isConfigured)
+      out.hint("'uwf sync' asks the remote whether it still has it");
     if (isLeft) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
     hintAtHeldBack(report, { repository, remote }, out);
     if (threads !== undefined) await hintAtOpenChildren(repository, report, out);

@@ -25,6 +25,7 @@ import { readTracked, refsOf, remember } from '../refs/tracking.ts';
 const MAX_ROUNDS = 5;
 
 const MOVED = 'others push it at the same time; fetch first';
+const REMOVED_SINCE = 'it was removed at the remote, and a fetch removes it here too';
 
 /** The result of one push; `isContended`: a part of it was not done because the remote's refs have moved. */
 export type Pushed = { report: PushReport; isContended: boolean };
@@ -49,6 +50,7 @@ export async function pushThreads(
   let there: readonly RemoteRef[] = remote.isConfigured
     ? refsOf(await readTracked(repository, remote))
     : await remote.list(SHARED_PATTERNS, options.signal);
+  let isAsked = !remote.isConfigured;
   const report = emptyReport(remote);
   const refused = new Set<string>();
   for (let round = 1; ; round += 1) {
@@ -57,9 +59,36 @@ export async function pushThreads(
     if (!pushed.isContended || round === MAX_ROUNDS) break;
     // The tracking refs are out of date. Threads that fast-forward from the remote's present refs can still be pushed.
     there = await remote.list(SHARED_PATTERNS, options.signal);
+    isAsked = true;
   }
+  if (!isAsked && refused.size === 0) await pushLost(repository, remote, { scope, report, refused }, options);
   if (scope === undefined) addArchivePush(report, await pushArchive(repository, remote, options));
   return report;
+}
+
+/**
+ * Pushes the named threads for which there was nothing to do by the tracking refs, and of which the remote has no ref any more.
+ * Asks the remote once, and not at all if there was something to do for each.
+ */
+async function pushLost(
+  repository: Repository,
+  remote: Remote,
+  { scope = new Set(), refused, report }: Pick<PushFacts, 'scope' | 'refused'> & { report: PushReport },
+  options: SyncOptions,
+): Promise<void> {
+  const told = new Set([...report.threads, ...report.held].map(({ thread }) => thread));
+  const idle = [...scope].filter((thread) => !told.has(thread));
+  if (idle.length === 0) return;
+  const there = await remote.list(SHARED_PATTERNS, options.signal);
+  const { threads, removed } = sortRefs(there);
+  const lost = new Set(idle.filter((thread) => !threads.has(thread)));
+  if (lost.size === 0) return;
+  // A push would undo a removal that the user does not know of.
+  const gone = [...lost].filter((thread) => removed.has(thread));
+  for (const thread of gone) lost.delete(thread);
+  const { report: later } = await pushOnce(repository, remote, { there, scope: lost, refused }, options);
+  const held = gone.map((thread) => ({ thread, reason: REMOVED_SINCE }));
+  mergeReports(report, { ...later, held: [...report.held, ...later.held, ...held] }, refused);
 }
 
 /** Adds what the push of the archive did, which follows that of the threads. */

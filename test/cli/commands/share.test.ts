@@ -127,7 +127,15 @@ describe('uwf push', () => {
     expect(await home.uwf(['push', 'origin'])).toMatchObject({
       code: 0,
       stdout: `nothing to push to ${server.dir}: it had everything when it was last seen\n`,
+      stderr: "hint: 'uwf sync' asks the remote whether it still has it\n",
     });
+    server.git('update-ref', '-d', `refs/threads/${first}`);
+    expect(await home.uwf(['push', 'origin', first, second])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(` * [new thread]       ${first}`),
+      stderr: '',
+    });
+    expect(server.git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads')).toBe(`${first}\n${second}`);
   });
 
   test('sends the threads that are named and nothing else, with a remote or the default one', async () => {

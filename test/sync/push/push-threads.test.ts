@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
+import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
 import type { PushReport } from '../../../src/sync/report.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
@@ -109,6 +110,48 @@ describe('a push', () => {
     await ben.do('append');
     expect((await pushThreads(ben.context, ben.remote)).held).toMatchObject([{ thread: id }]);
     expect(await threadsOf(server)).toEqual(await ada.threads());
+  });
+
+  test('of a named thread brings it back if the remote has lost its ref, and asks once where nothing is to be done', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    const other = await startLoop(ada.repository);
+    await pushThreads(ada.context, ada.remote);
+    let asked = 0;
+    const list = ada.remote.list.bind(ada.remote);
+    ada.remote.list = async (patterns) => ((asked += 1), list(patterns));
+    const push = async (...threads: string[]): Promise<PushReport> =>
+      pushThreads(ada.context, ada.remote, threads.length > 0 ? { threads } : {});
+
+    expect(await push(id, other.id)).toMatchObject({ threads: [], held: [] });
+    expect(asked).toBe(1);
+    const { ref, head } = await getThread(ada.repository, id);
+    await server.refs.update([{ name: ref, expected: head, value: null }]);
+    expect(await push()).toMatchObject({ threads: [], held: [] });
+    expect(asked).toBe(1);
+    expect(await push(id, other.id)).toMatchObject({ threads: [{ thread: id, change: 'new', head }], held: [] });
+    expect(asked).toBe(2);
+    expect(await threadsOf(server)).toEqual(await ada.threads());
+
+    // The remote has a step more, and so all that is here.
+    await ben.do('append');
+    await pushThreads(ben.context, ben.remote);
+    expect(await push(id)).toMatchObject({ threads: [], held: [] });
+    await ada.do('append', 1);
+    await push(other.id);
+    expect(asked).toBe(3);
+  });
+
+  test('of a named thread does not undo a removal that this clone has not seen', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    await removeRemoteThread(ben.context, ben.remote, id);
+    const { threads, held } = await pushThreads(ada.context, ada.remote, { threads: [id] });
+    expect(threads).toEqual([]);
+    expect(held).toMatchObject([{ thread: id, reason: expect.stringContaining('it was removed at the remote') }]);
+    expect(await threadsOf(server)).toEqual({});
   });
 
   test('of a child says that the steps of its caller go along', async () => {
