@@ -69,14 +69,15 @@ held and their places are listed, unless you give --allow-secrets. 'uwf scan' se
         dryRun: isDryRun,
       }),
     );
-    await out.result(report, () => formatPush(report, out.paint, isDryRun));
+    // By the tracking refs alone there may be nothing to push. A remote is asked about the threads that are named.
+    const isAsked = threads !== undefined || !remote.isConfigured;
+    await out.result(report, () => formatPush(report, out.paint, { isDry: isDryRun, isAsked }));
     // What the remote refuses for reasons of its own, a sync does not change.
     const left = leftOf(report);
     const isLeft = left.undecided.some((each) => !('remedy' in each));
     const { workflows, rejected, held, archived = [] } = report;
     const isIdle = [report.threads, workflows, rejected, held, archived].every((list) => list.length === 0);
-    if (isIdle && threads === undefined && remote.isConfigured)
-      out.hint("'uwf sync' asks the remote whether it still has it");
+    if (isIdle && !isAsked) out.hint("'uwf sync' asks the remote whether it still has it");
     if (isLeft) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
     hintAtHeldBack(report, { repository, remote }, out);
     if (threads !== undefined) await hintAtOpenChildren(repository, report, out);

@@ -20,8 +20,16 @@ const SUMMARY_WIDTH = 17;
 
 const MAX_COMMIT_LINES = 5;
 
-/** What a push made visible, or would, and where; then a line for each ref, in the form of `git push`. */
-export function formatPush(report: PushReport, paint: Palette, isDry = false): string {
+/**
+ * What a push made visible, or would, and where; then a line for each ref, in the form of `git push`.
+ *
+ * @param options `isAsked` says that the remote was asked what it has
+ */
+export function formatPush(
+  report: PushReport,
+  paint: Palette,
+  { isDry = false, isAsked = false }: { isDry?: boolean; isAsked?: boolean } = {},
+): string {
   const sum = sumUp(report);
   const lines = [
     ...changeLines(report, paint),
@@ -45,8 +53,8 @@ export function formatPush(report: PushReport, paint: Palette, isDry = false): s
     const visible = `anyone who can read that repository ${isDry ? 'could read them then' : 'can read them'}`;
     return [`${isDry ? 'would push' : 'pushed'} to ${url}: ${sum}`, ...lines, visible].join('\n');
   }
-  // The remote is not asked if, by the last exchange, it has everything.
-  if (lines.length === 0) return `nothing to push to ${url}: it had everything when it was last seen`;
+  if (lines.length === 0)
+    return `nothing to push to ${url}: ${isAsked ? 'it has everything' : 'it had everything when it was last seen'}`;
   return [`nothing ${isDry ? 'would be' : 'was'} pushed to ${url}`, ...lines].join('\n');
 }
 

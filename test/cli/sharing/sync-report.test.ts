@@ -55,10 +55,11 @@ describe('a push', () => {
       ...nothingPushed,
       threads: [{ thread: thread(1), change: 'new', head: commit('a'), before: null }],
     };
-    expect(formatPush(report, paint, true)).toBe(
+    expect(formatPush(report, paint, { isDry: true })).toBe(
       `would push to ${url}: 1 thread (1 new)\n * [new thread]       ${thread(1)}\nanyone who can read that repository could read them then`,
     );
-    expect(formatPush(nothingPushed, paint, true)).toBe(formatPush(nothingPushed, paint));
+    expect(formatPush(nothingPushed, paint, { isDry: true })).toBe(formatPush(nothingPushed, paint));
+    expect(formatPush(nothingPushed, paint, { isAsked: true })).toBe(`nothing to push to ${url}: it has everything`);
   });
 });
 
