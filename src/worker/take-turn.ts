@@ -27,6 +27,7 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
   const { thread } = job;
   const there = await meet(world, thread, job.head);
   let head = (await findThread(repository, thread))?.head;
+  if (there === undefined && head === undefined && lock.fence === undefined) tellOfStranger(world, thread);
   if (there !== job.head || head === undefined) return 'stale';
   const publisher = new Publisher(world, thread, lock);
   try {
@@ -56,6 +57,17 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
   } finally {
     await publisher.settled();
   }
+}
+
+/** The workers that were told of {@link tellOfStranger}. */
+const told = new WeakSet<TurnWorld>();
+
+/** Tells, once, of a job whose thread is neither here nor at the remote: the queue may have the jobs of another remote, too. */
+function tellOfStranger(world: TurnWorld, thread: ThreadId): void {
+  if (told.has(world)) return;
+  told.add(world);
+  const what = `the queue has a job of thread ${thread}, which is not at ${world.remote.name}`;
+  world.onTrouble(`${what}: give each remote that uses this server a database or a '?prefix=' of its own`);
 }
 
 /** @returns whether the thread waits for branches that other machines run */
