@@ -57,12 +57,20 @@ export function bodyOfMessage(message: string): string {
 
 /** The text of the trailer that names the commit's node; `undefined` if there is none. */
 export function nodeOfMessage(message: string): string | undefined {
-  return /^Uwf-Node: (.*)$/m.exec(message.slice(message.lastIndexOf('\n\n') + 2))?.[1];
+  return /^Uwf-Node: (.*)$/m.exec(lastParagraph(message))?.[1];
 }
 
-/** Tells whether a message says that its commit is the start of a thread. */
-export function isStartMessage(message: string): boolean {
-  return message.includes('\nUwf-Type: thread-start\n');
+/**
+ * Tells whether a commit can be the start of a thread, by its message: it says so, or it has no trailer with another type. A
+ * commit of the user's code has none.
+ */
+export function mayBeStart(message: string): boolean {
+  const type = /^Uwf-Type: (.*)$/m.exec(lastParagraph(message))?.[1];
+  return type === undefined || type === 'thread-start';
+}
+
+function lastParagraph(message: string): string {
+  return message.slice(message.lastIndexOf('\n\n') + 2);
 }
 
 /** The first line with a letter or digit, without Markdown's marks of headings and lists. */

@@ -4,7 +4,7 @@ import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { objectOf, orNull, stringThat } from '../../shape.ts';
-import { isStartMessage } from '../append/commit-message.ts';
+import { mayBeStart } from '../append/commit-message.ts';
 import { HeadTable, MANY_THREADS } from '../read/head-table.ts';
 import { findStart, type KnownStarts } from '../read/read-start.ts';
 import type { ThreadPointer } from './find-thread.ts';
@@ -67,8 +67,8 @@ async function findOrigin(
     for (let next = head, passed = 0; passed < MAX_PASSED && !starts.has(next); passed += 1) {
       const { parents, message } = await readCommit(repository.objects, next);
       const [parent] = parents;
-      if (parent === undefined && isStartMessage(message)) return { start: next, parentStart: null };
-      if (parent === undefined || isStartMessage(message)) break;
+      if (parent === undefined && mayBeStart(message)) return { start: next, parentStart: null };
+      if (parent === undefined || mayBeStart(message)) break;
       next = parent;
     }
   } catch {

@@ -2,7 +2,8 @@ import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isStartMessage } from '../append/commit-message.ts';
+import { mayBeStart } from '../append/commit-message.ts';
+import { nothingForDataError } from '../fault-of.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { findKeptTallies } from './kept-tallies.ts';
@@ -54,13 +55,15 @@ export async function startOf(
   if (from.kind === 'start') return from;
   passed.set(from.id, from.commit);
   let start: LightCommit | undefined;
-  for (let [next] = from.commit.parents; next !== undefined && start === undefined;) {
+  for (let [next] = from.commit.parents; next !== undefined;) {
     start = known.get(next);
     if (start !== undefined) break;
     const commit = await readCommit(repository.objects, next);
     passed.set(next, commit);
-    if (commit.parents.length === 0 || isStartMessage(commit.message)) {
-      start = await readLightCommit(repository, next, commit);
+    // A start has a commit of the user's code as parent if its thread has a work tree of its own.
+    if (mayBeStart(commit.message)) {
+      start = await readLightCommit(repository, next, commit).catch(nothingForDataError);
+      break;
     }
     next = commit.parents[0];
   }

@@ -7,13 +7,13 @@ import { assertDataError } from '../../thread/fault-of.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef } from '../../thread/thread-refs.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
-import { isStartMessage } from '../../thread/append/commit-message.ts';
+import { mayBeStart } from '../../thread/append/commit-message.ts';
 
 const DAY_MS = 86_400_000;
 /** The most local commits that are read. A commit that was not found by then is verified again. */
 const MAX_WALKED = 200_000;
 
-type Waiting = { id: ObjectId; atMs: number; parents: readonly ObjectId[]; isStart: boolean };
+type Waiting = { id: ObjectId; atMs: number; parents: readonly ObjectId[]; mayBeStart: boolean };
 
 /**
  * The commits that local threads, or workflows, reach. They were verified before a ref led to them.
@@ -71,7 +71,7 @@ export class VerifiedCommits {
       this.#waiting.pop();
       for (const [place, parent] of next.parents.entries()) {
         // The commit before one of a thread belongs to it, too. Other parents may be the user's code.
-        if ((place === 0 && !next.isStart) || (await this.#isOurs(parent)))
+        if ((place === 0 && !next.mayBeStart) || (await this.#isOurs(parent)))
           await this.#meet(parent, next.id, this.#waiting);
       }
     }
@@ -98,7 +98,7 @@ export class VerifiedCommits {
     try {
       const { committer, parents, message } = await readCommit(this.#repository.objects, id);
       this.#met.set(id, thread);
-      return { id, atMs: committer.atMs, parents, isStart: isStartMessage(message) };
+      return { id, atMs: committer.atMs, parents, mayBeStart: mayBeStart(message) };
     } catch (error) {
       // The history of a damaged ref ends here.
       if (!(error instanceof ObjectMissing)) assertDataError(error);

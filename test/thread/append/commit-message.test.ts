@@ -4,7 +4,7 @@ import {
   bodyOfMessage,
   commitMessage,
   firstLine,
-  isStartMessage,
+  mayBeStart,
   nodeOfMessage,
   trailerLines,
 } from '../../../src/thread/append/commit-message.ts';
@@ -90,10 +90,12 @@ describe('a message that was written', () => {
     expect(nodeOfMessage('')).toBeUndefined();
   });
 
-  test('tells whether it is that of a start', () => {
-    expect(isStartMessage(commitMessage('x', '', 'prompt.md', { node: 'N', type: 'thread-start' }))).toBe(true);
-    expect(isStartMessage(message)).toBe(false);
-    expect(isStartMessage('x\n\nUwf-Type: thread-started\n')).toBe(false);
+  test('tells whether it can be that of a start: it has no other type', () => {
+    expect(mayBeStart(commitMessage('x', '', 'prompt.md', { node: 'N', type: 'thread-start' }))).toBe(true);
+    expect(mayBeStart(message)).toBe(false);
+    expect(mayBeStart('x\n\nUwf-Type: thread-started\n')).toBe(false);
+    expect(mayBeStart('x\n')).toBe(true);
+    expect(mayBeStart('x\n\nUwf-Type: thread-step\n\nUwf-Node: AAAAAAAAAAAAA\n')).toBe(true);
   });
 
   test('has no line for what is absent, nor for a role without a status', () => {

@@ -8,6 +8,7 @@ import { readLightCommit, type LightCommit } from '../../../src/thread/read/ligh
 import { findStart, readThreadPrompt, startOf, type KnownStarts } from '../../../src/thread/read/read-start.ts';
 import { stateHash, type ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createRepositoryWithState } from '../../helpers/memory-repository.ts';
+import { writeChain } from '../../helpers/commit-chain.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { forge } from '../../verify/forge-commit.ts';
@@ -99,6 +100,33 @@ describe('the start of a thread', () => {
     const silent = withMessage(start.head.id, 'no trailers\n', caller.head.id);
     const step = forge(repository, one.head.id, (draft) => (draft.parents = [silent]));
     expect(await findStart(repository, step)).toMatchObject({ kind: 'start', id: silent });
+  });
+
+  test.each([
+    ['does not tell of it', 'no trailers\n'],
+    ['says that it is a step', 'no step\n\nUwf-Type: thread-step\n'],
+  ])('is found before the commit of code that it has as parent where its message %s', async (_, message) => {
+    const code = await writeChain(repository, undefined, 'first', 'second');
+    const isolated = await startLoop(repository, { base: code[1] });
+    const silent = withMessage(isolated.head.id, message);
+    const step = forge(repository, one.head.id, (draft) => {
+      draft.parents = [silent];
+      draft.node['start'] = isolated.head.hash;
+    });
+    expect(await findStart(repository, step)).toMatchObject({ kind: 'start', id: silent });
+  });
+
+  test('costs no commit of code behind it', async () => {
+    const code = await writeChain(repository, undefined, 'first', 'second');
+    const isolated = await startLoop(repository, { base: code[1] });
+    const step = await appendStep(repository, isolated, stepDraft());
+    const silent = withMessage(isolated.head.id, 'no trailers\n');
+    const other = forge(repository, step.head.id, (draft) => (draft.parents = [silent]));
+    for (const from of [step.head.id, other]) {
+      const spied = watched(repository);
+      expect(await findStart(spied.repository, from)).toMatchObject({ kind: 'start' });
+      expect(spied.read.filter((id) => code.includes(id))).toEqual([]);
+    }
   });
 
   test('is found by the trees of the commits where the message of a step pretends to be that of a start', async () => {

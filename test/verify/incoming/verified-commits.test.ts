@@ -4,9 +4,10 @@ import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { VerifiedCommits } from '../../../src/verify/incoming/verified-commits.ts';
+import { writeChain } from '../../helpers/commit-chain.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
-import { store } from '../forge-commit.ts';
+import { forge, store } from '../forge-commit.ts';
 
 beforeAll(prepareHashing);
 
@@ -74,13 +75,29 @@ describe('commits that were verified', () => {
     expect(await behind.has(code)).toBe(false);
   });
 
+  test('are none of the code behind a start, whether or not its message tells that it is one', async () => {
+    const repository = createMapRepository();
+    const [first, second] = await writeChain(repository, undefined, 'first', 'second');
+    const { head } = await startLoop(repository, { base: second });
+    const silent = forge(repository, head.id, (draft) => (draft.message = 'no trailers\n'));
+    for (const start of [head.id, silent]) {
+      const verified = new VerifiedCommits(repository, headsOf(start));
+      expect(await verified.has(second!)).toBe(false);
+      expect(await verified.has(first!)).toBe(false);
+    }
+  });
+
   test('are not sought more than a day before the commit in question', async () => {
     const repository = createMapRepository();
     const tree = store(repository, 'tree', '');
     const commitAt = (seconds: number, parent?: ObjectId): ObjectId => {
       const who = `A <a@b> ${seconds} +0000`;
       const line = parent === undefined ? '' : `parent ${parent}\n`;
-      return store(repository, 'commit', `tree ${tree}\n${line}author ${who}\ncommitter ${who}\n\nx\n`);
+      return store(
+        repository,
+        'commit',
+        `tree ${tree}\n${line}author ${who}\ncommitter ${who}\n\nx\n\nUwf-Type: thread-step\n`,
+      );
     };
     const day = 86_400;
     const asked = commitAt(10 * day);
