@@ -5,6 +5,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { SecretPlace, SecretScan } from '../../thread/secrets/secret-scan.ts';
+import { nodeOfMessage } from '../../thread/append/commit-message.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, historyRef } from '../../thread/thread-refs.ts';
@@ -109,7 +110,8 @@ export class Outgoing {
       }
       // The check reports a commit that cannot be read.
       const commit: Commit | undefined = await readCommit(this.#cache.repository.objects, at).catch(() => undefined);
-      at = commit?.parents[0];
+      // Behind the start can be the user's code, which may be long.
+      at = commit && nodeOfMessage(commit.message) !== undefined ? commit.parents[0] : undefined;
     }
     this.#bases.set(head, base);
     return base;

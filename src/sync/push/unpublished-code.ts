@@ -5,6 +5,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import type { ThreadChange } from '../report.ts';
+import { mayBeStart } from '../../thread/append/commit-message.ts';
 import { readSnapshot } from '../../thread/read/recorded-files.ts';
 import { eachOnce } from '../each-once.ts';
 
@@ -112,12 +113,14 @@ async function findCodeCommits(repository: Repository, head: ObjectId, had: Obje
       continue;
     }
     // Commits with one parent bring in nothing else, so of a line of them only the last is examined.
-    let { parents } = await readCommit(repository.objects, id);
+    let { parents, message } = await readCommit(repository.objects, id);
     let last = id;
     for (let [next] = parents; next !== undefined && parents.length === 1 && !passed.has(next); [next] = parents) {
+      // The parent of a start can be the user's code.
+      if (mayBeStart(message)) break;
       last = next;
       passed.add(last);
-      ({ parents } = await readCommit(repository.objects, last));
+      ({ parents, message } = await readCommit(repository.objects, last));
     }
     if (last !== id && !(await isThreads(repository, last))) {
       code.add(await firstCode(repository, id));

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
 import type { PushReport } from '../../../src/sync/report.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { writeChain } from '../../helpers/commit-chain.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
 import { contextOf } from '../clones.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';
@@ -187,6 +189,21 @@ describe('a push', () => {
     const { report, reads } = await countReads(ada);
     expect(report.threads).toMatchObject([{ commits: 1 }]);
     expect(reads).toBeLessThan(20);
+  });
+
+  test('of a thread with a work tree of its own does not read the history of the code', async () => {
+    const { server, places } = createPlaces('Ada');
+    const [ada] = places as [Place];
+    const messages = Array.from({ length: 300 }, (_, at) => `change ${at}`);
+    const code = await writeChain(ada.repository, undefined, ...messages);
+    await writeChain(server, undefined, ...messages);
+    const base = code.at(-1)!;
+    server.refMap.set(parseRefName('refs/heads/main'), base);
+    await startLoop(ada.repository, { base });
+    await ada.do('append');
+    const { report, reads } = await countReads(ada);
+    expect(report).toMatchObject({ threads: [{ change: 'new' }], held: [] });
+    expect(reads).toBeLessThan(200);
   });
 
   test('of a fork reads what it does not share with what is there, however long that is', async () => {
