@@ -3,6 +3,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { NodeSource } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { typeNameOf } from '../../schema/built-in.ts';
 import { refs } from '../../schema/links/refs.ts';
 import { readChain } from '../read/read-chain.ts';
 
@@ -25,8 +26,8 @@ export async function findReferrers(
   for await (const commit of readChain(repository, head)) {
     const here: [NodeHash, Referrer][] = [];
     for (const entry of commit.index) {
-      // Schemas link to nothing, and a text without links is no JSON.
-      if (entry.path.startsWith('types/') || entry.path.startsWith('workflow/')) continue;
+      // Every start has the schemas of all built-in types, which link to nothing.
+      if (typeNameOf(entry.hash) !== undefined) continue;
       const node = await readNodeAt(repository, entry);
       for (const link of new Set(await refs(source, node))) {
         if (asked.has(link)) here.push([link, { hash: entry.hash, in: commit.hash }]);

@@ -47,10 +47,22 @@ test('the referrers of a node are those up to the head that is given', async () 
   expect(await findReferrers(repository, cas, two.head.id, [parseNodeHash('0000000000000')])).toEqual(new Map());
 });
 
-test('to find referrers, no schema is read as a node of a commit, and none of the definition of the workflow', async () => {
+test('nodes of the definition of the workflow are among the referrers', async () => {
+  const { repository, cas, start, three } = await threeSteps();
+  const { workflow } = start.start.node;
+  const hashAt = (path: string) => start.start.index.find((entry) => entry.path === path)!.hash;
+  const [role, schema] = [hashAt('workflow/roles/writer.json'), hashAt('workflow/schemas/writer.json')];
+  const found = await findReferrers(repository, cas, three.head.id, [role, schema]);
+  const inStart = { in: start.start.hash };
+  expect(found.get(role)).toContainEqual({ hash: workflow, ...inStart });
+  expect(found.get(schema)).toContainEqual({ hash: role, ...inStart });
+});
+
+test('to find referrers, no schema of a built-in type is read as a node of a commit', async () => {
   const { repository, cas, note, start, three } = await threeSteps();
   const spied = watched(repository);
   await findReferrers(spied.repository, cas, three.head.id, [note]);
   const read = start.start.index.filter(({ oid }) => spied.read.includes(oid)).map(({ path }) => path);
-  expect(read.toSorted()).toEqual(['agents/writer.json', 'prompt.md', 'start.json']);
+  expect(read.filter((path) => path.startsWith('types/'))).toEqual([]);
+  expect(read).toContain('start.json');
 });
