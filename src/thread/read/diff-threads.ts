@@ -39,7 +39,10 @@ export type ThreadDiff = {
   firstDifference: number | null;
   /** The steps after the ancestor, oldest first. */
   steps: StepPair[];
-  /** The newest steps that recorded the files they left; null where a thread has none. Equal where both share it. */
+  /**
+   * The newest step of each that recorded the files it left; one of them may be before the ancestor. Null where a thread has
+   * none, or neither has one after the ancestor: then their files are the same.
+   */
   files: { a: CommitOf<'step'>; b: CommitOf<'step'> } | null;
 };
 

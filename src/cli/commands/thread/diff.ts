@@ -27,7 +27,7 @@ of the one differ from those of the other.`,
     firstDifference: 'the number of the first step that differs; null if none does',
     steps: 'the steps after the ancestor: number, isSame, and for a and b step, head, role, status, meta, text',
     files:
-      'how the files of b differ from those of a: change, path (quoted as git does where it is not UTF-8), added, deleted; null if no step since recorded any',
+      'how the files of b differ from those of a: change, path (quoted as git does where it is not UTF-8), added, deleted; null if no step since recorded any, or only one thread has any',
   },
   examples: [
     { command: 'uwf thread diff 01KAM4 01KAM5', comment: 'a thread and its fork' },
