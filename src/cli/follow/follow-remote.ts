@@ -11,6 +11,7 @@ import { monotonicMs } from '../../monotonic-ms.ts';
 import { readingContext } from '../open/reading-context.ts';
 import { oneLine } from '../output/width.ts';
 import type { RemoteWorld } from '../sharing/remote-run.ts';
+import { reasonOf } from '../threads/known-claims.ts';
 import { showOver } from './follow-run.ts';
 import { createRunView } from './run-view.ts';
 
@@ -121,10 +122,9 @@ async function tellClaim({ out }: RemoteWorld, claim: Claim, workers: Map<string
   if (workers.get(thread) === session) return;
   workers.set(thread, session);
   if (out.isJson) return out.line({ event: 'thread.claimed', thread, worker, host, role, stoppedBy, reason });
-  const because = reason === null ? '' : `: ${oneLine(reason)}`;
   const text =
     stoppedBy === null
       ? `taken by ${oneLine(worker)} on ${oneLine(host)}`
-      : `stopped by ${oneLine(stoppedBy)}${because}`;
+      : `stopped by ${oneLine(stoppedBy)}${reasonOf(reason)}`;
   out.note(`     ${text}`);
 }

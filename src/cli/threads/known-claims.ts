@@ -16,12 +16,16 @@ export async function knownClaims(
   return readClaimsHere(repository, thread);
 }
 
+/** Why the work on a thread was stopped, as the end of a line; '' if a person stopped it. */
+export function reasonOf(reason: string | null): string {
+  return reason === null ? '' : `: ${oneLine(reason)}`;
+}
+
 /** Names the worker that has a thread, its machine, and its sign of life; or who has stopped the work on it. */
 export function describeClaim(claim: KnownClaim, nowMs: number): string {
   const { remote, worker, host, stoppedBy, reason, held, seenAt } = claim;
   const seen = seenAt === null ? '' : `, as a fetch saw it ${formatAgo(Date.parse(seenAt), nowMs)}`;
-  const because = reason === null ? '' : `: ${oneLine(reason)}`;
-  if (stoppedBy !== null) return `stopped at ${remote} by ${oneLine(stoppedBy)}${seen}${because}`;
+  if (stoppedBy !== null) return `stopped at ${remote} by ${oneLine(stoppedBy)}${seen}${reasonOf(reason)}`;
   const why = held === null ? '' : `; it holds a step back: ${oneLine(held)}`;
   return `${oneLine(worker)} on ${oneLine(host)}, at ${remote}${seen}${why}`;
 }
