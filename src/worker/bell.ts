@@ -12,11 +12,16 @@ export class Bell {
     this.#wake?.();
   }
 
-  /** Waits for a time, until the bell is rung, or until the signal is aborted. */
-  async wait(ms: number, signal: AbortSignal): Promise<void> {
+  /**
+   * Waits for a time, until the bell is rung, or until the signal is aborted.
+   * @returns whether it was rung
+   */
+  async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     await this.#sleep(Math.min(MIN_GAP_MS, ms), signal);
     if (!this.#isRung && ms > MIN_GAP_MS) await this.#sleep(ms - MIN_GAP_MS, signal, true);
+    const isRung = this.#isRung;
     this.#isRung = false;
+    return isRung;
   }
 
   #sleep(ms: number, signal: AbortSignal, endsWithRing = false): Promise<void> {

@@ -27,6 +27,8 @@ const COMPARE_MS = 60_000;
 export type ViewOptions = Pick<SyncOptions, 'env' | 'remoteWins'> & {
   /** Is told, once, of each ref that was not taken in, and why. */
   onTrouble: (text: string) => void;
+  /** Reads a new claim in the look that finds it: for a worker that looks rarely, where workers renew no claims. */
+  readsClaimsAtOnce?: boolean;
 };
 
 /**
@@ -126,7 +128,8 @@ export class RemoteView {
     for (const [thread, { id, sinceMs, claim }] of this.#claims) {
       if (claim !== undefined) continue;
       isWaiting = true;
-      const isDue = !own(id) && monotonicMs() - sinceMs >= READ_AFTER_MS;
+      const isSettled = this.#options.readsClaimsAtOnce === true || monotonicMs() - sinceMs >= READ_AFTER_MS;
+      const isDue = !own(id) && isSettled;
       if (isDue && tracked.claims.get(thread) !== id) wanted.push(claimRef(thread));
     }
     for (const thread of tracked.claims.keys()) if (!there.claims.has(thread)) wanted.push(claimRef(thread));
@@ -163,7 +166,7 @@ export class RemoteView {
   }
 
   async #fetch(refs: readonly string[], signal: AbortSignal): Promise<void> {
-    const { onTrouble, ...options } = this.#options;
+    const { onTrouble, readsClaimsAtOnce: _, ...options } = this.#options;
     const { fetchSelection } = await import('../sync/fetch/fetch-threads.ts');
     const { report } = await fetchSelection(this.#repository, this.#remote, selectPatterns(refs), {
       ...options,

@@ -3,6 +3,8 @@ import { BranchesElsewhere } from '../engine/engine-errors.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { RemoteRef } from '../git/transport/remote.ts';
+import { claimRef } from '../sync/claims/claim.ts';
+import { stoppedAmong } from '../sync/claims/stop-work.ts';
 import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
 import { findCalledNow } from '../thread/find/find-children.ts';
@@ -25,7 +27,7 @@ import type { TurnWorld } from './turn-world.ts';
 export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock): Promise<TurnVerdict> {
   const { repository, finder } = world;
   const { thread } = job;
-  const there = await meet(world, thread, job.head);
+  const there = await meet(world, thread, job.head, lock.fence === undefined);
   let head = (await findThread(repository, thread))?.head;
   if (there === undefined && head === undefined && lock.fence === undefined) tellOfStranger(world, thread);
   if (there !== job.head || head === undefined) return 'stale';
@@ -97,21 +99,27 @@ async function childrenOf({ repository }: TurnWorld, thread: ThreadId, head: Obj
 /**
  * Fetches the thread, and the children of its turn that another worker may have begun, so that nothing that was published is
  * done again. What is further here than at the remote is not published yet.
- * @returns the thread's head at the remote; `undefined` if it is not active there
+ * @param hasNoClaim whether the worker has no claim on the thread, in whose place a person puts one that stops the work
+ * @returns the thread's head at the remote; `undefined` if it is not active there, or was stopped
  */
 async function meet(
   { repository, remote, sync }: TurnWorld,
   thread: ThreadId,
   head: ObjectId,
+  hasNoClaim: boolean,
 ): Promise<ObjectId | undefined> {
+  let isStopped = false;
   const fetch = async (names: readonly string[]): Promise<RemoteRef | undefined> => {
     const { there } = await fetchSelection(repository, remote, selectPatterns(names), sync);
+    if (hasNoClaim) isStopped ||= (await stoppedAmong(repository, there)).has(thread);
     return there.find(({ name }) => name === activeRef(thread));
   };
   const isHere = await repository.objects.has(head);
   const children = isHere ? await placesOfChildren(repository, thread, head) : [];
   // One that has ended there keeps its active ref if its ending was interrupted; the push of this job finishes it.
-  const found = await fetch([...placesNow(thread, repository.now()), ...children]);
+  const claim = hasNoClaim ? [claimRef(thread)] : [];
+  const found = await fetch([...placesNow(thread, repository.now()), ...claim, ...children]);
+  if (isStopped) return undefined;
   if (!isHere && found?.id === head) await fetch(await placesOfChildren(repository, thread, head));
   return found?.id;
 }

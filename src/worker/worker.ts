@@ -43,6 +43,12 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'>
 /** A worker that has no room looks at the remote this often; ms. */
 const FULL_MS = 5_000;
 
+/**
+ * With a queue, looks at the remote are rare. So often a worker asks whether a turn that it has at work was stopped there: one
+ * request for the refs of claims; ms.
+ */
+const STOPPED_MS = 20_000;
+
 /** A worker counts as idle when it has had nothing to do for so long; ms. */
 const IDLE_MS = 60_000;
 
@@ -59,7 +65,11 @@ const JITTER = 0.2;
  */
 export async function runWorker(options: WorkerOptions): Promise<void> {
   const { repository, remote, identity, sync, onTrouble, monitor = new WorkerMonitor(), bell = new Bell() } = options;
-  const view = new RemoteView(repository, remote, { ...sync, onTrouble });
+  const view = new RemoteView(repository, remote, {
+    ...sync,
+    onTrouble,
+    readsClaimsAtOnce: options.openQueue !== undefined,
+  });
   const claims = new Claims(repository, remote, identity);
   const finder = new JobFinder(options.context, view, remote.name, options.filter);
   const queue =
@@ -85,6 +95,21 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   };
   /** The threads at work; aborting one ends its agent. */
   const atWork = new Map<ThreadId, AbortController>();
+  const endStopped = (isStopped: (thread: ThreadId) => boolean): void => {
+    for (const [thread, stop] of atWork)
+      if (isStopped(thread)) stop.abort(new Error('the thread was stopped at the remote'));
+  };
+  const askForStopped = async (): Promise<void> => {
+    if (atWork.size === 0) return;
+    const { findStopped } = await import('../sync/claims/stop-work.ts');
+    try {
+      const stopped = await findStopped(repository, remote, atWork.keys(), { ...sync, signal: options.finish });
+      endStopped((thread) => stopped.has(thread));
+    } catch (error) {
+      // The next look tells what is the matter.
+      if (!options.finish.aborted && !(error instanceof UwfError)) throw error;
+    }
+  };
   const work: Work = await queue.work(
     async (job, lock) => {
       if (isStopping()) return 'again';
@@ -125,8 +150,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         if (isAway) onTrouble(`${remote.name} is back`);
         isAway = false;
         await claims.confirm(view.claims);
-        for (const [thread, stop] of atWork)
-          if (view.isStopped(thread)) stop.abort(new Error('the thread was stopped at the remote'));
+        endStopped((thread) => view.isStopped(thread));
         const jobs = await finder.find();
         await queue.offer(jobs);
         trouble = undefined;
@@ -149,7 +173,13 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         waitMs = Math.min(2 * waitMs, options.poll.maxMs);
       }
       if (options.once && taken > 0) break;
-      await bell.wait(waitMs * (1 - JITTER + 2 * JITTER * Math.random()), options.finish);
+      let leftMs = waitMs * (1 - JITTER + 2 * JITTER * Math.random());
+      while (options.openQueue && leftMs > STOPPED_MS && !options.finish.aborted) {
+        leftMs -= STOPPED_MS;
+        if (await bell.wait(STOPPED_MS, options.finish)) leftMs = 0;
+        else await askForStopped();
+      }
+      await bell.wait(leftMs, options.finish);
     }
     await work.finish();
   } finally {

@@ -1,5 +1,7 @@
 import { basename, dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { descendantsOf } from '../../src/agent/processes/process-table.ts';
 import { until } from '../faults/scene.ts';
 import { startGitHttpServer } from '../helpers/git-http-server.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';
@@ -221,6 +223,24 @@ test(`workers over git alone lose nothing in ${FAULTS} faults`, async () => {
   const farm = new Farm(MACHINES, ['--poll', '500ms', '--deadline', '4s', '--at-once', '2'], 0.2);
   await expectToEndure(farm, {}, await serve(farm));
 }, 1_800_000);
+
+test.skipIf(process.env['SUITE_WITHOUT_REDIS'] === '1')(
+  'a turn taken from Redis is ended soon after its thread is stopped at the remote, and not taken again',
+  async () => {
+    const redis = await startRedisServer();
+    const farm = new Farm(1, ['--label', 'docker', '--queue', redis.url], 600);
+    const [thread = ''] = await farm.startThreads(1);
+    const worker = farm.startWorker(0);
+    await until('the turn has begun', () => farm.begun().length === 1);
+    await farm.ok(farm.laptop, 'thread', 'stop', thread, '--on', 'origin');
+    await until('its agent has ended', () => descendantsOf(worker.pid).every((pid) => pid === worker.pid));
+    await sleep(3_000);
+    expect(farm.begun()).toHaveLength(1);
+    farm.signal(0, 'SIGTERM');
+    expect((await worker.outcome).stderr).toContain(`${thread}: the thread was stopped at the remote\n`);
+  },
+  60_000,
+);
 
 test.skipIf(process.env['SUITE_WITHOUT_REDIS'] === '1')(
   `workers over Redis lose nothing in ${FAULTS} faults of theirs, the remote's and the queue's`,

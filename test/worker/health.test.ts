@@ -34,10 +34,12 @@ test('a hint ends the wait for the next look, and does not come from a browser',
   await waited;
 });
 
-test('a hint during a look ends the wait after it', async () => {
+test('a hint during a look ends the wait after it, and no other', async () => {
   const bell = new Bell();
   bell.ring();
-  await expect(bell.wait(3_600_000, new AbortController().signal)).resolves.toBeUndefined();
+  const { signal } = new AbortController();
+  expect(await bell.wait(3_600_000, signal)).toBe(true);
+  expect(await bell.wait(1, signal)).toBe(false);
 });
 
 test('metrics are in the text format of OpenMetrics, with all labels escaped', async () => {

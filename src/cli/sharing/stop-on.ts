@@ -29,7 +29,7 @@ export async function stopOn({ cli, out }: World, text: string, on: string): Pro
     const names = [...new Set(workers.map(({ worker, host }) => `${oneLine(worker)} on ${oneLine(host)}`))];
     const had =
       names.length === 0
-        ? 'no worker had it'
+        ? 'no worker had claimed it'
         : `${names.join(', ')} publishes nothing more of it, and ends its agent when it next looks at ${remote.name}`;
     return `thread ${out.paint.id(thread)} is stopped at ${remote.name}: ${had}`;
   });

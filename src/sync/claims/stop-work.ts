@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { isDone, refusalIn, type PushEdit, type Remote } from '../../git/transport/remote.ts';
+import { isDone, refusalIn, type PushEdit, type Remote, type RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -10,7 +10,7 @@ import { selectPatterns } from '../fetch/select-refs.ts';
 import { remember } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { claimsMove, claimsRefused } from './claim-errors.ts';
-import { CLAIM_DEADLINES, claimRef, findClaim, makeClaim, type Claim } from './claim.ts';
+import { CLAIM_DEADLINES, CLAIMS_PREFIX, claimRef, findClaim, makeClaim, type Claim } from './claim.ts';
 
 /** How often it is tried again because a worker changes its claim at the same time. */
 const MAX_ROUNDS = 10;
@@ -46,6 +46,32 @@ export async function stopWork(
     return { ...place, ...who };
   });
   return [...replaced.values()];
+}
+
+/**
+ * Finds out which threads were stopped at a remote. It lists the refs of their claims, and fetches those that changed.
+ * @throws {RemoteUnreachable}
+ */
+export async function findStopped(
+  repository: Repository,
+  remote: Remote,
+  threads: Iterable<ThreadId>,
+  options: Options,
+): Promise<Set<ThreadId>> {
+  const names = [...threads].map(claimRef);
+  const { there } = await fetchSelection(repository, remote, selectPatterns(names), options);
+  return stoppedAmong(repository, there);
+}
+
+/** The threads that the claims among some refs of a remote stop. Claims that are not here are passed over. */
+export async function stoppedAmong({ objects }: Repository, there: readonly RemoteRef[]): Promise<Set<ThreadId>> {
+  const stopped = new Set<ThreadId>();
+  for (const { name, id } of there) {
+    if (!name.startsWith(CLAIMS_PREFIX)) continue;
+    const claim = await findClaim(objects, id);
+    if (claim?.stoppedBy !== undefined && claimRef(claim.thread) === name) stopped.add(claim.thread);
+  }
+  return stopped;
 }
 
 /**
