@@ -1,12 +1,20 @@
 import { findAsideWorkTrees, findLeftWorkTrees } from '../isolation/collect-work-trees.ts';
-import type { WorkTreesContext } from '../isolation/work-tree-folder.ts';
+import { listWorkTrees } from '../isolation/find-reusable.ts';
+import { gitPlace, type WorkTreesContext } from '../isolation/work-tree-folder.ts';
 import { warning, type Diagnosis } from './diagnosis.ts';
 
 /** Names the work trees that stay because they have files that no snapshot of their thread has. */
 export async function diagnoseWorkTrees(engine: WorkTreesContext): Promise<Diagnosis[]> {
   if (engine.repository.location === undefined) return [];
-  const wayOut = (top: string): string =>
-    `take from it what you need, and remove it with 'git worktree remove --force ${top}'`;
+  const all = listWorkTrees(engine, gitPlace(engine));
+  const wayOut = (top: string): string => {
+    const remove = `take from it what you need, and remove it with 'git worktree remove --force ${top}'`;
+    // git keeps the branch, and without the work tree nothing tells that uwf made it.
+    const made = all.find((tree) => tree.top === top)?.branches.map(({ branch }) => branch.slice('refs/heads/'.length));
+    return made === undefined || made.length === 0
+      ? remove
+      : `${remove}, then its branch with 'git branch -D ${made.join(' ')}'`;
+  };
   const aside = findAsideWorkTrees(engine).map((top) =>
     warning(
       'work-tree-aside',

@@ -42,8 +42,13 @@ test('doctor names the work tree of a cancelled thread whose files no snapshot h
   await scene.uwf(['thread', 'rm', thread], { env });
   await scene.uwf(['gc'], { env });
   expect(await doctor()).toContain(`has files that no snapshot has, and thread ${thread} is over`);
+  const [, branch = ''] = /then its branch with 'git branch -D (\S+)'/.exec(await doctor()) ?? [];
   scene.git('worktree', 'remove', '--force', join(state, left() ?? '', '..'));
   expect(await doctor()).not.toContain('no snapshot');
+  const branches = (): string => scene.git('for-each-ref', '--format=%(refname:short)', 'refs/heads/uwf');
+  expect(branches().trim()).toBe(branch);
+  scene.git('branch', '-D', branch);
+  expect(branches()).toBe('');
 });
 
 test('a folder for work trees below the main one is no change of its files', async () => {
