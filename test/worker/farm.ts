@@ -7,12 +7,13 @@ import { descendantsOf } from '../../src/agent/processes/process-table.ts';
 import { createScene, startUwf, type RunningUwf, type Scene } from '../faults/scene.ts';
 import { createTemporaryFolder, expectCleanFsck, runGit } from '../helpers/temporary-repository.ts';
 
-/** Writes down when it begins and when it ends, and leaves a file. */
+/** Writes down when it begins and when it ends, and leaves a file. One role commits it, as coding agents do. */
 const agent = `#!/bin/sh
 cat >/dev/null
 echo "begin $UWF_THREAD $UWF_ROLE" >> "$TURNS"
 sleep "$TURN_SECONDS"
 echo "$UWF_THREAD" > "$UWF_ROLE.txt"
+if [ "$UWF_ROLE" = code ]; then git add --all && git commit --quiet -m code >&2; fi
 echo "end $UWF_THREAD $UWF_ROLE" >> "$TURNS"
 printf -- '---\\n$status: done\\n---\\n%s is done.\\n' "$UWF_ROLE"
 `;

@@ -34,7 +34,7 @@ export const command: Command = defineCommand({
 its next turn with this machine's agents, publishes the step, and goes on. Any number of workers share the work; a step is
 published only by the worker that still has the claim.
 
-Threads run in work trees of their own. Everyone who can push to the remote can have this machine's agents run a prompt:
+Threads run in work trees of their own. Commits that agents make there are published with the step. Everyone who can push to the remote can have this machine's agents run a prompt:
 --registered, --workflow and --author limit what is taken.
 
 The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them back. SIGUSR1 has it look at the remote now.
@@ -140,7 +140,8 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
         const { createEngine } = await import('../../engine/engine.ts');
         return createEngine({ ...engine, signal, onEvent, sharesTurns: true });
       },
-      sync: { env: cli.env, remoteWins: true, redactor: await scanningRedactor(cli, repository) },
+      // The commits of code that the remote does not have are those that agents make in the work trees of threads.
+      sync: { env: cli.env, remoteWins: true, withCommits: true, redactor: await scanningRedactor(cli, repository) },
       filter: {
         roles: options.role,
         workflows: options.workflow,
