@@ -89,10 +89,10 @@ describe('a push sends no ref of a thread that is', () => {
     expect(code).toBe(1);
     expect(server.git('for-each-ref', '--format=%(refname)')).toBe(`refs/threads/${sound}`);
     expect(() => server.git('cat-file', '-e', home.git('rev-parse', 'HEAD:private.c'))).toThrow('cat-file -e');
-    // Whatever this repository says that the remote had.
+    // Whatever this repository says that the remote had. A thread that is named is looked for there.
     home.git('update-ref', `refs/uwf/remotes/origin/threads/${FORGED}`, `refs/threads/${FORGED}`);
     home.git('update-ref', 'refs/uwf/remotes/origin/threads/01KTWEWZ760000000000000001', scene.code);
-    expect((await home.uwf(['push', '-t', FORGED])).code).toBe(0);
+    expect((await home.uwf(['push', '-t', FORGED])).code).toBe(1);
     home.git('update-ref', `refs/uwf/remotes/origin/threads/${FORGED}`, scene.code);
     await home.uwf(['push']);
     expect(() => server.git('cat-file', '-e', home.git('rev-parse', 'HEAD:private.c'))).toThrow('cat-file -e');
