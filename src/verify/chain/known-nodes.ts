@@ -17,7 +17,6 @@ import { builtIn } from '../../schema/built-in.ts';
 import { isPartialCloneFile } from './partial-clone-files.ts';
 import { attempt, NotHereYet, type ReportFault } from '../fault.ts';
 import { OidTable } from './oid-table.ts';
-import { RecentlyUsed } from './recently-used.ts';
 
 /**
  * The nodes that a commit of a thread may link to: those of its own tree, of the commits before it, and behind its further
@@ -193,7 +192,8 @@ export class KnownNodes implements NodeSource {
 /** Caches nodes of one repository whose hash was checked, because many commits share them. */
 export class NodeCache {
   readonly repository: Repository;
-  readonly #nodes = new RecentlyUsed<ObjectId, StoredNode>(MAX_CACHED_BYTES);
+  readonly #nodes = new Map<ObjectId, StoredNode>();
+  #bytes = 0;
   readonly #leavesOut: boolean;
   /** Contents that were not fetched yet and are not checked. */
   readonly leftOut: Set<ObjectId> = new Set();
@@ -228,8 +228,19 @@ export class NodeCache {
     const node = { hash, oid, ...decodeNode(hash, blob) };
     const bytes = blob.byteLength;
     if (schemaTypes.has(node.type) && bytes > MAX_SCHEMA_BYTES) throw new ObjectTooLarge(oid, bytes, MAX_SCHEMA_BYTES);
-    this.#nodes.set(oid, node, bytes + ENTRY_BYTES);
+    this.#keep(node, bytes + ENTRY_BYTES);
     return node;
+  }
+
+  /** Keeps a node. Where there is no room for it, all others are forgotten: the few that many commits share are soon back. */
+  #keep(node: StoredNode, bytes: number): void {
+    if (bytes > MAX_CACHED_BYTES) return;
+    if (this.#bytes + bytes > MAX_CACHED_BYTES) {
+      this.#nodes.clear();
+      this.#bytes = 0;
+    }
+    this.#bytes += bytes;
+    this.#nodes.set(node.oid, node);
   }
 }
 
