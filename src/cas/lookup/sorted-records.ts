@@ -7,8 +7,6 @@ export type SortedRecords = () => Iterable<Buffer>;
 const firstRunRecords = 64;
 /** So many records are sorted at once. */
 const MAX_RUN_RECORDS = 16 * 1024;
-/** More than the places in a run: what a prefix is multiplied by, so that a place has room behind it. */
-const placesOfRun = MAX_RUN_RECORDS;
 const blockRecords = 4 * 1024;
 
 /** Records of one size (at least 4 bytes) as they come: in any order, each as often as it likes. */
@@ -154,21 +152,7 @@ function leastOf(cursors: readonly Cursor[]): Cursor | undefined {
 
 /** Sorts records into another buffer of the same length. */
 function sortRun(run: Buffer, size: number, sorted: Buffer): void {
-  const count = run.length / size;
-  // The first four bytes and the place in one number: the engine sorts those by itself, and they nearly always tell.
-  const keys = Float64Array.from({ length: count }, (_, index) => run.readUInt32BE(index * size) * placesOfRun + index);
-  keys.sort();
-  const startOf = (key: number): number => (key % placesOfRun) * size;
-  const compare = (a: number, b: number): number =>
-    run.compare(run, startOf(b), startOf(b) + size, startOf(a), startOf(a) + size);
-  for (let first = 0, end = 0; first < count; first = end) {
-    const prefix = prefixOf(keys[first]);
-    for (end = first + 1; end < count && prefixOf(keys[end]) === prefix;) end += 1;
-    if (end - first > 1) keys.subarray(first, end).sort(compare);
-  }
-  for (const [place, key] of keys.entries()) run.copy(sorted, place * size, startOf(key), startOf(key) + size);
-}
-
-function prefixOf(key: number | undefined): number {
-  return Math.floor((key ?? 0) / placesOfRun);
+  const starts = Array.from({ length: run.length / size }, (_, index) => index * size);
+  starts.sort((a, b) => run.compare(run, b, b + size, a, a + size));
+  for (const [place, start] of starts.entries()) run.copy(sorted, place * size, start, start + size);
 }
