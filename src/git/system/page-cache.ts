@@ -17,8 +17,6 @@ type Page = {
   key: number;
   buffer: Buffer;
   bytes: Buffer;
-  /** Whether it was read since it was last a candidate for dropping. */
-  isUsed: boolean;
 };
 
 const noPage = -1;
@@ -26,14 +24,14 @@ const noPage = -1;
 let owners = 0;
 
 /**
- * Keeps pages of files that never change, up to a number of bytes. Pages that were not read lately are dropped first.
+ * Keeps pages of files that never change, up to a number of bytes. The oldest page is dropped first.
  *
  * Reading an object takes half a dozen reads of a few bytes (index, header), and each costs as much as reading its whole
  * page. The neighbours of an object are usually read next.
  */
 export class PageCache {
   readonly #maxPages: number;
-  /** By file and page number, in the order of candidates for dropping. */
+  /** By file and page number, the oldest first. */
   readonly #pages: Map<number, Page> = new Map();
 
   constructor(maxBytes: number) {
@@ -71,12 +69,9 @@ export class PageCache {
 
   #page(key: number, number: number, fill: FillBuffer): Page {
     const known = this.#pages.get(key);
-    if (known !== undefined) {
-      known.isUsed = true;
-      return known;
-    }
+    if (known !== undefined) return known;
     const buffer = this.#unusedBuffer();
-    const page = { key, buffer, bytes: fill(buffer, number * pageBytes), isUsed: false };
+    const page = { key, buffer, bytes: fill(buffer, number * pageBytes) };
     this.#pages.set(key, page);
     return page;
   }
@@ -86,18 +81,10 @@ export class PageCache {
    * collected.
    */
   #unusedBuffer(): Buffer {
-    if (this.#pages.size < this.#maxPages) return Buffer.allocUnsafeSlow(pageBytes);
-    // A page that was read gets a second chance at the end of the queue, so the loop ends after one round. A strict order of
-    // use would change the map on every read.
-    for (const [key, page] of this.#pages) {
-      this.#pages.delete(key);
-      if (!page.isUsed) {
-        page.key = noPage;
-        return page.buffer;
-      }
-      page.isUsed = false;
-      this.#pages.set(key, page);
-    }
-    return Buffer.allocUnsafeSlow(pageBytes);
+    const [oldest] = this.#pages.values();
+    if (oldest === undefined || this.#pages.size < this.#maxPages) return Buffer.allocUnsafeSlow(pageBytes);
+    this.#pages.delete(oldest.key);
+    oldest.key = noPage;
+    return oldest.buffer;
   }
 }
