@@ -44,7 +44,7 @@ export type SegmentContent = { format: ObjectFormat; nodes: SortedRecords; commi
 /**
  * An immutable list of nodes (hash, then the id of a blob that claims to be it) and of the commits they come from.
  *
- * Both lists are sorted by their bytes, so that a search reads a page or two however long they are.
+ * Both lists are sorted by their bytes, so that a search halves them: for one of a million records it reads at most ten pages.
  */
 export class Segment {
   readonly format: ObjectFormat;

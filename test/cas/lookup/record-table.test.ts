@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RecordTable } from '../../../src/cas/lookup/record-table.ts';
@@ -14,8 +13,6 @@ function tableOf(records: readonly Buffer[]): { table: RecordTable; reads: () =>
   };
   return { table: new RecordTable(read, 4, records.length, size), reads: () => reads };
 }
-
-const hashed = (text: string): Buffer => createHash('sha1').update(text).digest();
 
 /** Records that are all over the place, or close together at one or two places. */
 const record = fc
@@ -42,16 +39,7 @@ describe('a table of records', () => {
     );
   });
 
-  test('reads two or three stretches of hashes, however many there are', () => {
-    const { table, reads } = tableOf(
-      Array.from({ length: 100_000 }, (_, at) => hashed(`${at}`)).toSorted(Buffer.compare),
-    );
-    const searches = 2000;
-    for (let at = 0; at < searches; at++) table.firstNotBefore(hashed(`${at * 2}`));
-    expect(reads() / searches).toBeLessThan(2.5);
-  });
-
-  test('takes few reads too where records are crowded as no hashes are', () => {
+  test('halves its records at each read, also where they are crowded as no hashes are', () => {
     const records = Array.from({ length: 50_000 }, (_, at) => {
       const crowded = Buffer.alloc(size);
       crowded.writeUInt32BE(at, 8);
@@ -59,6 +47,6 @@ describe('a table of records', () => {
     });
     const { table, reads } = tableOf(records);
     expect(records.map((key) => table.firstNotBefore(key))).toEqual([...records.keys()]);
-    expect(reads() / records.length).toBeLessThan(14);
+    expect(reads() / records.length).toBeLessThan(16);
   });
 });
