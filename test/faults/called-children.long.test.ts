@@ -47,11 +47,6 @@ function createShufflingScene(): Scene {
   });
 }
 
-async function start(scene: Scene): Promise<string> {
-  const { json } = await scene.uwf(['thread', 'start', 'caller', '-p', 'Call six.', '--json']);
-  return String(json[0]?.['thread']);
-}
-
 function run(scene: Scene, thread: string, env: Record<string, string> = {}): Promise<UwfOutcome> {
   const preload = { NODE_OPTIONS: `--require ${join(import.meta.dirname, 'faulty-fs-preload.cjs')}` };
   return scene.uwf(['thread', 'run', thread, '--json'], {
@@ -63,13 +58,13 @@ type Call = { thread: string; step: string | null; isLeft: boolean };
 
 test(`a turn of six children that is killed at ${KILLS} moments runs each of them once`, async () => {
   const scene = createShufflingScene();
-  const whole = await run(scene, await start(scene), { UWF_FAULT_COUNT: 'calls' });
+  const whole = await run(scene, await scene.startThread('caller'), { UWF_FAULT_COUNT: 'calls' });
   expect(whole).toMatchObject({ code: 0 });
   const calls = Number(readFileSync(join(scene.dir, 'calls'), 'utf8'));
   let killed = 0;
   let acknowledged = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
-    const thread = await start(scene);
+    const thread = await scene.startThread('caller');
     scene.write('turns', '');
     const stored = new Set<unknown>();
     // The second kill comes at another moment of what the first one left to do.

@@ -44,8 +44,7 @@ async function walk(scene: Scene, thread: string): Promise<Walked> {
 
 test('a parent that is killed while its child runs goes on with that very child, and nothing of the two is lost', async () => {
   const scene = createNestedScene();
-  const { json } = await scene.uwf(['thread', 'start', 'outer', '-p', 'do it', '--json']);
-  const parent = String(json[0]?.['thread']);
+  const parent = await scene.startThread('outer');
   scene.write('go-plan', '');
   scene.write('go-first', '');
   const killed = scene.start(['thread', 'run', parent, '--json']);

@@ -176,8 +176,7 @@ describe('a repository that may only be read', () => {
 
   async function createThreadScene(): Promise<{ scene: Scene; thread: string }> {
     const scene = createScene(files);
-    const { json } = await scene.uwf(['thread', 'start', 'chain', '-p', 'do it', '--json']);
-    const thread = String(json[0]?.['thread']);
+    const thread = await scene.startThread('chain');
     expect((await scene.uwf(['thread', 'step', thread])).code).toBe(0);
     // What is remembered is forgotten, so that reading has to do without.
     rmSync(join(scene.gitDir, 'uwf'), { recursive: true });

@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import { startTypeScript, type RunningScript } from '../helpers/run-typescript.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
-import { chain, config, createScene, filesBelow, patient, removeLease, unfinishedBelow, until } from './scene.ts';
-import type { Scene } from './scene.ts';
+import { createPatientScene, filesBelow, removeLease, unfinishedBelow, until } from './scene.ts';
 
 const script = join(import.meta.dirname, 'take-lease.ts');
 
@@ -21,23 +20,10 @@ async function startTogether(count: number, entry: string, args: readonly string
   return running;
 }
 
-function createPatientScene(): Scene {
-  return createScene({
-    '.uwf/workflows/pair.yaml': chain('pair', ['one', 'two']),
-    '.uwf/config.yaml': config(['./agent']),
-    agent: patient,
-  });
-}
-
-async function startThread(scene: Scene): Promise<string> {
-  const { json } = await scene.uwf(['thread', 'start', 'pair', '-p', 'do it', '--json']);
-  return String(json[0]?.['thread']);
-}
-
 describe('two `thread step` at once', () => {
   test('run the agent once; the other says who holds the lease, and exits with 5', async () => {
     const scene = createPatientScene();
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('pair');
     const both = [0, 1].map(() => scene.start(['thread', 'step', thread, '--json']));
     const lost = await Promise.race(both.map(({ outcome }) => outcome));
     await until('the agent works', () => scene.lines('turns').length > 0);
@@ -57,7 +43,7 @@ describe('two `thread step` at once', () => {
 
   test('with the lease removed by hand both run: one is appended, the other kept as a fork, and exits with 5', async () => {
     const scene = createPatientScene();
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('pair');
     const first = scene.start(['thread', 'step', thread, '--json']);
     await until('the first agent works', () => scene.lines('turns').length === 1);
     await removeLease(scene, thread);

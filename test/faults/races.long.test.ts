@@ -23,11 +23,6 @@ function createChainScene(agent: string, roles: readonly string[] = ['one', 'two
   });
 }
 
-async function startThread(scene: Scene, name = 'chain'): Promise<string> {
-  const { json } = await scene.uwf(['thread', 'start', name, '-p', 'do it', '--json']);
-  return String(json[0]?.['thread']);
-}
-
 function expectTidy(scene: Scene): void {
   expect(unfinishedBelow(scene.gitDir)).toEqual([]);
   expectCleanFsck(scene.dir);
@@ -46,7 +41,7 @@ for i in 1 2 3 4 5 6 7 8; do uwf cas put "note $i of $UWF_ROLE" >> puts & done
 wait
 printf -- '---\\n$status: done\\n---\\nAll is put.\\n'
 `);
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('chain');
     const step = await scene.uwf(['thread', 'step', thread, '--json']);
     expect(step.code).toBe(0);
     expect(new Set(scene.lines('puts')).size).toBe(8);
@@ -59,7 +54,7 @@ printf -- '---\\n$status: done\\n---\\nAll is put.\\n'
 
   test('by others while steps are being stored is lost by none, until the thread is over', async () => {
     const scene = createChainScene(diligent, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('chain');
     const running = scene.start(['thread', 'run', thread, '--json']);
     const acknowledged: string[] = [];
     const over = new AbortController();
@@ -93,7 +88,7 @@ printf -- '---\\n$status: done\\n---\\nThanks.\\n'
 
   test('that resume a thread: one answer counts, and the agent is paid once for it', async () => {
     const scene = createChainScene(asking, ['one']);
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('chain');
     expect((await scene.uwf(['thread', 'run', thread])).code).toBe(4);
     const outcomes = await Promise.all(
       ['Blue', 'Red', 'Green'].map((answer) => scene.uwf(['thread', 'resume', thread, '-p', answer, '--json'])),
@@ -113,7 +108,7 @@ printf -- '---\\n$status: done\\n---\\nThanks.\\n'
 
   test('that take the last step without a lease: one ends the thread, the step of the other is a thread of its own', async () => {
     const scene = createChainScene(patient, ['one']);
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('chain');
     const first = scene.start(['thread', 'run', thread, '--json']);
     await until('the first agent works', () => scene.lines('turns').length === 1);
     await removeLease(scene, thread);
@@ -132,7 +127,7 @@ printf -- '---\\n$status: done\\n---\\nThanks.\\n'
 
   test('that find an ending cut in two, with a step on top: it is folded, and the step is a thread of its own', async () => {
     const scene = createChainScene(diligent);
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('chain');
     await scene.uwf(['thread', 'step', thread]);
     const one = scene.git('rev-parse', `refs/threads/${thread}`);
     // Somebody else's step on the same head, and an end that has not taken the thread's ref away.
@@ -152,7 +147,7 @@ printf -- '---\\n$status: done\\n---\\nThanks.\\n'
 describe('a thread that somebody works on', () => {
   test('is not removed, not even by force; without its lease it is, and the step is kept', async () => {
     const scene = createChainScene(patient);
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('chain');
     const running = scene.start(['thread', 'step', thread, '--json']);
     await until('the agent works', () => scene.lines('turns').length === 1);
     expect((await scene.uwf(['thread', 'rm', thread, '--force'])).code).toBe(5);
@@ -178,7 +173,7 @@ describe('a thread that somebody works on', () => {
       '.uwf/config.yaml': config(['./agent']),
       agent: diligent,
     });
-    const thread = await startThread(scene, 'slow');
+    const thread = await scene.startThread('slow');
     const running = scene.start(['thread', 'run', thread, '--json']);
     await until('the step is stored', () => scene.git('rev-list', '--count', `refs/threads/${thread}`) === '2');
     const stopped = await scene.uwf(['thread', 'stop', thread, '--json']);
@@ -193,7 +188,7 @@ describe('a thread that somebody works on', () => {
     const scene = createChainScene(diligent, ['a', 'b', 'c']);
     const codes: (number | null)[] = [];
     for (let round = 0; round < 8; round += 1) {
-      const thread = await startThread(scene);
+      const thread = await scene.startThread('chain');
       const running = scene.start(['thread', 'run', thread, '--json']);
       await sleep(round * 60);
       const cancelled = await scene.uwf(['thread', 'cancel', thread, '--json']);

@@ -41,6 +41,8 @@ export type Scene = TemporaryRepository & {
   write(path: string, text: string): void;
   /** The lines of a file of the work tree; none where there is no file. */
   lines(path: string): string[];
+  /** Starts a thread of a workflow, and returns its id. */
+  startThread(workflow: string): Promise<string>;
 };
 
 /** Makes a repository whose files are given by their paths in the work tree. */
@@ -65,6 +67,10 @@ export function createScene(
     write,
     lines: (path) =>
       existsSync(join(dir, path)) ? readFileSync(join(dir, path), 'utf8').split('\n').filter(Boolean) : [],
+    startThread: async (workflow) => {
+      const { json } = await start(['thread', 'start', workflow, '-p', 'do it', '--json']).outcome;
+      return String(json[0]?.['thread']);
+    },
   };
 }
 
@@ -228,3 +234,12 @@ echo "$UWF_ROLE" >> turns
 while [ ! -e go ]; do sleep 0.02; done
 printf -- '---\\n$status: done\\n---\\n%s has waited.\\n' "$UWF_ROLE"
 `;
+
+/** A workflow `pair` of two roles, whose program works until the file `go` is there. */
+export function createPatientScene(): Scene {
+  return createScene({
+    '.uwf/workflows/pair.yaml': chain('pair', ['one', 'two']),
+    '.uwf/config.yaml': config(['./agent']),
+    agent: patient,
+  });
+}

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runningProcesses } from '../../src/agent/processes/process-table.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
-import { chain, config, createScene, patient, unfinishedBelow, until } from './scene.ts';
+import { chain, config, createScene, createPatientScene, unfinishedBelow, until } from './scene.ts';
 import type { RunningUwf, Scene } from './scene.ts';
 
 /**
@@ -64,8 +64,7 @@ function leasesOf({ gitDir }: Scene): { processGroups: unknown[] }[] {
 
 /** Runs a workflow until its agent hangs. */
 async function startHanging(scene: Scene, name = 'pair'): Promise<{ running: RunningUwf; thread: string }> {
-  const { json } = await scene.uwf(['thread', 'start', name, '-p', 'do it', '--json']);
-  const thread = String(json[0]?.['thread']);
+  const thread = await scene.startThread(name);
   const running = scene.start(['thread', 'run', thread, '--json']);
   await until('the agent hangs', () => groups(scene).length === 1 && processesOf(scene).length > 2);
   // On a busy machine the agent may be faster than the one who started it and writes down that it has.
@@ -202,14 +201,6 @@ describe('an agent whose uwf was killed', () => {
 });
 
 describe('a run in the background', () => {
-  function createPatientScene(): Scene {
-    return createScene({
-      '.uwf/workflows/pair.yaml': chain('pair', ['one', 'two']),
-      '.uwf/config.yaml': config(['./agent']),
-      agent: patient,
-    });
-  }
-
   async function startBackground(scene: Scene): Promise<{ thread: string; pid: number }> {
     const { code, json } = await scene.uwf(['run', 'pair', '-p', 'do it', '--background', '--json']);
     expect({ code, json }).toMatchObject({ code: 0, json: [{ status: 'running' }] });
@@ -249,8 +240,7 @@ describe('a run in the background', () => {
   test('is ended by `thread stop` even at the moment it is handed over', async () => {
     const scene = createPatientScene();
     for (let round = 0; round < 5; round += 1) {
-      const { json } = await scene.uwf(['thread', 'start', 'pair', '-p', 'do it', '--json']);
-      const thread = String(json[0]?.['thread']);
+      const thread = await scene.startThread('pair');
       const starting = scene.start(['thread', 'run', thread, '--background']);
       await until('somebody has the lease', async () =>
         unfinishedBelow(scene.gitDir).some((name) => name.endsWith(`${thread}.json`)),

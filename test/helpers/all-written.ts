@@ -20,6 +20,12 @@ export function allWritten(dir: string): Map<string, string> {
   return written;
 }
 
+/** All that refs of a repository lead to, as text. */
+export function reachable(dir: string): string {
+  const ids = runGit(dir, ['rev-list', '--objects', '--all']).trim().split('\n');
+  return runGit(dir, ['cat-file', '--batch'], ids.map((line) => `${line.split(' ')[0]}\n`).join(''));
+}
+
 /** The encodings in which stored data can contain a value. */
 export function formsOf(value: string): Record<string, string> {
   return {

@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { installAgent } from './install-agent.ts';
 
 /** A call of a child thread, as the agent of a test makes it. */
 export type Called = { workflow: string; prompt: string; key?: string };
@@ -45,8 +44,5 @@ exports.createAgent = (config) => {
 
 /** Installs the agent as an npm package of a repository. */
 export function installCallingAgent(repositoryFolder: string): void {
-  const folder = join(repositoryFolder, 'node_modules', 'calling-agent');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'calling-agent', version: '1.0.0' }));
-  writeFileSync(join(folder, 'index.js'), source);
+  installAgent(repositoryFolder, 'calling-agent', source);
 }

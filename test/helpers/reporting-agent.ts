@@ -1,5 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { installAgent } from './install-agent.ts';
 import type { AgentEvent, AgentReply } from '../../src/agent/contract.ts';
 
 /** The acts of a test's agent in its turn, in order. */
@@ -41,10 +40,7 @@ exports.createAgent = (config) => ({
 
 /** Installs the agent as an npm package of a repository, so that its roles report a test's events. */
 export function installReportingAgent(repositoryFolder: string): void {
-  const folder = join(repositoryFolder, 'node_modules', 'reporting-agent');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'reporting-agent', version: '1.0.0' }));
-  writeFileSync(join(folder, 'index.js'), source);
+  installAgent(repositoryFolder, 'reporting-agent', source);
 }
 
 /** A configuration in which it runs every role; for each role the acts of each visit, or of each attempt. */

@@ -82,3 +82,9 @@ export function notingActions(noted: unknown[][]): WebActions {
     start: note('start', thread),
   };
 }
+
+/** What the hidden fields of the form that answers carry. */
+export function hiddenIn(page: string): Record<string, string> {
+  const fields = page.matchAll(/<input type="hidden" name="(form|head|asked)" value="([^"]*)"/g);
+  return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
+}

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createWebHandler, engineActions, type Engine, type Repository, type WebOptions } from '../../src/index.ts';
 import { createFixture, scripted, statuses, workflow } from '../engine/engine-fixture.ts';
+import { hiddenIn } from '../helpers/web-visitor.ts';
 
 const token = 'a-token-of-the-embedding-program';
 
@@ -80,12 +81,6 @@ async function embedded(options: Partial<WebOptions> = {}): Promise<{
 async function logIn(post: Awaited<ReturnType<typeof embedded>>['post']): Promise<string> {
   const response = await post('/login', { secret: token, to: '/' });
   return response.headers.get('set-cookie')?.split(';')[0] ?? '';
-}
-
-/** What the hidden fields of the form that answers carry. */
-function hiddenIn(page: string): Record<string, string> {
-  const fields = page.matchAll(/<input type="hidden" name="(form|head|asked)" value="([^"]*)"/g);
-  return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
 }
 
 test('a program that embeds the page has visitors who log in, read and answer', async () => {

@@ -18,11 +18,6 @@ function createLiveScene(acts: Record<string, ReportedAct[][]>): Scene {
   return scene;
 }
 
-async function startThread(scene: Scene): Promise<string> {
-  const { json } = await scene.uwf(['thread', 'start', 'pair', '-p', 'Do it.', '--json']);
-  return String(json[0]?.['thread']);
-}
-
 /** Starts the work on a thread in a process of its own and waits until it has begun. */
 async function startWork(scene: Scene, thread: string): Promise<RunningUwf> {
   const run = scene.start(['thread', 'run', thread]);
@@ -62,12 +57,12 @@ describe('thread read --follow', () => {
     const go = join(scene.dir, 'go');
     const config = { dir: scene.dir, path: '.uwf/config.yaml' };
     scene.write(config.path, scene.lines(config.path).join('\n').replace('GO', go));
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('pair');
     const run = await startWork(scene, thread);
     const follower = scene.start(['thread', 'read', thread, '--follow']);
     const heard = listen(follower);
     await until('the first words are shown', () => heard.text().includes('Hello, '));
-    expect(heard.text()).toMatch(/^# The task\n[^\n]*\n\nDo it\.\n\n# 1\. one\n/);
+    expect(heard.text()).toMatch(/^# The task\n[^\n]*\n\ndo it\n\n# 1\. one\n/);
     expect(heard.text()).not.toContain('read_file');
     writeFileSync(go, '');
     expect((await run.outcome).code).toBe(0);
@@ -81,7 +76,7 @@ describe('thread read --follow', () => {
     const scene = createLiveScene({
       one: [[emit({ kind: 'text', text: 'These are my last w' }), ...call, { kill: true }]],
     });
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('pair');
     expect((await scene.uwf(['thread', 'run', thread])).signal).toBe('SIGKILL');
     expect((await scene.uwf(['thread', 'read', thread])).stderr).toContain('the last turn was cut off');
     const { stdout, code } = await scene.uwf(['thread', 'read', thread, '--follow']);
@@ -97,7 +92,7 @@ describe('thread read --follow', () => {
 
 test('thread read --debug prints what the engine decided, took and timed', async () => {
   const scene = createLiveScene({ one: [[done]], two: [[done]] });
-  const thread = await startThread(scene);
+  const thread = await scene.startThread('pair');
   await scene.uwf(['thread', 'run', thread]);
   const { stdout } = await scene.uwf(['thread', 'read', thread, '--debug']);
   const lines = stdout.trimEnd().split('\n');
@@ -121,7 +116,7 @@ test('thread read --follow shows what a turn that is suspended said, though its 
   const go = join(scene.dir, 'go');
   const path = '.uwf/config.yaml';
   scene.write(path, scene.lines(path).join('\n').replace('GO', go));
-  const thread = await startThread(scene);
+  const thread = await scene.startThread('pair');
   const run = await startWork(scene, thread);
   const follower = scene.start(['thread', 'read', thread, '--follow']);
   const heard = listen(follower);
@@ -135,7 +130,7 @@ test('thread read --follow shows what a turn that is suspended said, though its 
 describe('thread list --follow', () => {
   test('streams the threads of a list, and each again when it changes', async () => {
     const scene = createLiveScene({ one: [[{ waitMs: 400 }, done]], two: [[done]] });
-    const first = await startThread(scene);
+    const first = await scene.startThread('pair');
     const follower = scene.start(['thread', 'list', '--follow', '--json']);
     const heard = listen(follower);
     const seen = (): string[] =>
@@ -152,7 +147,7 @@ describe('thread list --follow', () => {
     await until('the end is told', () => seen().includes('first ended 2'));
     expect(seen()[0]).toBe('first idle 0');
     expect(seen()).toContain('first running 0');
-    const second = await startThread(scene);
+    const second = await scene.startThread('pair');
     await until('the new one is told', () => seen().includes('second idle 0'));
     await scene.uwf(['thread', 'rm', second, '--force']);
     await scene.uwf(['thread', 'rm', second]);
@@ -176,7 +171,7 @@ describe('step turns', () => {
 
   test('shows turns as Markdown, with their sums, and says what came before', async () => {
     const scene = createLiveScene({ one: [session], two: [[done]] });
-    const thread = await startThread(scene);
+    const thread = await scene.startThread('pair');
     await scene.uwf(['thread', 'run', thread]);
     const whole = await scene.uwf(['step', 'turns', '1', '--thread', thread]);
     expect(whole.stdout).toMatch(/^# Step 1: one\n.* 2,500 tokens in, 40 out, 2 turns, \$0\.0100 {2}[0-9A-Z]{13}\n/);

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { reachable } from '../../helpers/all-written.ts';
 import {
   cloneCliRepository,
   createCliRepository,
@@ -41,12 +42,6 @@ async function createScene(written: string = told): Promise<Scene> {
   return { server, ada, ben, thread };
 }
 
-/** All that refs of a repository lead to, as text. */
-function reachable(repository: TemporaryRepository): string {
-  const ids = repository.git('rev-list', '--objects', '--all').split('\n');
-  return runGit(repository.dir, ['cat-file', '--batch'], ids.map((line) => `${line.split(' ')[0]}\n`).join(''));
-}
-
 describe('what secrets were taken out of', () => {
   test('is replaced at the remote by a push, and at others by a fetch', async () => {
     const { server, ada, ben, thread } = await createScene();
@@ -55,16 +50,16 @@ describe('what secrets were taken out of', () => {
     expect(stderr).toContain("'uwf push' replaces it there");
     // What the remote still has does not come back.
     expect(await ada.uwf(['fetch'])).toMatchObject({ code: 0 });
-    expect(reachable(ada)).not.toContain(KNOWN);
+    expect(reachable(ada.dir)).not.toContain(KNOWN);
     const pushed = await ada.uwf(['push'], knowing);
     expect(pushed).toMatchObject({ code: 0, stdout: expect.stringContaining('secrets were taken out') });
     const after = ada.git('rev-parse', `refs/threads/${thread}`);
     expect(server.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
-    expect(reachable(server)).not.toContain(KNOWN);
+    expect(reachable(server.dir)).not.toContain(KNOWN);
     const fetched = await ben.uwf(['fetch']);
     expect(fetched).toMatchObject({ code: 0, stdout: expect.stringContaining('secrets were taken out') });
     expect(ben.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
-    expect(reachable(ben)).not.toContain(KNOWN);
+    expect(reachable(ben.dir)).not.toContain(KNOWN);
     expect((await ben.uwf(['fsck'])).code).toBe(0);
     for (const each of [ada, ben]) expect((await each.uwf(['sync'])).code).toBe(0);
     await ben.uwf(['thread', 'step', thread, '--role', 'writer']);
@@ -82,7 +77,7 @@ describe('what secrets were taken out of', () => {
     expect((await ada.uwf(['push'])).code).toBe(0);
     const fetched = await ben.uwf(['fetch']);
     expect(fetched).toMatchObject({ code: 0, stdout: expect.stringContaining('secrets were taken out') });
-    for (const secret of [KNOWN, long]) expect(reachable(ben)).not.toContain(secret);
+    for (const secret of [KNOWN, long]) expect(reachable(ben.dir)).not.toContain(secret);
   });
 
   test('replaces what somebody has who is behind, and a sync does both', async () => {
@@ -97,7 +92,7 @@ describe('what secrets were taken out of', () => {
     expect((await ben.uwf(['sync'])).code).toBe(0);
     expect(ben.git('rev-parse', `refs/threads/${thread}`)).toBe(server.git('rev-parse', `refs/threads/${thread}`));
     expect(server.git('for-each-ref', '--format=%(refname)', 'refs/threads')).toBe(`refs/threads/${thread}`);
-    expect(reachable(ben)).not.toContain(KNOWN);
+    expect(reachable(ben.dir)).not.toContain(KNOWN);
   });
 
   test('is replaced over HTTP, too', async () => {
@@ -107,7 +102,7 @@ describe('what secrets were taken out of', () => {
     ada.git('remote', 'set-url', 'origin', urlOf(basename(server.dir)));
     await ada.uwf(['thread', 'redact', thread], knowing);
     expect(await ada.uwf(['push'], knowing)).toMatchObject({ code: 0 });
-    expect(reachable(server)).not.toContain(KNOWN);
+    expect(reachable(server.dir)).not.toContain(KNOWN);
     const ben = createCliRepository(filesOf(told));
     ben.git('remote', 'add', 'origin', urlOf(basename(server.dir)));
     expect((await ben.uwf(['fetch'])).code).toBe(0);
@@ -124,7 +119,7 @@ describe('what secrets were taken out of', () => {
     expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining('[rejected]') });
     expect((await ada.uwf(['fetch'])).code).toBe(0);
     expect(ada.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
-    expect(reachable(ada)).not.toContain(KNOWN);
+    expect(reachable(ada.dir)).not.toContain(KNOWN);
   });
 
   test('is told to who has gone on from it, and nothing of that comes back', async () => {
@@ -140,12 +135,12 @@ describe('what secrets were taken out of', () => {
       expect(stdout).toContain(words[0] === 'push' ? 'fetch first' : 'secrets were taken out');
     }
     expect(ben.git('rev-parse', `refs/threads/${thread}`)).toBe(beyond);
-    expect(reachable(server)).not.toContain(KNOWN);
+    expect(reachable(server.dir)).not.toContain(KNOWN);
     // With what this machine knows the rest of it is taken out here, and goes on as a fork.
     expect((await ben.uwf(['thread', 'redact', thread], knowing)).code).toBe(0);
     await ben.uwf(['sync'], knowing);
-    expect(reachable(ben)).not.toContain(KNOWN);
-    expect(reachable(server)).not.toContain(KNOWN);
+    expect(reachable(ben.dir)).not.toContain(KNOWN);
+    expect(reachable(server.dir)).not.toContain(KNOWN);
   });
 
   test('is no way to put another thread in the place of one', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCliRepository, loopWorkflow, scriptedConfig, type CliRepository } from '../../helpers/cli.ts';
-import { runGit } from '../../helpers/temporary-repository.ts';
+import { reachable } from '../../helpers/all-written.ts';
 
 /** What only a later run of this machine knows to be secret. */
 const KNOWN = 'correct-horse-battery-staple-7731';
@@ -21,12 +21,6 @@ function createScene(more: Record<string, unknown> = {}): CliRepository {
   });
 }
 
-/** Every object of a repository as text, the refs' alone. */
-function reachable(home: CliRepository): string {
-  const ids = home.git('rev-list', '--objects', '--all').split('\n');
-  return runGit(home.dir, ['cat-file', '--batch'], ids.map((line) => `${line.split(' ')[0]}\n`).join(''));
-}
-
 async function start(home: CliRepository): Promise<string> {
   return ((await home.json(['thread', 'start', 'loop', '-p', `use ${KNOWN}`])) as { thread: string }).thread;
 }
@@ -39,7 +33,7 @@ describe('a redacted thread', () => {
     for (let step = 0; step < 3; step += 1) await home.uwf(['thread', 'step', thread]);
     const before = home.git('rev-parse', `refs/threads/${thread}`);
     const story = await home.uwf(['step', 'list', thread, '--json']);
-    expect(reachable(home)).toContain(KNOWN);
+    expect(reachable(home.dir)).toContain(KNOWN);
     const dry = await home.uwf(['thread', 'redact', thread, '-n'], knowing);
     expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining('output.md') });
     expect(home.git('rev-parse', `refs/threads/${thread}`)).toBe(before);
@@ -51,8 +45,8 @@ describe('a redacted thread', () => {
     expect(after).not.toBe(before);
     const steps = JSON.parse((await home.uwf(['step', 'list', thread, '--json'])).stdout) as object[];
     expect(steps).toHaveLength((JSON.parse(story.stdout) as object[]).length);
-    expect(reachable(home)).not.toContain(KNOWN);
-    expect(reachable(home)).toContain('A=1\nB=‹redacted:known:');
+    expect(reachable(home.dir)).not.toContain(KNOWN);
+    expect(reachable(home.dir)).toContain('A=1\nB=‹redacted:known:');
     expect(await home.uwf(['thread', 'verify', thread])).toMatchObject({ code: 0 });
     expect(home.git('fsck', '--strict', '--no-dangling')).toBe('');
     expect((await home.uwf(['scan'], knowing)).code).toBe(0);
@@ -77,7 +71,7 @@ describe('a redacted thread', () => {
     const { threads } = JSON.parse(stdout) as { threads: { thread: string }[] };
     expect(threads.map((each) => each.thread).toSorted()).toEqual([thread, fork].toSorted());
     expect(home.git('rev-parse', `refs/threads/${other}`)).toBe(clean);
-    expect(reachable(home)).not.toContain(KNOWN);
+    expect(reachable(home.dir)).not.toContain(KNOWN);
     for (const id of [thread, fork]) expect((await home.uwf(['thread', 'verify', id])).code).toBe(0);
     expect(home.git('merge-base', `refs/threads/${thread}`, `refs/threads/${fork}`)).toBe(
       home.git('rev-parse', `refs/threads/${thread}`),
@@ -89,7 +83,7 @@ describe('a redacted thread', () => {
     const { thread } = (await home.json(['thread', 'start', 'top', '-p', `use ${KNOWN}`])) as { thread: string };
     expect((await home.uwf(['thread', 'run', thread])).code).toBe(4);
     expect((await home.uwf(['thread', 'redact', thread], knowing)).code).toBe(0);
-    expect(reachable(home)).not.toContain(KNOWN);
+    expect(reachable(home.dir)).not.toContain(KNOWN);
     const { children } = (await home.json(['thread', 'show', thread])) as { children: string[] };
     expect(children).toHaveLength(1);
     const [child = ''] = children;
@@ -113,7 +107,7 @@ describe('a redacted thread', () => {
     const { stdout, code } = await home.uwf(['thread', 'redact', child ?? '', '--json'], knowing);
     expect({ code, stdout }).toMatchObject({ code: 0 });
     expect((JSON.parse(stdout) as { threads: object[] }).threads).toHaveLength(2);
-    expect(reachable(home)).not.toContain(KNOWN);
+    expect(reachable(home.dir)).not.toContain(KNOWN);
     expect((await home.uwf(['fsck'])).code).toBe(0);
   });
 });

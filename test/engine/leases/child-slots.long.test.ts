@@ -115,8 +115,7 @@ describe('the slots of a process with many threads', () => {
   }
 
   async function startWaiting(scene: Scene): Promise<{ thread: string; running: RunningUwf }> {
-    const { json } = await scene.uwf(['thread', 'start', 'one', '-p', 'x', '--json']);
-    const thread = String(json[0]?.['thread']);
+    const thread = await scene.startThread('one');
     const running = scene.start(['thread', 'run', thread, '--json']);
     const journal = async (): Promise<string> => (await scene.uwf(['thread', 'read', thread, '--debug'])).stdout;
     await until('it waits', async () => (await journal()).includes('thread.waiting'));

@@ -41,11 +41,6 @@ function createSlotScene(maxParallelThreads: number): Scene {
   });
 }
 
-async function startThread(scene: Scene): Promise<string> {
-  const { json } = await scene.uwf(['thread', 'start', 'one', '-p', 'x', '--json']);
-  return String(json[0]?.['thread']);
-}
-
 /** The most turns that were between their begin and their end at once. */
 function mostAtOnce(turns: readonly string[]): number {
   let now = 0;
@@ -67,7 +62,7 @@ describe('maxParallelThreads', () => {
 
   test('says who is waited for; waiting ends with a signal, and leaves the thread to others', async () => {
     const scene = createSlotScene(1);
-    const [first, second] = [await startThread(scene), await startThread(scene)];
+    const [first, second] = [await scene.startThread('one'), await scene.startThread('one')];
     scene.write(`hold-${first}`, '');
     const holder = scene.start(['thread', 'run', first]);
     await until('the first works', () => scene.lines('turns').length > 0);
@@ -90,7 +85,7 @@ describe('maxParallelThreads', () => {
 
   test('does not count those who died', async () => {
     const scene = createSlotScene(1);
-    const [first, second] = [await startThread(scene), await startThread(scene)];
+    const [first, second] = [await scene.startThread('one'), await scene.startThread('one')];
     scene.write(`hold-${first}`, '');
     const holder = scene.start(['thread', 'run', first]);
     await until('the first works', () => scene.lines('turns').length > 0);
@@ -113,7 +108,7 @@ describe('maxParallelThreads', () => {
 
   test('is no matter of threads that are over', async () => {
     const scene = createSlotScene(1);
-    const [first, second] = [await startThread(scene), await startThread(scene)];
+    const [first, second] = [await scene.startThread('one'), await scene.startThread('one')];
     await scene.uwf(['thread', 'run', second]);
     scene.write(`hold-${first}`, '');
     scene.start(['thread', 'run', first]);

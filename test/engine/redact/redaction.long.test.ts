@@ -2,22 +2,12 @@ import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/agent/contract.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import { allWritten, formsOf, placesOf } from '../../helpers/all-written.ts';
+import { randomFrom } from '../../helpers/mutants.ts';
 import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
 import { createFixture, workflow } from '../engine-fixture.ts';
 
 const RUNS = 10;
 const TURNS = 50;
-
-/** A generator of chance that gives the same for the same seed (mulberry32). */
-function dice(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
 
 const alphabets = [
   'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789',
@@ -42,7 +32,8 @@ class Generator {
   readonly secrets: readonly string[];
 
   constructor(seed: number) {
-    this.#roll = dice(seed);
+    const random = randomFrom(seed);
+    this.#roll = (below) => Math.floor(random() * below);
     this.secrets = Array.from({ length: 8 }, (_, at) => this.#secret(alphabets[at % alphabets.length]!));
   }
 

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { installAgent } from '../../helpers/install-agent.ts';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
@@ -53,10 +54,7 @@ async function scene(turns: JsonObject[], hasSessions = false): Promise<Fixture>
   const log = join(fixture.dir, 'told.jsonl');
   agents['it'] = { name: 'it', package: 'told', config: { log, turns, hasSessions } };
   agents['another'] = { name: 'another', package: 'told', config: { log, turns, hasSessions } };
-  const folder = join(fixture.dir, 'node_modules', 'told');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'told', version: '1.0.0' }));
-  writeFileSync(join(folder, 'index.js'), source);
+  installAgent(fixture.dir, 'told', source);
   const told = (): Told[] =>
     readFileSync(log, 'utf8')
       .trimEnd()

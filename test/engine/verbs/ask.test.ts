@@ -1,6 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { installAgent } from '../../helpers/install-agent.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
@@ -38,10 +37,7 @@ async function remembering(): Promise<{
 }> {
   await prepareHashing();
   const { dir, open, git } = createTemporaryRepository();
-  const folder = join(dir, 'node_modules', 'remembering');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'remembering', version: '1.0.0' }));
-  writeFileSync(join(folder, 'index.js'), source);
+  installAgent(dir, 'remembering', source);
   const repository = await open();
   const events: EngineEvent[] = [];
   const engine = createEngine({

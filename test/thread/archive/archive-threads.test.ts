@@ -11,26 +11,17 @@ import { ObjectBatch, repositoryWith } from '../../../src/git/stores/object-batc
 import type { Repository } from '../../../src/git/repository.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { getThread, listPointers, type ThreadPointer } from '../../../src/thread/find/find-thread.ts';
-import { parseThreadId, type ThreadId } from '../../../src/thread/thread-id.ts';
+import type { ThreadId } from '../../../src/thread/thread-id.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { startLoop } from '../thread-fixture.ts';
+import { archivedLines } from './archived-lines.ts';
 
 const over = { outcome: 'cancelled', returnCode: 130, summary: 'over' } as const;
 
 async function endedThreads(repository: Repository, count: number): Promise<ThreadPointer[]> {
   for (let at = 0; at < count; at += 1) await endThread(repository, await startLoop(repository), over);
   return listPointers(repository, { history: true });
-}
-
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-/** Lines of threads that began in one millisecond: their ids differ at the end alone. */
-function lines(count: number): ArchivedThread[] {
-  return Array.from({ length: count }, (_, at) => {
-    const tail = [at >> 10, at >> 5, at].map((digit) => alphabet.charAt(digit & 31)).join('');
-    const id = parseThreadId(`01M8AW7N8D8DPNSHNEDGKHM${tail}`);
-    return { id, end: `${at}`.padStart(40, 'a') as ObjectId, endedOn: '2026-11-21' };
-  });
 }
 
 async function listOf(repository: Repository, threads: readonly ArchivedThread[]): Promise<[Repository, ObjectId]> {
@@ -96,7 +87,7 @@ describe('an archived thread', () => {
 describe('a list of archived threads', () => {
   test('finds one of many that began at the same time, by few reads', async () => {
     const repository = await createTemporaryRepository().open();
-    const all = lines(5_000);
+    const all = archivedLines(5_000);
     const [view, commit] = await listOf(repository, all);
     let reads = 0;
     const read: Repository['objects']['read'] = (id, options) => {
@@ -114,9 +105,9 @@ describe('a list of archived threads', () => {
 
   test.each<[string, (batch: ObjectBatch) => ObjectId]>([
     ['no tree of a list', (batch) => batch.addTree([{ mode: '100644', name: 'index', id: batch.addBlob('x') }])],
-    ['a line in the wrong file', (batch) => file(batch, '1', lines(1)[0]!)],
-    ['an end that is no id', (batch) => file(batch, '0', { ...lines(1)[0]!, end: 'x' as ObjectId })],
-    ['a day that is none', (batch) => file(batch, '0', { ...lines(1)[0]!, endedOn: '2026-13-01' })],
+    ['a line in the wrong file', (batch) => file(batch, '1', archivedLines(1)[0]!)],
+    ['an end that is no id', (batch) => file(batch, '0', { ...archivedLines(1)[0]!, end: 'x' as ObjectId })],
+    ['a day that is none', (batch) => file(batch, '0', { ...archivedLines(1)[0]!, endedOn: '2026-13-01' })],
     ['an empty folder', (batch) => batch.addTree([{ mode: '040000', name: '0', id: batch.addTree([]) }])],
     ['a folder in itself, as far as that goes', bomb],
   ])('that has %s is refused', async (_, treeOf) => {
@@ -145,7 +136,7 @@ function file(batch: ObjectBatch, name: string, { id, end, endedOn }: ArchivedTh
 
 /** A tree with as many paths as no reader could follow. */
 function bomb(batch: ObjectBatch): ObjectId {
-  let tree = file(batch, '0', lines(1)[0]!);
+  let tree = file(batch, '0', archivedLines(1)[0]!);
   for (let level = 0; level < 24; level += 1) {
     tree = batch.addTree('01234567'.split('').map((name) => ({ mode: '040000' as const, name, id: tree })));
   }

@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { randomFrom } from '../../helpers/mutants.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,
@@ -37,17 +38,6 @@ export type GeneratedHistory = {
 
 type Random = (below: number) => number;
 
-/** Numbers that follow from a seed (mulberry32). */
-function randomFrom(seed: number): Random {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296) * below) | 0;
-  };
-}
-
 const attributes = `* text=auto
 *.crlf text eol=crlf
 *.rot filter=rot
@@ -67,7 +57,8 @@ const folders = ['', 'a/', 'a/deep/', 'b/', 'à "b"\n/'];
  * @param hasFoldersForFiles whether folders replace files, which git's checkout cannot always merge
  */
 export function generateHistory(seed: number, hasFoldersForFiles: boolean = false): GeneratedHistory {
-  const random = randomFrom(seed);
+  const chance = randomFrom(seed);
+  const random: Random = (below) => Math.floor(chance() * below);
   const kinds = hasFoldersForFiles ? KINDS + 1 : KINDS;
   const repository = createTemporaryRepository();
   const { dir, git } = repository;

@@ -9,18 +9,12 @@ import { engineActions } from '../../../src/web/engine-actions.ts';
 import { WaitingThreads } from '../../../src/web/live/waiting-threads.ts';
 import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../../engine/engine-fixture.ts';
 import { bundledAcpAgent } from '../../helpers/bundled-acp-agent.ts';
-import { notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
+import { hiddenIn, notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 
 const once = workflow('once', { worker: statuses('done') }, [
   { from: '__start__', to: 'worker', when: null },
   { from: 'worker', to: '__end__', when: null },
 ]);
-
-/** What the hidden fields of the form that answers carry. */
-function hiddenIn(page: string): Record<string, string> {
-  const fields = page.matchAll(/<input type="hidden" name="(form|head|asked)" value="([^"]*)"/g);
-  return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
-}
 
 type Asked = {
   thread: string;
