@@ -1,3 +1,8 @@
+import { UwfError } from '../../errors.ts';
+import { listCommits } from '../../git/process/list-commits.ts';
+import { resolveRevision } from '../../git/process/resolve-revision.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { Remote } from '../../git/transport/remote.ts';
 import { readHead } from '../../git/worktree/snapshot.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import type { ExitCode } from '../errors/exit-code.ts';
@@ -6,7 +11,6 @@ import { openEngine } from '../open/open-engine.ts';
 import type { Output } from '../output/output.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { startHere, type StartValues } from '../threads/start-thread.ts';
-import { assertBaseThere } from './base-at-remote.ts';
 import { followFromHere, openRemoteWorld, sendThread, type MayPublish } from './remote-run.ts';
 
 /**
@@ -32,4 +36,33 @@ export async function startOn(
   const { thread } = await startHere(cli, repository, await openEngine(cli, repository), request);
   await sendThread(world, thread, options);
   return goOnThere(world, thread, followFromHere(world, thread), background);
+}
+
+/**
+ * Checks, before a thread is started for a remote, that the remote has the commit which the thread's work tree is made from.
+ * @param revision what the user named, or HEAD
+ * @throws {UwfError} `base-not-there` if it lacks the commit, or one before it
+ */
+async function assertBaseThere(
+  cli: CliEnvironment,
+  { location, objects }: Repository,
+  remote: Remote,
+  revision: string,
+): Promise<void> {
+  if (location === undefined) return;
+  const found = await resolveRevision({ location, env: cli.env }, revision);
+  if (found?.kind !== 'commit') return;
+  const without = [];
+  for (const id of new Set((await remote.list(['refs/*'], cli.signal)).map((ref) => ref.id))) {
+    if (await objects.has(id)) without.push(id);
+  }
+  const missing = await listCommits({ location, env: cli.env }, { from: [found.oid], without, most: 1 });
+  if (missing.length === 0) return;
+  const short = found.oid.slice(0, 12);
+  throw new UwfError(`${remote.name} does not have commit ${short}, from which the work tree would be made`, {
+    code: 'base-not-there',
+    kind: 'data',
+    hint: "push it first ('git push'), or give --with-commits, which publishes it and all commits before it",
+    facts: { commit: found.oid, remote: remote.name },
+  });
 }

@@ -1,9 +1,10 @@
 import { extractReply } from '../../agent/extract/extract-reply.ts';
 import { renderFields } from '../../agent/extract/render-fields.ts';
+import type { JsonObject } from '../../json.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import type { SchemaError } from '../../schema/json-schema/schema-error.ts';
-import { checkFields } from '../forms/check-fields.ts';
-import { ONE_MORE, readFormFields } from '../forms/read-form-fields.ts';
+import { validateAgainst } from '../../schema/json-schema/validate-against.ts';
+import { memberPointer, ONE_MORE, readFormFields, type FilledIn } from '../forms/read-form-fields.ts';
 import type { GivenToGoOn } from '../site.ts';
 import type { WaitingQuestion } from './read-question.ts';
 
@@ -60,4 +61,17 @@ export async function readAnswerForm(question: WaitingQuestion, form: URLSearchP
     case 'again':
       return { kind: 'given', given: {} };
   }
+}
+
+/** Holds what was filled in against a schema: what is wrong, each at the field that it is about. */
+async function checkFields(schema: JsonObject, { value, errors }: FilledIn): Promise<SchemaError[]> {
+  const unreadable = new Set(errors.map(({ path }) => path));
+  const found = (await validateAgainst(schema, value)).map(atItsField);
+  return [...errors, ...found.filter(({ path }) => !unreadable.has(path))];
+}
+
+/** What an object lacks is said at the field that was left empty. */
+function atItsField(error: SchemaError): SchemaError {
+  const [, name] = /^lacks the property '(.*?)'(?:, which .*)?$/u.exec(error.message) ?? [];
+  return name === undefined ? error : { path: memberPointer(error.path, name), message: 'is missing' };
 }

@@ -3,8 +3,8 @@ import { isolations } from '../../schema/built-in/schema-parts.ts';
 import type { RoleCheck, RoleDefinition } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
-import { readFields, type Fields } from './fields.ts';
-import { readNeeds } from './read-needs.ts';
+import { readFields, reportType, type Fields } from './fields.ts';
+import { label, MAX_NEEDS } from './file-schema-parts.ts';
 import { checkProperties, isInside, retriesBounds, roleProperties } from './file-schema.ts';
 import { readLimits } from './read-limits.ts';
 
@@ -130,4 +130,32 @@ function readCwd(fields: Fields): string | undefined {
   const message = `'cwd' of ${fields.name} must be a folder of the work tree, relative to its top`;
   fields.reportFault('bad-cwd', 'cwd', message);
   return undefined;
+}
+
+const labelRule = 'a label has up to 64 of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit';
+
+/**
+ * Reads the `needs` of a role. A label that is wrong, or there twice, is reported and left out.
+ * @returns sorted, each once
+ */
+function readNeeds(report: Report, fields: Fields): string[] {
+  const value = fields.get('needs') ?? [];
+  if (!Array.isArray(value)) {
+    fields.reportType('needs', 'a list of labels, such as [docker, gpu]');
+    return [];
+  }
+  if (value.length > MAX_NEEDS) {
+    const message = `${fields.name} needs ${value.length} labels, and at most ${MAX_NEEDS} are allowed`;
+    fields.reportFault('too-large', 'needs', message);
+  }
+  const labels = new Set<string>();
+  for (const [at, text] of value.entries()) {
+    const path = [...fields.pathOf('needs'), at];
+    const what = `a label in 'needs' of ${fields.name}`;
+    if (typeof text !== 'string') reportType(report, path, what, 'a text', text);
+    else if (!label.test(text)) report.error('bad-label', path, `'${text}' cannot be ${what}`, { hint: labelRule });
+    else if (labels.has(text)) report.error('bad-label', path, `${fields.name} needs '${text}' twice`);
+    else labels.add(text);
+  }
+  return [...labels].toSorted();
 }
