@@ -66,12 +66,11 @@ export class ExpressionTimeout extends ExpressionError {
 }
 
 /** The process that evaluates what needs one could not be had. The machine is at fault, not the expression. */
-export function evaluatorUnavailable(reason: string, cause?: unknown): UwfError {
+export function evaluatorUnavailable(reason: string): UwfError {
   return new UwfError(`the process that evaluates expressions ${reason}`, {
     code: 'evaluator-unavailable',
     kind: 'environment',
     hint: 'try again',
-    cause,
     facts: { reason },
   });
 }

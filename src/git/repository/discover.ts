@@ -29,12 +29,8 @@ import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
  * @throws {InvalidGitConfig} if its configuration cannot be read
  * Source: `setup_git_directory_gently_1` and its kin in git's setup.c; git(1), "The Git Repository".
  */
-export async function discoverRepository(
-  startDir: string,
-  env: GitEnvironment,
-  options: DiscoverOptions = {},
-): Promise<RepositoryLocation> {
-  return (await discoverWithConfig(startDir, env, options)).location;
+export async function discoverRepository(startDir: string, env: GitEnvironment): Promise<RepositoryLocation> {
+  return (await discoverWithConfig(startDir, env)).location;
 }
 
 /** Finds a repository as {@link discoverRepository} does, and returns its configuration too, which is read for that. */

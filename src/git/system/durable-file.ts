@@ -9,8 +9,8 @@ import { whileOpen } from './while-open.ts';
  *
  * File system errors come through as they are, EEXIST among them.
  */
-export function createFile(path: string, text: string, mode: number = 0o666): void {
-  writeNewFile(path, [Buffer.from(text)], mode, () => {});
+export function createFile(path: string, text: string): void {
+  writeNewFile(path, [Buffer.from(text)], 0o666, () => {});
 }
 
 /**

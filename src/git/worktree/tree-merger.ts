@@ -5,7 +5,7 @@ import { encodeCommit } from '../format/commit.ts';
 import { storing } from '../format/object-errors.ts';
 import type { GitObject, ObjectFormat, ObjectId } from '../format/object-id.ts';
 import { isRefName } from '../format/ref-name.ts';
-import { requireGit, type GitVersion } from '../process/git-version.ts';
+import { isOlderGit, readGitVersion } from '../process/git-version.ts';
 import { listGitVariables, type GitVariable } from '../process/git-variables.ts';
 import { runGit } from '../process/run-git.ts';
 import { durablePacks, type GitPlace } from '../process/spawn-git.ts';
@@ -47,14 +47,23 @@ export type MergedObjects = {
 };
 
 /** The first git with `merge-tree --write-tree`. */
-const OLDEST_GIT: GitVersion = [2, 38];
+const OLDEST_GIT = [2, 38] as const;
 
 /**
  * Reads the version of a git that can merge without a checkout.
- * @throws {UwfError} `git-too-old` as `requireGit`
+ *
+ * @throws {UwfError} `git-too-old`
+ * @throws {GitFailed} {GitNotFound} as `runGit`
  */
-export function requireMergingGit(git: GitPlace): Promise<string> {
-  return requireGit(git, OLDEST_GIT, 'merge branches');
+export async function requireMergingGit(git: GitPlace): Promise<string> {
+  const version = await readGitVersion(git);
+  if (version !== undefined && !isOlderGit(version, OLDEST_GIT)) return version;
+  throw new UwfError(`git is ${version ?? 'of an unknown version'}, too old to merge branches`, {
+    code: 'git-too-old',
+    kind: 'environment',
+    hint: `install git ${OLDEST_GIT.join('.')} or newer`,
+    facts: { version },
+  });
 }
 
 /** The name of our side in conflict markers and messages, as in a checkout. */
