@@ -57,21 +57,14 @@ export async function readCommitNodes(
   const cached = cache.commits.get(commitId);
   if (cached !== undefined) return cached;
   const nodes = await readCommitNodesOnce(repository, commitId, known);
-  // Another caller may have read it meanwhile.
-  if (!cache.commits.has(commitId)) cache.lines += linesOf(nodes);
-  cache.commits.set(commitId, nodes);
-  // A map keeps the order of insertion.
-  for (const [id, oldest] of cache.commits) {
-    if (cache.lines <= MAX_CACHED_LINES) break;
-    cache.commits.delete(id);
-    cache.lines -= linesOf(oldest);
+  if (cache.lines >= MAX_CACHED_LINES) {
+    cache.commits.clear();
+    cache.lines = 0;
   }
+  cache.commits.set(commitId, nodes);
+  // A commit that is not of uwf takes room, too.
+  cache.lines += nodes.entries?.length ?? 1;
   return nodes;
-}
-
-/** What a commit counts in the cache. One that is not of uwf counts, too. */
-function linesOf({ entries }: CommitNodes): number {
-  return entries?.length ?? 1;
 }
 
 /** Reads the same without caching it, for callers that read many commits once each. */
