@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { removeOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
 import { markUnfinished } from '../../git/repository/thread-work-tree.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
@@ -25,7 +25,8 @@ export async function collectWorkTrees(
   const all = listWorkTrees(engine, git);
   for (const [at, { top, gitDir, note, branches }] of all.entries()) {
     onProgress?.(`comparing and removing work trees: ${at + 1} of ${all.length}`);
-    const resting = note && (await noteAtRest(engine, git, { top, note }));
+    const isOver = note !== undefined && isGone(top) && (await isThreadOver(engine, note.thread));
+    const resting = isOver ? note : note && (await noteAtRest(engine, git, { top, note }));
     if (resting === undefined && (note !== undefined || !isUnfinished(engine, top))) continue;
     const bytes = orElse(() => sizeOf(top), 0);
     const made = resting === undefined ? branches : [resting];
@@ -50,11 +51,22 @@ export async function findLeftWorkTrees(engine: WorkTreesContext): Promise<{ top
   const git = gitPlace(engine);
   const left: { top: string; thread: ThreadId }[] = [];
   for (const { top, note } of listWorkTrees(engine, git)) {
-    if (note === undefined || !isThreadId(note.thread) || findLease(engine.repository, note.thread)) continue;
-    if ((await findOver(engine, note.thread)) === undefined) continue;
+    if (note === undefined || !isThreadId(note.thread) || !existsSync(top)) continue;
+    if (!(await isThreadOver(engine, note.thread))) continue;
     if ((await noteAtRest(engine, git, { top, note })) === undefined) left.push({ top, thread: note.thread });
   }
   return left;
+}
+
+/** Tells whether a folder was deleted. If the folder above is gone, too, it may be on a disk that is not mounted. */
+function isGone(top: string): boolean {
+  return !existsSync(top) && existsSync(dirname(top));
+}
+
+/** Tells whether a thread is over, or gone, and no process works on it. */
+async function isThreadOver(engine: WorkTreesContext, thread: string): Promise<boolean> {
+  if (!isThreadId(thread) || findLease(engine.repository, thread) !== undefined) return false;
+  return (await findOver(engine, thread)) !== undefined;
 }
 
 /** Tells whether no process is making a work tree that has no note yet. */

@@ -12,6 +12,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import {
   findOwnWorkTree,
+  forgetGoneWorkTree,
   isFreeFolder,
   makeOwnWorkTree,
   moveOwnWorkTree,
@@ -68,6 +69,8 @@ export async function openWorkTree(
     // An agent removed its `.git`, or a person its registration: only the folder has what the turn left.
     renameSync(folder, asideOf(folder));
     await removeOwnWorkTree(git, folder, []);
+  } else {
+    await forgetGoneWorkTree(git, folder);
   }
   makeRoom(git, dirname(folder));
   await assertFits(engine, git, wanted.tree);

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { inPlaceOf, orElse } from '../../or-else.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import type { RefName } from '../ref-store.ts';
@@ -119,6 +120,17 @@ export async function removeOwnWorkTree(git: GitPlace, folder: string, branches:
   // Its note names them, and goes with it.
   for (const branch of branches) await dropBranch(git, branch);
   removeLinked(git.location, folder);
+}
+
+/**
+ * Removes the registration of a work tree whose folder is gone or empty, and its branches: git makes no work tree there while
+ * it is registered. One that `git worktree lock` locked stays: its disk may not be mounted.
+ */
+export async function forgetGoneWorkTree(git: GitPlace, folder: string): Promise<void> {
+  const top = join(realPath(dirname(folder)), basename(folder));
+  const gone = isFreeFolder(folder) ? linkedWorkTrees(git.location).find((tree) => tree.top === top) : undefined;
+  if (gone === undefined || existsSync(join(gone.gitDir, 'locked'))) return;
+  await removeOwnWorkTree(git, folder, branchesMadeFor(gone));
 }
 
 /** Moves a work tree. @returns false if another process was first */

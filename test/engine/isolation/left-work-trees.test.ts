@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chain, config, createScene, until, type Scene } from '../../faults/scene.ts';
@@ -67,4 +67,24 @@ test('gc tells at a terminal how many work trees it has looked at', async () => 
   const { code, all } = await runCommand(['gc'], { cwd: scene.dir, env, isTTY: true });
   expect(code).toBe(0);
   expect(all).toMatch(/work trees: 1 of 1.*work trees +1 /s);
+});
+
+test('a work tree whose folder a person has deleted is made again, and gc forgets that of a thread that is over', async () => {
+  const scene = createIsolating('worktree');
+  const env = { HOME: createTemporaryFolder(), XDG_STATE_HOME: createTemporaryFolder() };
+  scene.write('.uwf/workflows/w.yaml', `${chain('w', ['coder', 'tester'])}\nisolation: worktree\n`);
+  const thread = (await scene.uwf(['thread', 'start', 'w', '-p', 'x'], { env })).stdout.trim();
+  await scene.uwf(['thread', 'step', thread], { env });
+  const open = async (): Promise<string> => (await scene.uwf(['thread', 'open', thread], { env })).stdout.trim();
+  const folder = await open();
+  rmSync(folder, { recursive: true });
+  expect(await open()).toBe(folder);
+  expect(readdirSync(folder)).toContain('left');
+  expect(scene.git('branch', '--list', 'uwf/*').split('\n')).toHaveLength(1);
+  await scene.uwf(['thread', 'cancel', thread], { env });
+  rmSync(folder, { recursive: true });
+  expect((await scene.uwf(['doctor'], { env })).stdout).not.toContain('no snapshot');
+  await scene.uwf(['gc'], { env });
+  expect(scene.git('worktree', 'list').split('\n')).toHaveLength(1);
+  expect(scene.git('branch', '--list', 'uwf/*')).toBe('');
 });
