@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts';
-import { asStorageError, isShortOfFiles } from '../git/format/object-errors.ts';
+import { asEnvironmentError } from '../git/format/object-errors.ts';
 import { environmentIn, createCliEnvironment, type CliEnvironment } from './process/cli-environment.ts';
 import { EXIT, exitCodeOf } from './errors/exit-code.ts';
 import { findCommand } from './command-line/find-command.ts';
@@ -24,7 +24,7 @@ export async function main(argv: readonly string[], given?: Partial<CliEnvironme
   try {
     return await runCommand(argv, cli);
   } catch (raised) {
-    const error = isShortOfFiles(raised) ? asStorageError(raised, cli.cwd) : raised;
+    const error = asEnvironmentError(raised, cli.cwd);
     try {
       const { reportError } = await import('./errors/report-error.ts');
       await reportError(cli, error, { isJson: asksForJson(argv) });

@@ -114,6 +114,26 @@ export function asStorageError(error: unknown, path: string): unknown {
   return isShortOfFiles(error) ? new TooManyOpenFiles(error) : error;
 }
 
+/**
+ * Converts an error of the file system that no code expected: a full disk, no permission, too many open files. Anything else
+ * comes back as it is.
+ * @param place what to name if the error names no path
+ */
+export function asEnvironmentError(error: unknown, place: string): unknown {
+  const code = errnoOf(error);
+  // Node's own errors of system calls have it, and errors of programs do not.
+  if (code === undefined || typeof error !== 'object' || error === null || !('syscall' in error)) return error;
+  const path = 'path' in error && typeof error.path === 'string' ? error.path : place;
+  if (!readOnly.has(code)) return asStorageError(error, path);
+  return new UwfError(`no permission for ${path} (${code}, ${String(error.syscall)})`, {
+    code: 'no-permission',
+    kind: 'environment',
+    hint: 'look at its owner and its permissions, and whether its file system is writable; nothing that was stored is lost',
+    cause: error,
+    facts: { path },
+  });
+}
+
 /** Does what writes `path`. Its errors go through {@link asStorageError}. */
 export function storing<T>(path: string, work: () => T): T {
   try {
