@@ -81,8 +81,11 @@ async function findByRefs(
   return children;
 }
 
-/** The child that a suspended thread waits for, if it waits for one: of several the one that began first. */
-export function waitingChild(facts: ThreadFacts, children: readonly ChildView[]): ThreadId | undefined {
-  if (facts.cause !== 'child') return undefined;
-  return children.find(({ status, isLeft }) => status === 'suspended' && !isLeft)?.thread;
+/** The children that a suspended thread waits for, in the order in which they began. */
+export function waitingChildren({
+  cause,
+  calls,
+}: Pick<ThreadFacts, 'cause'> & { calls: readonly ChildView[] }): ThreadId[] {
+  if (cause !== 'child') return [];
+  return calls.flatMap(({ thread, status, isLeft }) => (status === 'suspended' && !isLeft ? [thread] : []));
 }

@@ -1,6 +1,6 @@
 import { iso } from '../../iso.ts';
 import type { NodeHash } from '../../cas/hash.ts';
-import { hintToResume } from '../../thread/hint-to-go-on.ts';
+import { asksForWords, hintToResume } from '../../thread/hint-to-go-on.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
@@ -8,7 +8,7 @@ import type { SuspensionOutline } from '../../thread/read/read-suspension.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { BranchName } from '../events.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { describeChildren, waitingChild, type ChildView } from './describe-children.ts';
+import { describeChildren, waitingChildren, type ChildView } from './describe-children.ts';
 import { findFacts, type ThreadFacts, type ThreadUsage } from './facts.ts';
 import { assertPresent, withVerdict } from './listed-facts.ts';
 import { summarize, type ThreadSummary } from './list-threads.ts';
@@ -52,7 +52,7 @@ export async function describeThread(engine: EngineContext, idOrPrefix: string):
   const lease = findLease(engine.repository, pointer.id);
   const summary = summarize(engine.repository, pointer, facts);
   const calls = await describeChildren(engine, pointer.id, facts);
-  const waiting = waitingChild(facts, calls);
+  const [waiting] = waitingChildren({ cause: facts.cause, calls });
   const below = waiting === undefined ? undefined : await describeThread(engine, waiting);
   return {
     ...summary,
@@ -99,13 +99,29 @@ async function factsOf(engine: EngineContext, pointer: ThreadPointer): Promise<T
   return withVerdict(repository, pointer, listCorrupt(repository), facts);
 }
 
+/** So many branches that wait are named in a hint. */
+const MAX_BRANCHES = 5;
+
 /**
  * Says which command lets a suspended thread go on; where a child thread of it waits, by what that waits for. A branch is answered
- * by its own thread, because its caller may wait for several.
+ * by its own thread, because its caller may wait for several: then each is named with its key.
  */
 export async function hintToAnswer(engine: EngineContext, view: ThreadView): Promise<string | undefined> {
-  const asking = view.waitsFor === null ? view : await describeThread(engine, view.waitsFor);
-  return asking.suspension === null ? undefined : hintToResume(threadToAnswer(view, asking).thread, asking.suspension);
+  if (view.waitsFor === null) return view.suspension === null ? undefined : hintToResume(view.thread, view.suspension);
+  const asking = await describeThread(engine, view.waitsFor);
+  if (asking.suspension === null) return undefined;
+  const waiting = waitingChildren(view);
+  if (waiting.length === 1 || !asksForWords(asking.suspension)) {
+    return hintToResume(threadToAnswer(view, asking).thread, asking.suspension);
+  }
+  const hints: string[] = [];
+  for (const thread of waiting.slice(0, MAX_BRANCHES)) {
+    const child = await describeThread(engine, thread);
+    const hint = await hintToAnswer(engine, child);
+    if (hint !== undefined) hints.push(child.branch === null ? hint : `${hint} (${child.branch.key})`);
+  }
+  if (waiting.length > MAX_BRANCHES) hints.push(`'uwf thread show ${view.thread}' lists all that wait`);
+  return hints.join('; ');
 }
 
 /** The thread whose resumption answers a question that was asked in a thread, or in one below it. */

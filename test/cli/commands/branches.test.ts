@@ -74,3 +74,16 @@ test('branches that wait are folded in the graph, and the one that asks is named
   const { stderr } = await repository.uwf(['thread', 'resume', asking, '-p', 'this']);
   expect(stderr).toContain(`branch ${key} continues: thread ${asking}\n`);
 });
+
+test('a run that waits for several branches says how to answer each, with its key', async () => {
+  const { repository, thread } = await ran({ suspend: 'Which?', reply: 'So.' });
+  const { stderr } = await repository.uwf(['thread', 'run', thread]);
+  const hint = /^hint: (.*)$/m.exec(stderr)?.[1] ?? '';
+  const named = [...hint.matchAll(/answer with 'uwf thread resume (\S+) -p <answer>' \((part-\d+)\)/g)];
+  expect(named).toHaveLength(5);
+  expect(hint).toContain(`'uwf thread show ${thread}' lists all that wait`);
+  for (const [, branch = '', key] of named) {
+    const shown = await repository.uwf(['thread', 'show', branch, '--json=branch']);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ branch: { key } });
+  }
+});
