@@ -16,6 +16,7 @@ import { isIsolated, type RoleDefinition, type WorkflowDefinition } from '../../
 import { commonRequest } from '../agents/common-request.ts';
 import { prepareAgent } from '../agents/prepare-agent.ts';
 import { readSession } from '../agents/sessions.ts';
+import { branchOf } from '../children/branch-of.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
 import { isRecording, snapshotMode } from '../workspace/record-workspace.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -78,6 +79,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const limits = combineLimits(allowance.ofThread, allowance.ofRole);
   const clock = new TurnClock(choice.role, limits, engine.signal);
   if (limitReached !== undefined) clock.stop();
+  const edgePrompt = parts.edgePrompt ?? parts.task;
   // What people asked for when they took the thread up again after it had ended.
   const wishes = history.reopenings.flatMap((part) => (part.kind === 'resumed' && part.words) || []);
   const request: PreparedStep['request'] = {
@@ -86,7 +88,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
     promptWithoutSession: session === undefined ? prompt : beside.text(whole),
     task: beside.text([state.prompt, ...wishes].join('\n\n')),
     edgePrompt: choice.prompt && beside.text(choice.prompt),
-    forPerson: beside.value(assembleForPerson(parts)),
+    forPerson: beside.value(assembleForPerson(isRoleAlone(state, definition) ? { ...parts, edgePrompt } : parts)),
     cwd,
     outputSchema: role.schema,
     visit: history.own.visits,
@@ -96,6 +98,11 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
     runChild: (call) => calls.run(call),
   };
   return { ...step, role, isolation, agent, record, allowance, limitReached, request, clock, calls, redaction };
+}
+
+/** Tells whether a thread is a branch with one role. Its task is what that role is asked: no rule says anything. */
+function isRoleAlone({ start }: ThreadState, { roles }: WorkflowDefinition): boolean {
+  return branchOf(start.node.call) !== undefined && Object.keys(roles).length === 1;
 }
 
 /** @throws {UwfError} `unknown-role` */

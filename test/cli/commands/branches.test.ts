@@ -87,3 +87,23 @@ test('a run that waits for several branches says how to answer each, with its ke
     expect(JSON.parse(shown.stdout)).toMatchObject({ branch: { key } });
   }
 });
+
+test('a person who has the role of a branch is asked its own prompt', async () => {
+  const votes = `name: votes
+roles:
+  voter: { description: votes, schema: ${status('yes', 'no')} }
+blocks:
+  vote:
+    isolation: none
+    branches: { a: { role: voter, prompt: 'Is A right?' }, b: { role: voter, prompt: 'Is B right?' } }
+    join: all
+moderator:
+  - { from: __start__, to: vote }
+  - { from: vote, to: __end__ }
+`;
+  const config = `agents: { me: { package: 'builtin:human' } }\ndefaultAgent: me\n`;
+  const { uwf } = createCliRepository({ '.uwf/workflows/votes.yaml': votes, '.uwf/config.yaml': config });
+  const { code, stderr } = await uwf(['run', 'votes', '-p', 'Vote.']);
+  expect(code).toBe(4);
+  expect(stderr).toMatch(/^a: Is A right\? \[yes\/no\]\nb: Is B right\? \[yes\/no\]$/m);
+});
