@@ -31,7 +31,9 @@ type Description = { code: string; kind: string; message: string; hint: string |
 function describe(error: unknown): Description & Record<string, unknown> {
   if (error instanceof UwfError) {
     const { code, kind, message } = error;
-    const hint = [error.hint, error.wayOn].filter((part) => part !== undefined).join('; ') || undefined;
+    // A hint of several lines ends with what is to be written into a file.
+    const glue = error.hint?.includes('\n') ? '\n\n' : '; ';
+    const hint = [error.hint, error.wayOn].filter((part) => part !== undefined).join(glue) || undefined;
     const known = new Set(['name', 'code', 'kind', 'hint', 'wayOn']);
     const facts = Object.entries(error).filter(([name, value]) => !known.has(name) && !(value instanceof Map));
     return { code, kind, message, hint: hint ?? null, ...Object.fromEntries(facts) };

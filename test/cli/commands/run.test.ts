@@ -208,3 +208,12 @@ test('a background run prints its id at once; join waits for it', async () => {
   expect(readFileSync(started.log, 'utf8')).toContain('writer written: A first draft');
   expect(joined).toMatchObject({ code: 0, stdout: 'The text was accepted after 4 steps.\n' });
 });
+
+test('lines for the configuration are not followed by other words on their last line', async () => {
+  const repository = createLoopRepository();
+  const thread = (await repository.uwf(['thread', 'start', 'loop', '-p', 'x'])).stdout.trim();
+  repository.write('.uwf/config.yaml', '');
+  const { code, stderr } = await repository.uwf(['thread', 'run', thread]);
+  expect(code).toBe(6);
+  expect(stderr).toMatch(/^roles:\n {2}loop\.writer: me\n\nthen 'uwf thread run/m);
+});
