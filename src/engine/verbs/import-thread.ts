@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { UwfError } from '../../errors.ts';
 import { prepareHashing } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { repositoryWith } from '../../git/stores/object-batch.ts';
@@ -10,7 +11,6 @@ import { Rebuild } from '../../thread/export/rebuild.ts';
 import { RefusedImport } from '../../thread/export/read-lines.ts';
 import { listPointers } from '../../thread/find/find-thread.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
-import { ThreadMoved } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { activeRef, historyRef } from '../../thread/thread-refs.ts';
 import { faultOf } from '../../thread/fault-of.ts';
@@ -26,7 +26,7 @@ export type Imported = { thread: ThreadId; head: ObjectId; isNew: boolean };
  * very same bytes; one that has no rows for suspensions and resumptions, to what the first version of the format says. Until then nothing is written, and then all at once.
  * @param chunks the file; it is held in memory as the objects that it makes
  * @throws {RefusedImport} if it is anything else
- * @throws {ThreadMoved} if the repository has a thread of this id that stands elsewhere
+ * @throws {UwfError} `thread-moved` if the repository has a thread of this id that stands elsewhere
  */
 export async function importThread(
   repository: Repository,
@@ -49,11 +49,20 @@ export async function importThread(
   }
   const known = (await listPointers(repository)).find(({ id }) => id === thread);
   if (known?.head === head) return { thread, head, isNew: false };
-  if (known) throw new ThreadMoved(thread, undefined, known.head);
+  if (known) throw isHereElsewhere(thread, known.head);
   const tip = await readThreadCommit(imagined, head);
   const name = tip.kind === 'end' ? historyRef(thread, tip.node.completedAtMs) : activeRef(thread);
   await publish(repository, batch, [{ name, expected: null, value: head }]);
   return { thread, head, isNew: true };
+}
+
+function isHereElsewhere(thread: ThreadId, head: ObjectId): UwfError {
+  return new UwfError(`thread ${thread} is here already, with other steps than the file; nothing was stored`, {
+    code: 'thread-moved',
+    kind: 'conflict',
+    hint: `import it into another repository, and 'uwf fetch <its folder> ${thread}' takes its steps in from there`,
+    facts: { thread, head },
+  });
 }
 
 async function assertSound(repository: Repository, head: ObjectId): Promise<void> {
