@@ -50,6 +50,15 @@ describe('without a thread', () => {
     expect(await json(['cas', 'list'])).toEqual([]);
   });
 
+  test('a text that names a file is said to be a text, but not one that is empty or names a folder', async () => {
+    const { uwf, write } = createCliRepository();
+    write('docs/notes.md', 'x');
+    const told = "there is a file 'docs/notes.md'; what was stored is its name";
+    expect((await uwf(['cas', 'put', 'docs/notes.md'])).stderr).toContain(told);
+    for (const text of ['', 'docs', '.', 'x'.repeat(5000)])
+      expect(await uwf(['cas', 'put', text])).toMatchObject({ code: 0, stderr: '' });
+  });
+
   test('a text comes from the command line, from stdin or from a file, as it is', async () => {
     const { uwf, json, write } = createCliRepository();
     write('notes.md', '# Notes\r\n');

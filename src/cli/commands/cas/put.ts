@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { NodeHash } from '../../../cas/hash.ts';
 import { NODE_LIMITS, tooManyBytes } from '../../../cas/node-limits.ts';
@@ -6,6 +6,7 @@ import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import { combineSources, getNode } from '../../../cas/node-source.ts';
 import type { Redaction } from '../../../engine/redact/redaction.ts';
 import { UwfError } from '../../../errors.ts';
+import { orElse } from '../../../or-else.ts';
 import { hashObject } from '../../../git/format/object-id.ts';
 import { resolveRevision } from '../../../git/process/resolve-revision.ts';
 import type { Repository } from '../../../git/repository.ts';
@@ -90,8 +91,9 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
     }
     sayTaken(cli, redaction);
     await out.result({ hash, oid }, () => hash);
-    if (args.text !== undefined && args.text !== '-' && existsSync(resolve(cli.cwd, args.text))) {
-      out.hint(`there is a file '${args.text}'; what was stored is its name. --file stores what is in it`);
+    const { text: word = '-' } = args;
+    if (word !== '-' && orElse(() => statSync(resolve(cli.cwd, word)).isFile(), false)) {
+      out.hint(`there is a file '${word}'; what was stored is its name. --file stores what is in it`);
     }
   },
 });
