@@ -27,6 +27,8 @@ export type AgentUse = {
   isLeft: boolean;
   /** True where git records the files that its turn leaves, with the filters that it is configured to. */
   isRecorded: boolean;
+  /** True where `cwd` is in a work tree of a thread that has just been made or filled. Before, other files were there, or none. */
+  isFilled?: boolean;
   /** True where git merges the files of branches, with the merge drivers that it is configured to. */
   isMerged?: boolean;
 };

@@ -7,7 +7,7 @@ import { CLAIM_DEADLINES } from '../../sync/claims/claim.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { parseCount, parseDuration } from '../command-line/parse-value.ts';
 import { UsageError } from '../errors/usage-error.ts';
-import { engineOptions } from '../open/open-engine.ts';
+import { engineOptions, lazyGate } from '../open/open-engine.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
@@ -138,7 +138,9 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       openEngine: async ({ signal, onEvent }) => {
         saveTime();
         const { createEngine } = await import('../../engine/engine.ts');
-        return createEngine({ ...engine, signal, onEvent, sharesTurns: true });
+        // A gate for each turn: since the last one, others may have pushed other scripts under the names that were agreed to.
+        const admit = lazyGate(cli, repository, engine.config);
+        return createEngine({ ...engine, admit, signal, onEvent, sharesTurns: true });
       },
       // The commits of code that the remote does not have are those that agents make in the work trees of threads.
       sync: { env: cli.env, remoteWins: true, withCommits: true, redactor: await scanningRedactor(cli, repository) },

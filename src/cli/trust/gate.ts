@@ -41,8 +41,8 @@ export function trustGate(
   view?: Pick<RunView, 'whileAsking'>,
 ): Admit {
   const admitted = new Set<string>();
-  const keyOf = ({ binding, cwd, isRecorded, isMerged = false }: AgentUse): string =>
-    [binding.name, cwd, isRecorded, isMerged].join('\0');
+  const keyOf = ({ binding, cwd, isRecorded, isFilled = false, isMerged = false }: AgentUse): string =>
+    [binding.name, cwd, isRecorded, isFilled, isMerged].join('\0');
   const admit = async (uses: readonly AgentUse[]): Promise<void> => {
     const open = uses.filter((use) => !admitted.has(keyOf(use)));
     if (open.length === 0) return;

@@ -45,10 +45,10 @@ export async function admitThreads(
 export async function admitAgent(
   engine: EngineContext,
   binding: AgentBinding,
-  turn: { cwd: string; role: string; state: StartedThread; isRecorded: boolean },
+  turn: { cwd: string; role: string; state: StartedThread; isRecorded: boolean; isFilled: boolean },
 ): Promise<AgentBinding> {
   const gathering = new Gathering(engine);
-  const use = gathering.addUse(binding, turn.cwd, turn.isRecorded);
+  const use = gathering.addUse(binding, turn.cwd, turn.isRecorded, turn.isFilled);
   await gathering.addChild(binding, turn.role, turn.state);
   await engine.admit(gathering.uses());
   return use.isLeft ? { ...binding, config: withFilesOf(use) } : binding;
@@ -134,12 +134,12 @@ class Gathering {
     }
   }
 
-  addUse(binding: AgentBinding, cwd: string, isRecorded = false): AgentUse {
+  addUse(binding: AgentBinding, cwd: string, isRecorded = false, isFilled = false): AgentUse {
     const isLeft = this.#left.some((top) => isWithin(cwd, top));
     const key = `${binding.name}\0${cwd}`;
     // An agent may do several roles there. The files of one may be recorded.
     const isAlready = this.#uses.get(key)?.isRecorded === true;
-    const use = { binding, cwd, root: this.#root, isLeft, isRecorded: isRecorded || isAlready };
+    const use = { binding, cwd, root: this.#root, isLeft, isRecorded: isRecorded || isAlready, isFilled };
     this.#uses.set(key, use);
     return use;
   }

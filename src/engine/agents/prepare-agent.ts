@@ -17,6 +17,8 @@ type AgentWish = {
   role: string;
   cwd: string;
   isRecorded?: boolean;
+  /** Whether its own work tree has just been made or filled; see `AgentUse`. */
+  isFilled?: boolean;
   /** The name of an agent, instead of the configured one. */
   wanted: string | undefined;
 };
@@ -30,15 +32,28 @@ type AgentWish = {
 export async function prepareAgent(
   engine: EngineContext,
   state: StartedThread,
-  { workflow, role, cwd, isRecorded = false, wanted }: AgentWish,
+  wish: AgentWish,
 ): Promise<{ agent: Agent; record: AgentRecord }> {
-  const { config } = engine;
-  const binding = wanted === undefined ? getBinding(config, workflow, role) : getAgent(config, wanted);
-  const admitted = await admitAgent(engine, binding, { role, cwd, state, isRecorded });
+  const { role } = wish;
+  const { binding, admitted } = await admitWish(engine, state, wish);
   const name = subWorkflowOf(binding);
   const pinned = name === undefined ? undefined : await pinnedSubWorkflow(engine, state, role, name);
   const { agent, record } = await createConfiguredAgent(admitted, packageFolder(engine));
   return { agent, record: cleanRecord(engine, record, pinned) };
+}
+
+/**
+ * Has the agent of a turn admitted before a work tree is made for it. {@link prepareAgent} does so again there.
+ * @throws {AgentMissing} {UnknownAgent} as {@link prepareAgent}
+ */
+export async function admitWish(
+  engine: EngineContext,
+  state: StartedThread,
+  { workflow, role, cwd, isRecorded = false, isFilled = false, wanted }: AgentWish,
+): Promise<{ binding: AgentBinding; admitted: AgentBinding }> {
+  const { config } = engine;
+  const binding = wanted === undefined ? getBinding(config, workflow, role) : getAgent(config, wanted);
+  return { binding, admitted: await admitAgent(engine, binding, { role, cwd, state, isRecorded, isFilled }) };
 }
 
 /** The record alone, for the start of a thread: nothing is run, and what only the package itself could tell is left out. */

@@ -14,7 +14,7 @@ import { findStart } from '../../thread/read/read-start.ts';
 import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
 import { isIsolated, type RoleDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { commonRequest } from '../agents/common-request.ts';
-import { prepareAgent } from '../agents/prepare-agent.ts';
+import { admitWish, prepareAgent } from '../agents/prepare-agent.ts';
 import { readSession } from '../agents/sessions.ts';
 import { branchOf } from '../children/branch-of.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
@@ -44,7 +44,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   let cwd = workingFolder(place, choice.role, folder);
   const isRecorded = isIsolated(isolation) || isRecording(snapshotMode(engine, role.snapshot));
   const use = { workflow: definition.name, role: choice.role, cwd, isRecorded, wanted: choice.agent };
-  const { agent, record } = await prepareAgent(engine, state, use);
+  if (place.isOwn) await admitWish(engine, state, use);
   const allowance = await allowanceOf(step, choice.role, { replaced: choice.again?.step.commit });
   const limitReached = findLimitReached(allowance)?.text;
   if (place.isOwn && limitReached === undefined) {
@@ -57,6 +57,8 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
     // Its links are there only now.
     cwd = workingFolder(place, choice.role, folder);
   }
+  // A person agrees to the files of a command line, too, and a new work tree has them only now.
+  const { agent, record } = await prepareAgent(engine, state, { ...use, cwd, isFilled: place.isOwn === true });
   // A role that may not run is told nothing, and a summary costs money.
   const compactAt = engine.config.context?.compactAtCharacters;
   if (!choice.again && limitReached === undefined && compactAt !== undefined) {
