@@ -1,5 +1,4 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
 import { inPlaceOf, orElse } from '../../or-else.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import type { RefName } from '../ref-store.ts';
@@ -18,7 +17,7 @@ import {
 import { GitFailed, runGit } from '../process/run-git.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 import { runWithoutFailing } from './find-changes.ts';
-import { removeLinked } from './remove-linked.ts';
+import { findGone, removeLinked } from './remove-linked.ts';
 import { restoreWorkTree, type WorkTreeContent } from './restore-work-tree.ts';
 import { runWorktree } from './run-worktree.ts';
 import { SnapshotRefused, takeSnapshot, type SnapshotLimits } from './snapshot.ts';
@@ -122,15 +121,10 @@ export async function removeOwnWorkTree(git: GitPlace, folder: string, branches:
   removeLinked(git.location, folder);
 }
 
-/**
- * Removes the registration of a work tree whose folder is gone or empty, and its branches: git makes no work tree there while
- * it is registered. One that `git worktree lock` locked stays: its disk may not be mounted.
- */
+/** Removes the registration of a thread's work tree whose folder is gone, and its branches. */
 export async function forgetGoneWorkTree(git: GitPlace, folder: string): Promise<void> {
-  const top = join(realPath(dirname(folder)), basename(folder));
-  const gone = isFreeFolder(folder) ? linkedWorkTrees(git.location).find((tree) => tree.top === top) : undefined;
-  if (gone === undefined || existsSync(join(gone.gitDir, 'locked'))) return;
-  await removeOwnWorkTree(git, folder, branchesMadeFor(gone));
+  const gone = findGone(git.location, folder);
+  if (gone !== undefined) await removeOwnWorkTree(git, folder, branchesMadeFor(gone));
 }
 
 /** Moves a work tree. @returns false if another process was first */

@@ -1,9 +1,23 @@
-import { rmdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { tryTo } from '../../or-else.ts';
 import { realPath } from '../repository/git-directory.ts';
-import { linkedWorkTrees } from '../repository/linked-work-trees.ts';
+import { linkedWorkTrees, type LinkedWorkTree } from '../repository/linked-work-trees.ts';
+import { isMadeForThread } from '../repository/thread-work-tree.ts';
 import type { RepositoryLocation } from '../repository.ts';
+
+/**
+ * Finds the registration of a work tree that uwf made and whose folder is gone, or empty: git makes no work tree there while it
+ * is registered. One that `git worktree lock` locked is not found: its disk may not be mounted.
+ */
+export function findGone(location: RepositoryLocation, folder: string): LinkedWorkTree | undefined {
+  if (existsSync(folder) && readdirSync(folder).length > 0) return undefined;
+  const { commonDir } = location;
+  const top = join(realPath(dirname(folder)), basename(folder));
+  return linkedWorkTrees(location).find(
+    (tree) => tree.top === top && isMadeForThread({ ...tree, commonDir }) && !existsSync(join(tree.gitDir, 'locked')),
+  );
+}
 
 /**
  * Removes a linked work tree, whatever it contains, and its registration.

@@ -11,7 +11,7 @@ import { markMadeForThread } from '../repository/thread-work-tree.ts';
 import { differingContents } from './diff-trees.ts';
 import { runWithoutFailing, type IndexRun } from './find-changes.ts';
 import { runGit } from '../process/run-git.ts';
-import { removeLinked } from './remove-linked.ts';
+import { findGone, removeLinked } from './remove-linked.ts';
 import { runWorktree } from './run-worktree.ts';
 
 /** The content of a new linked work tree. */
@@ -61,6 +61,8 @@ export async function restoreWorkTree(
       facts,
     });
   }
+  // An earlier one there was deleted as a folder.
+  if (findGone(git.location, path) !== undefined) removeLinked(git.location, path);
   const { tree, commit, unbornBranch } = content;
   await runWorktree(git, ['add', '--detach', '--no-checkout', '--', path, commit]);
   try {

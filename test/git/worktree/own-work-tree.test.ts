@@ -1,11 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import type { GitPlace } from '../../../src/git/process/spawn-git.ts';
 import { makeOwnWorkTree, removeOwnWorkTree, type OwnContent } from '../../../src/git/worktree/own-work-tree.ts';
+import { restoreWorkTree } from '../../../src/git/worktree/restore-work-tree.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,
@@ -61,6 +71,21 @@ test('removing a work tree leaves the registration of one that is on no mounted 
   renameSync(`${dir}-unmounted`, `${dir}-persons`);
   expect(git('-C', `${dir}-persons`, 'branch', '--show-current')).toBe('persons');
   expect(git('worktree', 'list').split('\n')).toHaveLength(2);
+});
+
+test('a work tree is made again where one was deleted as a folder, but not in place of one of a person or a locked one', async () => {
+  const { dir, git, place, content, folder } = await createScene();
+  await restoreWorkTree(place, content, folder);
+  rmSync(folder, { recursive: true });
+  await restoreWorkTree(place, content, folder);
+  expect(readFileSync(join(folder, 'tracked'), 'utf8')).toBe('one\n');
+  git('worktree', 'lock', folder);
+  rmSync(folder, { recursive: true });
+  await expect(restoreWorkTree(place, content, folder)).rejects.toThrow('locked');
+  git('worktree', 'add', '-q', '--detach', `${dir}-persons`);
+  rmSync(`${dir}-persons`, { recursive: true });
+  await expect(restoreWorkTree(place, content, `${dir}-persons`)).rejects.toThrow('already registered');
+  expect(git('worktree', 'list').split('\n')).toHaveLength(3);
 });
 
 test('a folder that another process has filled stays as it is', async () => {
