@@ -19,6 +19,8 @@ const limits = {
   // Many tests start dozens of processes, which take ten times as long where others work: this is for what hangs.
   testTimeout: 180_000,
   hookTimeout: 180_000,
+  // The second that Vitest gives is too short for a process to start where others work.
+  expect: { poll: { timeout: 60_000 } },
   // On two cores: many tests wait for processes that they have started. With two workers the cores are busy to 80 %.
   maxWorkers: 3,
 };

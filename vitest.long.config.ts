@@ -9,6 +9,7 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: ['test/global-setup.ts'],
     testTimeout: 1_200_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
   },
 });

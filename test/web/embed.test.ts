@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createWebHandler, engineActions, type Engine, type Repository, type WebOptions } from '../../src/index.ts';
 import { createFixture, scripted, statuses, workflow } from '../engine/engine-fixture.ts';
 import { hiddenIn } from '../helpers/web-visitor.ts';
@@ -114,7 +114,7 @@ test('a run that its visitor is not told about any more, and that fails, is told
   const form = hiddenIn(await (await fetch(`${origin}/t/${thread}`, { headers: { cookie } })).text());
   // A suspended thread has no newest step.
   expect((await post(`/t/${thread}/poke`, { ...form, head, word: 'Again' }, cookie)).status).toBe(303);
-  await vi.waitFor(() => expect(failures).toEqual([expect.objectContaining({ code: 'wrong-thread-state' })]));
+  await expect.poll(() => failures).toEqual([expect.objectContaining({ code: 'wrong-thread-state' })]);
   expect(await engine.describe(thread)).toMatchObject({ holder: null, status: 'suspended' });
 });
 

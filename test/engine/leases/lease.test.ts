@@ -119,7 +119,7 @@ describe('a lease', () => {
     lease.setProcessGroup(second.pid);
     expect(findLease(repository, thread)?.processGroups).toEqual([first, second]);
     process.kill(-first.pid, 'SIGKILL');
-    await vi.waitUntil(() => !isGroupAlive(first.pid));
+    await expect.poll(() => isGroupAlive(first.pid)).toBe(false);
     const third = await startProcess();
     lease.setProcessGroup(third.pid);
     expect(findLease(repository, thread)?.processGroups).toEqual([second, third]);

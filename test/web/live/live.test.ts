@@ -15,6 +15,9 @@ import { stateOf } from '../../../src/web/live/topics.ts';
 import { WaitingThreads } from '../../../src/web/live/waiting-threads.ts';
 import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
 
+/** Longer than a process takes to start where others work. */
+const soon = { timeout: 60_000 };
+
 type Scene = { cli: CliRepository; repository: Repository; engine: EngineContext; live: Live };
 
 async function scene(): Promise<Scene> {
@@ -48,7 +51,7 @@ test('a browser is told on connecting what differs from what it shows, and nothi
   const states = await Promise.all(['threads', thread].map((topic) => stateOf(at.engine, topic)));
   const current = watcher(at.live, `state=threads@${states[0]}&state=${thread}@${states[1]}`);
   const stale = watcher(at.live, `state=threads@old&state=${thread}@${states[1]}`);
-  await vi.waitFor(() => expect(stale.told).toEqual([{ event: 'state', topic: 'threads', state: states[0] }]));
+  await vi.waitFor(() => expect(stale.told).toEqual([{ event: 'state', topic: 'threads', state: states[0] }]), soon);
   expect(current.told).toEqual([]);
 });
 
@@ -58,7 +61,7 @@ test('while many refs change, each browser is told the last state, and no state 
   for (let number = 0; number < 12; number += 1) await startThread(at);
   const last = await stateOf(at.engine, 'threads');
   for (const { told } of browsers) {
-    await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), { timeout: 20_000 });
+    await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), soon);
     const states = told.flatMap((event) => (event.event === 'state' && event.topic === 'threads' ? event.state : []));
     expect(states.every((state, index) => state !== states[index - 1])).toBe(true);
     expect(stateTold(told, 'waiting')).toMatch(/^0\./);
@@ -71,18 +74,18 @@ test('folders of refs that are removed and made again are watched on', async () 
   const at = await scene();
   const thread = await startThread(at);
   const { told } = watcher(at.live, 'state=threads@');
-  await vi.waitFor(() => expect(told).toHaveLength(1));
+  await vi.waitFor(() => expect(told).toHaveLength(1), soon);
   // As git does with folders that become empty.
   at.cli.git('pack-refs', '--all');
   rmSync(join(at.cli.dir, '.git/refs/threads'), { recursive: true, force: true });
   await sleep(100);
   await startThread(at);
   const last = await stateOf(at.engine, 'threads');
-  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), { timeout: 20_000 });
+  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), soon);
   at.cli.git('update-ref', '-d', `refs/threads/${thread}`);
   const gone = await stateOf(at.engine, 'threads');
   expect(gone).not.toBe(last);
-  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(gone), { timeout: 20_000 });
+  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(gone), soon);
 });
 
 test('without watchers of the system, a slow look finds changes', async () => {
@@ -102,18 +105,18 @@ test('without watchers of the system, a slow look finds changes', async () => {
   const { Live: Blind } = await import('../../../src/web/live/live.ts');
   const at = await scene();
   const { told } = watcher(new Blind(at.engine, new WaitingThreads(at.engine)), 'state=threads@');
-  await vi.waitFor(() => expect(told).toHaveLength(1));
+  await vi.waitFor(() => expect(told).toHaveLength(1), soon);
   await startThread(at);
   vi.advanceTimersByTime(60_000);
   const last = await stateOf(at.engine, 'threads');
-  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), { timeout: 20_000 });
+  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), soon);
 });
 
 test('a lease that cannot be read ends no stream', async () => {
   const at = await scene();
   const thread = await startThread(at);
   const { told } = watcher(at.live, `state=threads@&state=${thread}@`);
-  await vi.waitFor(() => expect(told).toHaveLength(2));
+  await vi.waitFor(() => expect(told).toHaveLength(2), soon);
   const lease = join(at.repository.stateDir ?? '', 'leases', `${thread}.json`);
   mkdirSync(dirname(lease), { recursive: true });
   mkdirSync(lease);
@@ -121,7 +124,7 @@ test('a lease that cannot be read ends no stream', async () => {
   rmSync(lease, { recursive: true });
   await startThread(at);
   const last = await stateOf(at.engine, 'threads');
-  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), { timeout: 20_000 });
+  await vi.waitFor(() => expect(stateTold(told, 'threads')).toBe(last), soon);
 });
 
 const thread = parseThreadId('01JD0000000000000000000000');
@@ -146,13 +149,11 @@ test('words are told from the place that a browser has reached, each once and in
   const words = (): (LiveEvent & { event: 'words' })[] =>
     told.flatMap((event) => (event.event === 'words' ? event : []));
   const all = Array.from({ length: 30 }, (_, number) => `${number} `).join('');
-  await vi.waitFor(() =>
-    expect(
-      words()
-        .flatMap(({ parts }) => parts.map(({ text }) => text))
-        .join(''),
-    ).toBe(all),
-  );
+  const said = (): string =>
+    words()
+      .flatMap(({ parts }) => parts.map(({ text }) => text))
+      .join('');
+  await vi.waitFor(() => expect(said()).toBe(all), soon);
   expect(words().map(({ from }) => from)).toEqual([place, ...words().map((each) => each.place)].slice(0, -1));
 });
 
@@ -170,7 +171,7 @@ test('a browser whose place is gone is told to load the page again, not words th
   reader.close();
   expect(told).toEqual([{ event: 'turn', thread }]);
   say(current, 'next');
-  await vi.waitFor(() => expect(told).toMatchObject([{}, { event: 'words', parts: [{ text: 'next' }] }]));
+  await vi.waitFor(() => expect(told).toMatchObject([{}, { event: 'words', parts: [{ text: 'next' }] }]), soon);
 });
 
 test('what a browser asks for that is not a topic is passed over', () => {
