@@ -4,7 +4,11 @@ import { threadArgument, onOption } from '../../command-line/shared-arguments.ts
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openEngine } from '../../open/open-engine.ts';
 import { parseDuration } from '../../command-line/parse-value.ts';
-import { openForWriting } from '../../open/open-repository.ts';
+import { openForReading, openForWriting } from '../../open/open-repository.ts';
+import { readingContext } from '../../open/reading-context.ts';
+import { describeThread } from '../../../engine/describe/describe.ts';
+import { findThread } from '../../../thread/find/find-thread.ts';
+import type { ThreadId } from '../../../thread/thread-id.ts';
 
 export const command: Command = defineCommand({
   description: `Stops the process that runs the thread, cancels its children, and writes its end. All its steps stay
@@ -40,5 +44,17 @@ With --on a thread of a remote is cancelled: it is fetched, its end is written h
     const { event, thread, status, returnCode, head, text } = over;
     const result = { event, thread, status, returnCode, head, text };
     await out.result(result, () => `thread ${out.paint.id(thread)} is cancelled`);
+    if (on !== undefined || out.isJson) return;
+    const caller = await findWaitingCaller(await openForReading(cli), thread);
+    if (caller !== undefined) out.hint(`'uwf thread resume ${caller}' lets the thread that called it go on`);
   },
 });
+
+/** The thread that called a thread, if it waits for a child. */
+async function findWaitingCaller(repository: Repository, thread: ThreadId): Promise<ThreadId | undefined> {
+  const context = readingContext(repository);
+  const { parent } = await describeThread(context, thread);
+  if (parent === null || (await findThread(repository, parent)) === undefined) return undefined;
+  const { status, cause } = await describeThread(context, parent);
+  return status === 'suspended' && cause === 'child' ? parent : undefined;
+}

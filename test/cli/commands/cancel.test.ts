@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { createCliRepository } from '../../helpers/cli.ts';
+
+const caller = `name: caller
+roles:
+  child: { schema: { properties: { $status: { enum: [done, failed, cancelled] } }, required: [$status] } }
+graph:
+  $START: { new: { role: child } }
+  child:
+    done: { role: $END }
+    failed: { role: $END, returnCode: 1 }
+    cancelled: { role: $END, prompt: 'The child was cancelled.', returnCode: 2 }
+`;
+const child = `name: child
+roles: { asker: { schema: {} } }
+moderator:
+  - { from: __start__, to: asker }
+  - { from: asker, to: __end__ }
+`;
+const config = `agents:
+  me: { package: 'builtin:human' }
+  sub: { package: 'builtin:workflow', config: { workflow: child } }
+defaultAgent: me
+roles: { caller.child: sub }
+`;
+
+test('whoever cancels a child is told how its caller goes on, and that works', async () => {
+  const files = {
+    '.uwf/workflows/caller.yaml': caller,
+    '.uwf/workflows/child.yaml': child,
+    '.uwf/config.yaml': config,
+  };
+  const { uwf, json } = createCliRepository(files);
+  expect(await uwf(['run', 'caller', '-p', 'x'])).toMatchObject({ code: 4 });
+  const listed = (await json(['thread', 'list'])) as { thread: string; workflow: string }[];
+  const idOf = (name: string): string => listed.find(({ workflow }) => workflow === name)?.thread ?? '';
+  const { stderr } = await uwf(['thread', 'cancel', idOf('child')]);
+  expect(stderr).toBe(`hint: 'uwf thread resume ${idOf('caller')}' lets the thread that called it go on\n`);
+  expect(await uwf(['thread', 'resume', idOf('caller')])).toMatchObject({
+    code: 3,
+    stdout: 'The child was cancelled.\n',
+  });
+  const { thread } = (await json(['thread', 'start', 'child', '-p', 'x'])) as { thread: string };
+  expect(await uwf(['thread', 'cancel', thread])).toMatchObject({ code: 0, stderr: '' });
+});
