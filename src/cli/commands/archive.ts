@@ -1,10 +1,12 @@
 import { archiveThreads } from '../../thread/archive/archive-threads.ts';
 import { findArchivable } from '../../thread/archive/find-archivable.ts';
+import { findArchivePlace } from '../../thread/archive/find-archived.ts';
 import { takeOut } from '../../thread/archive/take-out.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import type { Held, Refusal } from '../../sync/report.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { Repository } from '../../git/repository.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { plural } from '../../format-time.ts';
 import { iso } from '../../iso.ts';
@@ -16,6 +18,7 @@ import { UsageError } from '../errors/usage-error.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { openRemoteHere, withExchangeOptions } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
+import type { Output } from '../output/output.ts';
 import { oneLine } from '../output/width.ts';
 import { hintAtHeldBack, leftOf } from '../sharing/held-back.ts';
 
@@ -25,7 +28,8 @@ export const command: Command = defineCommand({
   description: `Moves threads that ended before a time, by default 30 days ago, into the archive: one list of threads in
 place of a ref for each. At every push a server sends the list of all its refs, so that ended threads make every push slower;
 archived ones do not. Nothing of a thread changes: it is shown, read, forked, verified and removed by its id, and git keeps it.
-'uwf thread list --archived' lists what is archived here; --restore gives threads their refs back.
+'uwf thread list --archived' lists what is archived here; --restore gives threads their refs back, until the next fetch from a
+remote that has archived them.
 
 The archive is this repository's. The next 'uwf push' or 'uwf sync' puts the same threads into the archive of the remote, and
 deletes their refs there. Other clones archive them with their next fetch, and do not push them back. A clone that does not have
@@ -74,6 +78,7 @@ threads after the next push.`,
       const ids = restored.map(({ id }) => id);
       if (!isDry) await takeOut(repository, ids, { isRestored: true });
       await out.result({ before: null, threads: ids }, () => sentence('restore', ids.length, isDry));
+      if (!isDry) await hintAtRemotes(repository, ids, out);
       return EXIT.done;
     }
     const nowMs = cli.now();
@@ -129,6 +134,19 @@ async function findArchivedOnes(repository: Repository, texts: readonly string[]
     found.push(pointer);
   }
   return found;
+}
+
+/** A remote that has archived a thread archives it here with the next fetch. */
+async function hintAtRemotes(repository: Repository, threads: readonly ThreadId[], out: Output): Promise<void> {
+  const remotes = new Set<string>();
+  for (const id of threads) remotes.add((await findArchivePlace(repository, id))?.remote ?? '');
+  remotes.delete('');
+  const [first] = remotes;
+  if (first === undefined) return;
+  const which = threads.length === 1 ? 'it' : 'them';
+  out.hint(
+    `${[...remotes].map(oneLine).join(', ')} has archived ${which}, too: the next fetch from there does so here again`,
+  );
 }
 
 function sentence(verb: 'archive' | 'restore', count: number, isDry: boolean): string {

@@ -66,6 +66,18 @@ describe('uwf archive', () => {
     expect((await ada.uwf(['archive', '--restore', thread])).code).toBe(2);
   });
 
+  test('says of a restored thread that a remote has archived it, too, and archives it here again', async () => {
+    const { ada, thread } = await createEnded();
+    await ada.uwf(['archive', ...everything]);
+    expect(await ada.uwf(['archive', '--restore', thread])).toMatchObject({ code: 0, stderr: '' });
+    await ada.uwf(['archive', ...everything]);
+    await ada.uwf(['push']);
+    const { stderr } = await ada.uwf(['archive', '--restore', thread]);
+    expect(stderr).toBe('hint: origin has archived it, too: the next fetch from there does so here again\n');
+    await ada.uwf(['fetch']);
+    expect(namesOf(ada)).toEqual([]);
+  });
+
   test('moves threads to another remote, after which it says where they are', async () => {
     const { server, ada, thread } = await createEnded();
     const cold = createTemporaryRepository({ bare: true });
