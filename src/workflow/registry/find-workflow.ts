@@ -26,12 +26,14 @@ export type RegisteredWorkflow = {
 export class WorkflowNotFound extends UwfError {
   /** @param lookedAt where, in order */
   constructor(workflow: string, lookedAt: readonly string[], known: readonly string[]) {
+    // A bare repository has registered ones only.
+    const isBare = lookedAt.length > 0 && lookedAt.every((place) => place.startsWith(WORKFLOWS_PREFIX));
+    const toWrite = isBare ? '' : 'write one to .uwf/workflows/, or ';
     const places = lookedAt.length === 0 ? '' : `; looked at ${lookedAt.join(', ')}`;
     super(`there is no workflow '${workflow}'${places}`, {
       code: 'workflow-not-found',
       kind: 'usage',
-      hint:
-        didYouMean(workflow, known) ?? "write one to .uwf/workflows/, or register one with 'uwf workflow add <file>'",
+      hint: didYouMean(workflow, known) ?? `${toWrite}register one with 'uwf workflow add <file>'`,
       facts: { workflow, lookedAt },
     });
   }

@@ -202,3 +202,13 @@ test('where nothing is configured it is said how to begin', async () => {
     stderr: expect.stringContaining('uwf init --with'),
   });
 });
+
+test('a bare repository without workflows is told of what works there', async () => {
+  const { uwf } = createCliRepository({}, { bare: true });
+  const register = "'uwf workflow add <file>'";
+  expect((await uwf(['workflow', 'list'])).stderr).toBe(`hint: there is none yet; ${register} registers one\n`);
+  const { code, stderr } = await uwf(['run', 'fix', '-p', 'x']);
+  expect(code).toBe(2);
+  expect(stderr).toContain(`hint: register one with ${register}\n`);
+  expect((await createCliRepository().uwf(['run', 'fix', '-p', 'x'])).stderr).toContain('write one to .uwf/workflows/');
+});

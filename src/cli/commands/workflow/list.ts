@@ -50,8 +50,12 @@ both, 'uwf run <name>' uses the file.`,
         paint: (text, { problem }) => (problem === null ? text : out.paint.error(text)),
       },
     ]);
-    if (rows.length === 0)
-      out.hint("there is none yet; 'uwf init --with find-regression' brings one that works as it is");
+    if (rows.length > 0) return;
+    const isBare = repository.location?.workTree === undefined;
+    const way = isBare
+      ? "'uwf workflow add <file>' registers one"
+      : "'uwf init --with find-regression' brings one that works as it is";
+    out.hint(`there is none yet; ${way}`);
   },
 });
 
