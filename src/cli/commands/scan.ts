@@ -1,6 +1,8 @@
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { PINS_REF } from '../../thread/thread-refs.ts';
 import { SecretScan } from '../../thread/secrets/secret-scan.ts';
 import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
@@ -38,7 +40,7 @@ For each it prints the place and the rule, never the value. A file of more than 
     const scan = new SecretScan(repository, await scanningRedactor(cli, repository));
     const threads = await Promise.all(args.thread.map((id) => getThread(repository, id)));
     const progress = cli.stderr.isTTY === true ? new ProgressLine(cli.stderr) : undefined;
-    const secrets: object[] = [];
+    const secrets: { thread: ThreadId | null; ref: string }[] = [];
     const lines: string[] = [];
     const unread: object[] = [];
     let commits = 0;
@@ -61,8 +63,15 @@ For each it prints the place and the rule, never the value. A file of more than 
     const sum = `${plural(commits, 'commit')} looked through`;
     const count = secrets.length === 0 ? 'no secret found' : `${formatCount(secrets.length)} found`;
     await out.result({ commits, secrets, unread }, () => [...lines, `${count}: ${sum}`].join('\n'));
-    if (secrets.length > 0)
-      out.hint("'uwf thread redact <thread>' takes secrets out of a thread; change those that left this machine");
+    const ways = [
+      ...(secrets.some(({ thread }) => thread !== null)
+        ? ["'uwf thread redact <thread>' takes secrets out of a thread"]
+        : []),
+      ...(secrets.some(({ ref }) => ref === PINS_REF)
+        ? ["'uwf cas list' lists what was put without a thread, 'uwf cas rm <hash>' drops it"]
+        : []),
+    ];
+    if (secrets.length > 0) out.hint([...ways, 'change those that left this machine'].join('; '));
     return secrets.length + unread.length > 0 ? EXIT.failed : EXIT.done;
   },
 });

@@ -78,3 +78,18 @@ test('a thread that cannot be read is named, and the others are looked through',
   expect(stdout).toMatch(new RegExp(`${first} {2}could not be looked through`));
   expect(stdout).toMatch(new RegExp(`${second} .*prompt\\.md`));
 });
+
+test('a secret that was put without a thread is not offered a redaction, and what is offered drops it', async () => {
+  const home = createScene('One.');
+  const { hash } = (await home.json(['cas', 'put', `take ${KNOWN}`])) as { hash: string };
+  const { code, stderr } = await home.uwf(['scan'], knowing);
+  expect(code).toBe(1);
+  expect(stderr).toContain("'uwf cas rm <hash>' drops it");
+  expect(stderr).not.toContain('redact');
+  expect(await home.uwf(['cas', 'rm', hash])).toMatchObject({ code: 0 });
+  expect(await home.uwf(['scan'], knowing)).toMatchObject({ code: 0 });
+  await start(home, `take ${KNOWN}`);
+  expect((await home.uwf(['scan'], knowing)).stderr).toBe(
+    "hint: 'uwf thread redact <thread>' takes secrets out of a thread; change those that left this machine\n",
+  );
+});
