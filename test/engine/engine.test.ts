@@ -15,6 +15,18 @@ const twice = {
   checker: [reply('rejected', 'Too short.'), reply('accepted', 'Good.')],
 };
 
+test('a start with a limit that no thread can have is refused, and stores nothing', async () => {
+  const { engine, git } = await createFixture(scripted(twice));
+  for (const limits of [{ timeoutMs: 0 }, { maxSteps: 1.5 }, { maxCostUsd: -1 }]) {
+    const [name = ''] = Object.keys(limits);
+    await expect(engine.start({ definition: loop, prompt: 'x', limits })).rejects.toMatchObject({
+      code: 'invalid-limits',
+      message: expect.stringContaining(`limits.${name} must be`) as string,
+    });
+  }
+  expect(git('for-each-ref', 'refs/threads')).toBe('');
+});
+
 describe('run', () => {
   test('hands the work from role to role until the moderator ends it', async () => {
     const { engine, events, dir, git } = await createFixture(scripted(twice));

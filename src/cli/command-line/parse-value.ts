@@ -46,6 +46,16 @@ export function parseDuration(text: string): number {
   return Math.round(Number(match.groups?.['number']) * factor);
 }
 
+/** Reads a span of time that limits something: at least a millisecond. @returns ms */
+export function parseTimeLimit(text: string): number {
+  const ms = parseDuration(text);
+  if (ms >= 1 && Number.isSafeInteger(ms)) return ms;
+  throw new UsageError(
+    `needs a span of time from 1ms on, not '${text}'`,
+    'leave the option out where it is not to limit',
+  );
+}
+
 /** A moment as a command line names it: a date, or how long ago. */
 export type Moment = (nowMs: number) => number;
 

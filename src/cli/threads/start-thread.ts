@@ -1,5 +1,5 @@
 import { promptFrom, promptOptions } from '../command-line/read-text.ts';
-import { parseCount, parseDuration } from '../command-line/parse-value.ts';
+import { parseCount, parseTimeLimit } from '../command-line/parse-value.ts';
 import type { OptionSpec, ParsedOption, TextOption } from '../command-line/command.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import type { StartOptions } from '../../engine/verbs/start.ts';
@@ -69,11 +69,11 @@ export const startOptions: typeof promptOptions & Record<LimitOption, ParsedOpti
     ...promptOptions,
     ...isolationOptions,
     limit: { value: '<n>', summary: 'suspend the thread after this many steps', parse: parseCount },
-    timeout: { value: '<span>', summary: 'suspend it when one turn takes longer: 30s, 5min', parse: parseDuration },
+    timeout: { value: '<span>', summary: 'suspend it when one turn takes longer: 30s, 5min', parse: parseTimeLimit },
     'idle-timeout': {
       value: '<span>',
       summary: 'suspend it when an agent gives no sign of life for so long',
-      parse: parseDuration,
+      parse: parseTimeLimit,
     },
   };
 

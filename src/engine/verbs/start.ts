@@ -1,4 +1,6 @@
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { UwfError } from '../../errors.ts';
+import { faultOfLimit, limitNames } from '../../schema/built-in/limits.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import { startThread, type PinnedWorkflow, type ThreadParent } from '../../thread/append/start-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -51,6 +53,7 @@ export async function start(
   parent?: ThreadParent & { id: ThreadId },
 ): Promise<ThreadState> {
   const { repository } = engine;
+  assertLimits(options.limits ?? {});
   const redaction = engine.redaction();
   const definition = await cleanDefinition(redaction, options.definition);
   const batch = new ObjectBatch(repository.objects.format);
@@ -115,4 +118,13 @@ export async function cleanDefinition(
   const checked = await validateWorkflow(clean);
   if (checked.definition === undefined) throw new InvalidWorkflow(definition.name, checked.diagnostics);
   return checked.definition;
+}
+
+/** A thread with other limits would be a corrupt one. */
+function assertLimits(limits: Limits): void {
+  for (const name of limitNames) {
+    const fault = limits[name] === undefined ? undefined : faultOfLimit(name, limits[name]);
+    if (fault === undefined) continue;
+    throw new UwfError(`limits.${name} ${fault}`, { code: 'invalid-limits', kind: 'usage', facts: { limit: name } });
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseCount, parseDuration, parseMoment } from '../../../src/cli/command-line/parse-value.ts';
+import { parseCount, parseDuration, parseMoment, parseTimeLimit } from '../../../src/cli/command-line/parse-value.ts';
 
 test.each([
   ['250ms', 250],
@@ -15,6 +15,14 @@ test.each([
 
 test.each(['', 'soon', '5 parsecs', '-3s', '1h30'])("'%s' is no span of time", (text) => {
   expect(() => parseDuration(text)).toThrow('needs a span of time');
+});
+
+test.each(['0', '0s', '0.4ms', '999999999999999d'])("'%s' limits nothing", (text) => {
+  expect(() => parseTimeLimit(text)).toThrow('needs a span of time from 1ms on');
+});
+
+test('the least limit is a millisecond', () => {
+  expect(parseTimeLimit('1ms')).toBe(1);
 });
 
 const nowMs = Date.UTC(2026, 10, 21, 12);

@@ -217,3 +217,15 @@ test('lines for the configuration are not followed by other words on their last 
   expect(code).toBe(6);
   expect(stderr).toMatch(/^roles:\n {2}loop\.writer: me\n\nthen 'uwf thread run/m);
 });
+
+test('a time of 0 is refused, and leaves no thread that is corrupt', async () => {
+  const { uwf, json } = createLoopRepository();
+  for (const option of ['--timeout', '--idle-timeout']) {
+    const refused = await uwf(['run', 'loop', '-p', 'x', option, '0']);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${option} needs a span of time from 1ms on`),
+    });
+  }
+  expect(await json(['thread', 'list', '--all'])).toEqual([]);
+});
