@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Config } from '../../engine/config/config.ts';
 import type { Admit, AgentUse } from '../../engine/engine-context.ts';
 import { UwfError } from '../../errors.ts';
@@ -147,7 +148,8 @@ function hintToTrust({ location }: Repository, claims: readonly TrustClaim[]): s
   const names = [...new Set(claims.map(({ name }) => name.replace(/^agents\./, '')))];
   const which = names.every((name) => plain(name) && !name.startsWith('-')) ? names.join(' ') : '--all';
   const folders = [...new Set(claims.flatMap(({ cwd }) => cwd ?? []))];
-  const [folder] = folders.filter((cwd) => cwd !== location?.workTree && cwd !== location?.gitDir);
+  // The work tree of a thread may not be there yet; until then the main work tree has its files.
+  const [folder] = folders.filter((cwd) => cwd !== location?.workTree && cwd !== location?.gitDir && existsSync(cwd));
   const where = folder === undefined || !plain(folder) ? '' : `-C ${folder} `;
   return `'uwf ${where}trust' shows it, 'uwf ${where}trust ${which}' agrees; UWF_TRUST=all agrees to everything`;
 }

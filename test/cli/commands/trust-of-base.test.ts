@@ -51,3 +51,19 @@ test('a worker runs no script that another person has pushed before its user has
   expect(worked.stderr).toContain('agents.one');
   expect(existsSync(mark)).toBe(false);
 });
+
+test('a worker without consent names a command that gives it', async () => {
+  const { git, uwf } = createPair();
+  const remote = createCliRepository({}, { bare: true });
+  git('remote', 'add', 'origin', remote.dir);
+  git('add', '-A');
+  git('commit', '-q', '--allow-empty', '-m', 'code');
+  git('push', '-q', 'origin', 'HEAD:refs/heads/main');
+  expect(await uwf([...run, '--isolate', '--on', 'origin', '--background'])).toMatchObject({ code: 0 });
+  const refused = await uwf(['worker', '--once', '--poll', '1s']);
+  const [, ...words] = /'uwf (trust) (one)' agrees/.exec(refused.stderr) ?? [];
+  expect(words).toEqual(['trust', 'one']);
+  expect(await uwf(words)).toMatchObject({ code: 0 });
+  const worked = await uwf(['worker', '--once', '--poll', '1s']);
+  expect(worked.stderr).not.toContain('agents.one');
+});
