@@ -23,10 +23,12 @@ type PublisherWorld = Pick<TurnWorld, 'repository' | 'remote' | 'sync' | 'onTrou
 /** Another ref than expected was at the remote. */
 class Contended extends Error {}
 
+export const HELD_BACK = 'step-held-back';
+
 /** A finished turn must not leave this machine. */
 function heldBack(thread: ThreadId, reason: string): UwfError {
   return new UwfError(`a step of thread ${thread} is not published: ${reason}`, {
-    code: 'step-held-back',
+    code: HELD_BACK,
     kind: 'data',
     hint: `it is stored here; 'uwf push <remote> ${thread}' says more`,
     facts: { thread, reason },

@@ -89,10 +89,14 @@ export class RemoteView {
     );
   }
 
-  /** Tells whether workers have claims that count: what they do can bring more to do. */
-  hasClaims(): boolean {
+  /**
+   * Tells whether other workers have claims that count: what they do can bring more to do.
+   * @param own tells the ids of this worker's claims
+   */
+  hasClaims(own: (id: ObjectId) => boolean): boolean {
     return [...this.#claims].some(
-      ([thread, { claim }]) => claim?.stoppedBy === undefined && this.#threads.has(thread) && this.isClaimed(thread),
+      ([thread, { id, claim }]) =>
+        !own(id) && claim?.stoppedBy === undefined && this.#threads.has(thread) && this.isClaimed(thread),
     );
   }
 

@@ -13,7 +13,7 @@ import { readState } from '../thread/read/thread-state.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { activeRef } from '../thread/thread-refs.ts';
 import { ClaimLost } from './claims.ts';
-import { Publisher } from './publisher.ts';
+import { HELD_BACK, Publisher } from './publisher.ts';
 import { placesNow, placesOfChildren } from '../sync/refs/places.ts';
 import type { TurnJob, TurnLock, TurnVerdict } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
@@ -55,7 +55,7 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
     await world.onPublished(publisher.threads);
     return 'done';
   } catch (error) {
-    return await verdictOf(world, thread, lock, error);
+    return await verdictOf(world, job, lock, error);
   } finally {
     await publisher.settled();
   }
@@ -124,7 +124,8 @@ async function meet(
   return found?.id;
 }
 
-async function verdictOf(world: TurnWorld, thread: ThreadId, lock: TurnLock, error: unknown): Promise<TurnVerdict> {
+async function verdictOf(world: TurnWorld, job: TurnJob, lock: TurnLock, error: unknown): Promise<TurnVerdict> {
+  const { thread } = job;
   const isLost = error instanceof ClaimLost;
   if (isLost || lock.signal.aborted) {
     world.onTrouble(isLost ? messageOf(error) : `${thread}: ${messageOf(lock.signal.reason)}`);
@@ -133,6 +134,7 @@ async function verdictOf(world: TurnWorld, thread: ThreadId, lock: TurnLock, err
   if (error instanceof UwfError) {
     const hint = error.hint === undefined ? '' : ` (${error.hint})`;
     world.onTrouble(`thread ${thread}: ${error.message}${hint}`);
+    if (error.kind === 'agent' || error.code === HELD_BACK) world.onUnable(job, error);
     return 'again';
   }
   throw error;

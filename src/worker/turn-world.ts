@@ -1,3 +1,4 @@
+import type { UwfError } from '../errors.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { Remote } from '../git/transport/remote.ts';
@@ -5,6 +6,7 @@ import type { Repository } from '../git/repository.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { JobFinder } from './find-jobs.ts';
+import type { TurnJob } from './turn-queue.ts';
 
 /** What taking turns needs. */
 export type TurnWorld = {
@@ -21,4 +23,6 @@ export type TurnWorld = {
   /** Is told which threads were published. */
   onPublished: (threads: readonly ThreadId[]) => Promise<void>;
   onTrouble: (text: string) => void;
+  /** Is told of a job that this worker cannot do as it is: an agent is missing or not agreed to, or the step must not leave. */
+  onUnable: (job: TurnJob, error: UwfError) => void;
 };

@@ -4,6 +4,7 @@ import { Bell } from './bell.ts';
 import { WorkerMonitor } from './monitor.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Claims, type WorkerIdentity } from './claims.ts';
+import { Drain } from './drain.ts';
 import { JobFinder, type WorkFilter } from './find-jobs.ts';
 import { GitQueue } from './git-queue.ts';
 import { RemoteView } from './remote-view.ts';
@@ -13,7 +14,7 @@ import type { TurnWorld } from './turn-world.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 
 /** What a worker is, and what it takes. */
-export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'> & {
+export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished' | 'onUnable'> & {
   identity: WorkerIdentity;
   /** Decides about threads without running them. */
   context: EngineContext;
@@ -22,7 +23,7 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished'>
   labels: readonly string[];
   /** The shortest and the longest time between two looks at the remote; ms. */
   poll: { minMs: number; maxMs: number };
-  /** Ends when nothing is left to do. */
+  /** Ends when nothing is left that this worker can do. */
   drain: boolean;
   /** Ends after one turn. */
   once: boolean;
@@ -78,6 +79,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   let taken = 0;
   /** When it last had something to do. */
   let busyMs = monotonicMs();
+  const drain = options.drain ? new Drain(remote.name, options.labels) : undefined;
   const isStopping = (): boolean => options.finish.aborted || (options.once && taken > 0);
   const world: TurnWorld = {
     ...options,
@@ -87,6 +89,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       options.onEvent(event);
     },
     goesOn: () => !isStopping() && !options.once,
+    onUnable: (job, error) => drain?.tellUnable(job, error),
     // With git alone, others see it when they look.
     onPublished: async (threads) => {
       if (options.openQueue)
@@ -157,7 +160,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         const isIdle = atWork.size === 0 && jobs.length === 0;
         if (!isIdle) busyMs = monotonicMs();
         else if (monotonicMs() - busyMs >= IDLE_MS) options.onIdle?.();
-        if (isIdle && options.drain && !view.hasClaims() && !view.hasRunOut()) break;
+        const isAlone = atWork.size === 0 && !view.hasClaims((id) => claims.isOwn(id)) && !view.hasRunOut();
+        if (drain?.isOver(jobs, isAlone) === true) break;
         if (isIdle) waitMs = Math.min(2 * waitMs, options.poll.maxMs);
         else if (atWork.size < atOnce) waitMs = options.poll.minMs;
         // It takes nothing before a turn ends; it looks whether its claims were taken over.
@@ -182,6 +186,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       await bell.wait(leftMs, options.finish);
     }
     await work.finish();
+    if (!isStopping()) drain?.tellLeft(onTrouble);
   } finally {
     options.giveBack.removeEventListener('abort', giveBack);
     await queue.close();

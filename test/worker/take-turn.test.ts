@@ -40,6 +40,7 @@ test('a turn without a claim is not taken while the work on its thread is stoppe
     onEvent: () => {},
     onPublished: () => Promise.resolve(),
     onTrouble: expect.unreachable,
+    onUnable: () => expect.unreachable(),
   };
   const take = (): ReturnType<typeof takeTurns> =>
     takeTurns(

@@ -65,7 +65,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       parse: parseDuration,
     },
     name: { value: '<name>', summary: "this worker's name; default: the machine's name and the process id" },
-    drain: { summary: 'end when nothing is left to do' },
+    drain: { summary: 'end when nothing is left that this worker can do' },
     once: { summary: 'end after one turn' },
     health: {
       value: '<port>',
