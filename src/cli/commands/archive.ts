@@ -115,7 +115,7 @@ threads after the next push.`,
     if (remote === undefined) return EXIT.done;
     const report = { remote: remote.name, url: remote.url, threads: [], workflows: [], rejected, held };
     const whole = { ...report, alongside: [], commits: [], secrets: [] };
-    hintAtHeldBack(whole, { repository, remote }, out);
+    hintAtHeldBack(whole, { repository, remote, withCommits: options['with-commits'] }, out);
     return exitCodeOfSharing(leftOf(whole));
   },
 });

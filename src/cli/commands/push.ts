@@ -79,7 +79,7 @@ held and their places are listed, unless you give --allow-secrets. 'uwf scan' se
     const isIdle = [report.threads, workflows, rejected, held, archived].every((list) => list.length === 0);
     if (isIdle && !isAsked) out.hint("'uwf sync' asks the remote whether it still has it");
     if (isLeft) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
-    hintAtHeldBack(report, { repository, remote }, out);
+    hintAtHeldBack(report, { repository, remote, withCommits: options['with-commits'] }, out);
     if (threads !== undefined) await hintAtOpenChildren(repository, report, out);
     return exitCodeOfSharing(left);
   },

@@ -44,7 +44,7 @@ well, unless it has steps that only this repository has.`,
     const { fetched, pushed } = report;
     await out.result(report, () => formatSync(report, out.paint));
     if (!out.isJson) await hintAfterFetch(out, repository, fetched);
-    hintAtHeldBack(pushed, { repository, remote }, out);
+    hintAtHeldBack(pushed, { repository, remote, withCommits: options['with-commits'] }, out);
     return exitCodeOfSharing(leftOf(pushed), { refused: fetched.refused, undecided: fetched.held });
   },
 });

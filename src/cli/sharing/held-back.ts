@@ -23,17 +23,22 @@ export function leftOf({ held, rejected }: PushReport): Required<Left> {
 /** Says what can be done about threads that were held because they must not leave, and about what the remote refused. */
 export function hintAtHeldBack(
   { held, rejected }: PushReport,
-  { repository, remote }: { repository: Repository; remote: Remote },
+  { repository, remote, withCommits }: { repository: Repository; remote: Remote; withCommits: boolean },
   out: Output,
 ): void {
-  if (held.some(({ commits }) => commits !== undefined)) {
+  if (!withCommits && held.some(({ commits }) => commits !== undefined)) {
     const along = '--with-commits, which publishes them and all commits before them';
     out.hint(`push those commits first ('git push'), or give ${along}`);
   }
   const [first] = held.filter(({ secrets }) => secrets !== undefined);
   if (first !== undefined) {
-    const redact = `'uwf thread redact ${first.thread}' takes secrets out of a thread`;
-    out.hint(`${redact}; --allow-secrets sends them as they are`);
+    const code = new Set(first.commits?.map(({ commit }) => commit));
+    const isInCode = first.secrets?.some(({ commit }) => code.has(commit)) === true;
+    out.hint(
+      isInCode
+        ? 'the thread stands on a commit of your code that has the secret, and uwf rewrites no code: change the secret, then --allow-secrets sends it'
+        : `'uwf thread redact ${first.thread}' takes secrets out of a thread; --allow-secrets sends them as they are`,
+    );
   } else if (rejected.some(({ secrets }) => secrets !== undefined)) {
     out.hint('take the secret out of the workflow and register it again under another name, or give --allow-secrets');
   }

@@ -98,7 +98,7 @@ export async function sendThread(
   const [rejected] = report.rejected;
   const reason = held?.reason ?? rejected?.reason;
   if (reason === undefined) return;
-  hintAtHeldBack(report, { repository, remote }, out);
+  hintAtHeldBack(report, { repository, remote, withCommits: mayPublish['with-commits'] === true }, out);
   throw new UwfError(`thread ${held?.thread ?? thread} is not sent to ${remote.name}: ${reason}`, {
     code: 'not-sent',
     kind: rejected !== undefined ? 'refused' : mustStay(held) ? 'data' : 'conflict',

@@ -101,3 +101,20 @@ test('a ref under refs/threads that is a branch of the code is held like a threa
   expect((await home.uwf(['push'])).code).toBe(1);
   expect(() => server.git('cat-file', '-e', secret)).toThrow('git cat-file -e');
 });
+
+test('with --with-commits a secret in a commit of the code holds the thread, and the hint names what helps', async () => {
+  const { server, home } = createScene();
+  // Not in one piece, so that no search of this repository finds it.
+  commit(home, 'key.txt', `key = ${['AKIA', 'QYLPMN5HHHFPZAM2'].join('')}`);
+  home.git('rm', '-q', 'key.txt');
+  home.git('commit', '-qm', 'without it');
+  const thread = await step(home);
+  const { code, stdout, stderr } = await home.uwf(['push', '--with-commits']);
+  expect(code).toBe(1);
+  expect(stdout).toContain(`[held]             ${thread}`);
+  expect(stderr).toContain('a commit of your code that has the secret');
+  expect(stderr).toContain('--allow-secrets');
+  expect(stderr).not.toMatch(/--with-commits|thread redact/);
+  expect(server.git('for-each-ref', 'refs/threads')).toBe('');
+  expect((await home.uwf(['push', '--with-commits', '--allow-secrets'])).code).toBe(0);
+});
