@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { hashHalves, joinHalves, type HashHalves, type NodeHash } from '../../cas/hash.ts';
 import { HASH_BYTES } from '../../cas/lookup/segment.ts';
 import { objectIdBytes, type ObjectFormat, type ObjectId } from '../../git/format/object-id.ts';
@@ -10,12 +10,8 @@ const MAX_LOAD = 0.75;
 const FREE = 2 ** 32 - 1;
 /** With secrets below it, the sum of products in {@link firstSlotOf} stays below 2^53, where numbers are exact. */
 const MODULUS = 2 ** 34;
-const secrets = {
-  highest: randomInt(MODULUS),
-  high: randomInt(MODULUS),
-  low: randomInt(MODULUS),
-  lowest: randomInt(MODULUS),
-};
+const secret = (): number => randomBytes(6).readUIntBE(0, 6) % MODULUS;
+const secrets = { highest: secret(), high: secret(), low: secret(), lowest: secret() };
 
 /**
  * The slot at which the search for a hash begins. It depends on secrets of this process, because an attacker who makes a
