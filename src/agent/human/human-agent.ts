@@ -8,7 +8,7 @@ import { asValidated, NOT_EMPTY, objectSchema, textSchema } from '../typed-schem
 import { readTypedAnswer, type ReadAnswer } from './answer-reply.ts';
 import { askInTurn, withChoices, type Told } from './ask-in-turn.ts';
 import { editFile } from './edit-file.ts';
-import { needsForm, openField } from './open-field.ts';
+import { needsForm, openField, wordsToShow } from './open-field.ts';
 import { within } from '../processes/within.ts';
 import { replyTemplate } from './reply-template.ts';
 
@@ -44,7 +44,7 @@ async function askHuman(request: AgentRequest, configuredEditor: string | undefi
   const answer = attempt === 0 ? request.answer : undefined;
   if (answer !== undefined) {
     const read = readTypedAnswer(answer, outputSchema);
-    if (read.isWhole || askPerson === undefined || editor !== undefined) return replyOf(read);
+    if (read.isWhole || askPerson === undefined || editor !== undefined) return judged(read, outputSchema);
   }
   if (askPerson === undefined) return suspension(request);
   if (editor !== undefined) return edit(editor, request);
@@ -81,6 +81,18 @@ async function edit(editor: string, request: AgentRequest): Promise<AgentReply> 
   if (!isWell) return suspension(request, `the editor '${editor}' failed`);
   if (reply.trim() === '' || reply.trim() === start.trim()) return suspension(request);
   return replyOf(readTypedAnswer(`${reply}\n`, request.outputSchema));
+}
+
+/** A reply, or the refusal of an answer that has none of the words from which a person had to choose. */
+function judged(read: ReadAnswer, schema: JsonObject): AgentReply {
+  const field = read.isWhole || read.meta !== undefined ? undefined : openField(schema, {});
+  if (field?.choices === undefined) return replyOf(read);
+  const words = wordsToShow(field).join(', ');
+  return {
+    kind: 'failed-attempt',
+    reason: `the answer has to begin with one of these words: ${words}`,
+    text: read.text,
+  };
 }
 
 function replyOf({ text, meta }: ReadAnswer): AgentReply {

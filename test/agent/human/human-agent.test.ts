@@ -109,12 +109,21 @@ describe('an answer to a suspension', () => {
       { text: 'too long\nMuch.', meta: { $status: 'rejected' } },
     ],
     ['may be the one word that is asked for', safety, 'no', { text: '', meta: { isSafe: false } }],
-    ['is never taken for a status that it begins like', review, 'app', { text: 'app' }],
     ['is a part of the reply where a status needs more', release, 'broken', { text: '', meta: { $status: 'broken' } }],
-    ['is never taken for a status that it does not name', review, 'approved, I think', { text: 'approved, I think' }],
     ['is never completed by a field that nobody gave', form, 'x', { text: 'x' }],
   ])('%s', async (_, outputSchema, answer, reply) => {
     expect(await ask(agentRequest({ outputSchema, answer }))).toEqual({ kind: 'reply', ...reply });
+  });
+
+  test.each([
+    ['a status that it begins like', 'app'],
+    ['a status that it does not name', 'approved, I think'],
+  ])('is never taken for %s, and the refusal names the words', async (_, answer) => {
+    expect(await ask(agentRequest({ outputSchema: review, answer }))).toEqual({
+      kind: 'failed-attempt',
+      reason: 'the answer has to begin with one of these words: approved, rejected',
+      text: answer,
+    });
   });
 });
 
