@@ -54,7 +54,8 @@ export class RedisConnection {
   }
 
   get isReady(): boolean {
-    return this.client.status === 'ready';
+    // Between the end of the connection and its `close` the status still is `ready`.
+    return this.client.status === 'ready' && this.client.stream.writable;
   }
 
   /** Resolves when there is a connection, or when the signal aborts. */

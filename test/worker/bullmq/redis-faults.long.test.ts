@@ -234,7 +234,7 @@ describe.skipIf(noRedisServer !== undefined)('a worker on Redis', () => {
     const refused = await queue.offer([turnJob()]).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 'queue-unreachable' });
     expect(inspect([refused, troubles], { depth: Infinity, showHidden: true })).not.toMatch(/hidden(@|%40)word/);
-    expect(troubles).toHaveLength(1);
+    expect(troubles).toEqual([expect.stringContaining('is lost')]);
   });
 
   test('speaks TLS with a server whose certificate it can check, and with no other', async () => {
