@@ -3,7 +3,7 @@ import { plural } from '../format-time.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import type { TurnJob } from './turn-queue.ts';
+import { isCovered, type TurnJob } from './turn-queue.ts';
 
 /** What this worker cannot do may be about to be done by others, which brings more to do: it waits for this time; ms. */
 const OTHERS_MS = 30_000;
@@ -60,7 +60,7 @@ export class Drain {
   }
 
   #isAble(job: TurnJob): boolean {
-    return this.#errorOf(job) === undefined && job.needs.every((need) => this.#labels.includes(need));
+    return this.#errorOf(job) === undefined && isCovered(job, this.#labels);
   }
 
   #errorOf({ thread, head }: TurnJob): UwfError | undefined {

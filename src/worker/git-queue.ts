@@ -3,6 +3,7 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { Claims, WantedClaim } from './claims.ts';
 import type { RemoteView } from './remote-view.ts';
+import { isCovered } from './turn-queue.ts';
 import type { TakeTurn, TurnJob, TurnLock, TurnQueue, TurnVerdict, Work, WorkOptions } from './turn-queue.ts';
 
 /** A thread that could not be taken is left alone for this time, which doubles each time; ms. */
@@ -125,7 +126,7 @@ export class GitQueue implements TurnQueue {
     if (this.#view.isClaimed(thread) && !this.#claims.isOnHold(thread)) return false;
     const pause = this.#pauses.get(thread);
     if (pause?.head === head && pause.untilMs > this.#now()) return false;
-    return needs.every((need) => labels.includes(need));
+    return isCovered({ needs }, labels);
   }
 
   async #run(job: TurnJob, take: TakeTurn, stop: AbortController, { onTrouble }: WorkOptions): Promise<void> {

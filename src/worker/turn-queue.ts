@@ -15,6 +15,11 @@ export type TurnJob = {
   needs: readonly string[];
 };
 
+/** Tells whether a machine with these labels has all that a job needs. */
+export function isCovered({ needs }: Pick<TurnJob, 'needs'>, labels: readonly string[]): boolean {
+  return needs.every((need) => labels.includes(need));
+}
+
 /**
  * What came of a job. `done`: a turn was published. `again`: it could not be tried now; offer it later. `stale`: the thread
  * has moved, or cannot go on; drop it.

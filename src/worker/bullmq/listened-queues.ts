@@ -2,7 +2,8 @@ import { monotonicMs } from '../../monotonic-ms.ts';
 import { ListenedQueue } from './listened-queue.ts';
 import type { LockTimes, LockedJob } from './listened-queue.ts';
 import type { QueuePackages } from './load-packages.ts';
-import { NeedsRegistry, isCovered, queueOf } from './needs-registry.ts';
+import { isCovered } from '../turn-queue.ts';
+import { NeedsRegistry, queueOf } from './needs-registry.ts';
 import type { NeedsQueue } from './needs-registry.ts';
 import type { RedisConnection } from './redis-connection.ts';
 

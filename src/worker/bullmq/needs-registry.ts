@@ -18,11 +18,6 @@ export function queueOf(needs: readonly string[]): NeedsQueue {
   return { name: sorted.length === 0 ? 'turns' : `turns-${digest}`, needs: sorted };
 }
 
-/** Tells whether a machine with these labels has all that the jobs of a queue need. */
-export function isCovered({ needs }: NeedsQueue, labels: readonly string[]): boolean {
-  return needs.every((need) => labels.includes(need));
-}
-
 /**
  * The sets of needs that jobs were offered with: a set in Redis. Each offer adds its own again, so the registry is complete
  * again after Redis was wiped, as soon as all threads have been offered.
