@@ -23,16 +23,16 @@ type PublisherWorld = Pick<TurnWorld, 'repository' | 'remote' | 'sync' | 'onTrou
 /** Another ref than expected was at the remote. */
 class Contended extends Error {}
 
-export const HELD_BACK = 'step-held-back';
-
 /** A finished turn must not leave this machine. */
-function heldBack(thread: ThreadId, reason: string): UwfError {
-  return new UwfError(`a step of thread ${thread} is not published: ${reason}`, {
-    code: HELD_BACK,
-    kind: 'data',
-    hint: `it is stored here; 'uwf push <remote> ${thread}' says more`,
-    facts: { thread, reason },
-  });
+export class StepHeldBack extends UwfError {
+  constructor(thread: ThreadId, reason: string) {
+    super(`a step of thread ${thread} is not published: ${reason}`, {
+      code: 'step-held-back',
+      kind: 'data',
+      hint: `it is stored here; 'uwf push <remote> ${thread}' says more`,
+      facts: { thread, reason },
+    });
+  }
 }
 
 /**
@@ -94,7 +94,7 @@ export class Publisher {
    * Publishes what is stored here. Waits for a remote that is away.
    * @param isLast whether the worker gives the thread back with it
    * @throws {ClaimLost} if another worker has taken over
-   * @throws {UwfError} `step-held-back` if it must not leave this machine
+   * @throws {StepHeldBack} if it must not leave this machine
    */
   async publish(isLast: boolean): Promise<void> {
     await this.#beside;
@@ -146,7 +146,7 @@ export class Publisher {
     const reason = held?.reason ?? refused?.reason;
     if (reason === undefined) return;
     this.#lock.fence?.hold(reason);
-    throw heldBack(held?.thread ?? this.#thread, reason);
+    throw new StepHeldBack(held?.thread ?? this.#thread, reason);
   }
 
   async #send(fence?: PushFence): ReturnType<typeof pushOnce> {

@@ -13,7 +13,7 @@ import { readState } from '../thread/read/thread-state.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { activeRef } from '../thread/thread-refs.ts';
 import { ClaimLost } from './claims.ts';
-import { HELD_BACK, Publisher } from './publisher.ts';
+import { Publisher, StepHeldBack } from './publisher.ts';
 import { placesNow, placesOfChildren } from '../sync/refs/places.ts';
 import type { TurnJob, TurnLock, TurnVerdict } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
@@ -134,7 +134,7 @@ async function verdictOf(world: TurnWorld, job: TurnJob, lock: TurnLock, error: 
   if (error instanceof UwfError) {
     const hint = error.hint === undefined ? '' : ` (${error.hint})`;
     world.onTrouble(`thread ${thread}: ${error.message}${hint}`);
-    if (error.kind === 'agent' || error.code === HELD_BACK) world.onUnable(job, error);
+    if (error.kind === 'agent' || error instanceof StepHeldBack) world.onUnable(job, error);
     return 'again';
   }
   throw error;
