@@ -113,6 +113,15 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       if (!options.finish.aborted && !(error instanceof UwfError)) throw error;
     }
   };
+  /** Waits until the next look. */
+  const rest = async (ms: number): Promise<void> => {
+    let leftMs = ms;
+    for (; options.openQueue && leftMs > STOPPED_MS && !options.finish.aborted; leftMs -= STOPPED_MS) {
+      if (await bell.wait(STOPPED_MS, options.finish)) return;
+      await askForStopped();
+    }
+    await bell.wait(leftMs, options.finish);
+  };
   const work: Work = await queue.work(
     async (job, lock) => {
       if (isStopping()) return 'again';
@@ -177,13 +186,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         waitMs = Math.min(2 * waitMs, options.poll.maxMs);
       }
       if (options.once && taken > 0) break;
-      let leftMs = waitMs * (1 - JITTER + 2 * JITTER * Math.random());
-      while (options.openQueue && leftMs > STOPPED_MS && !options.finish.aborted) {
-        leftMs -= STOPPED_MS;
-        if (await bell.wait(STOPPED_MS, options.finish)) leftMs = 0;
-        else await askForStopped();
-      }
-      await bell.wait(leftMs, options.finish);
+      await rest(waitMs * (1 - JITTER + 2 * JITTER * Math.random()));
     }
     await work.finish();
     if (!isStopping()) drain?.tellLeft(onTrouble);
