@@ -4,6 +4,7 @@ import { resolveRevision } from '../../git/process/resolve-revision.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { readHead } from '../../git/worktree/snapshot.ts';
+import { idsHere } from '../../sync/push/unpublished-code.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import type { ExitCode } from '../errors/exit-code.ts';
 import { goOnThere } from '../follow/follow-remote.ts';
@@ -45,17 +46,15 @@ export async function startOn(
  */
 async function assertBaseThere(
   cli: CliEnvironment,
-  { location, objects }: Repository,
+  repository: Repository,
   remote: Remote,
   revision: string,
 ): Promise<void> {
+  const { location } = repository;
   if (location === undefined) return;
   const found = await resolveRevision({ location, env: cli.env }, revision);
   if (found?.kind !== 'commit') return;
-  const without = [];
-  for (const id of new Set((await remote.list(['refs/*'], cli.signal)).map((ref) => ref.id))) {
-    if (await objects.has(id)) without.push(id);
-  }
+  const without = await idsHere(repository, await remote.list(['refs/*'], cli.signal));
   const missing = await listCommits({ location, env: cli.env }, { from: [found.oid], without, most: 1 });
   if (missing.length === 0) return;
   const short = found.oid.slice(0, 12);

@@ -41,10 +41,7 @@ export async function findUnpublishedCode<Thread>(
   }
   const found = new Map<Thread, CommitLine[]>();
   if (from.size === 0) return found;
-  const without: ObjectId[] = [];
-  for (const id of new Set((await listAll()).map((ref) => ref.id))) {
-    if (await repository.objects.has(id)) without.push(id);
-  }
+  const without = await idsHere(repository, await listAll());
   const { location } = repository;
   const list = async (from: readonly ObjectId[]): Promise<CommitLine[]> =>
     location === undefined
@@ -66,6 +63,13 @@ export async function findUnpublishedCode<Thread>(
     if (missing.length > 0) found.set(thread, missing);
   }
   return found;
+}
+
+/** The objects that refs of a remote point at, as far as they are here. */
+export async function idsHere({ objects }: Repository, there: readonly RemoteRef[]): Promise<ObjectId[]> {
+  const here: ObjectId[] = [];
+  for (const id of new Set(there.map((ref) => ref.id))) if (await objects.has(id)) here.push(id);
+  return here;
 }
 
 /** The code that the thread's new commits have as parents, but for that of the newest commits at the remote. */
