@@ -10,7 +10,7 @@ import type { Output } from '../output/output.ts';
 import { hintAtHeldBack, leftOf } from '../sharing/held-back.ts';
 import { findOpenBelow } from '../sharing/open-below.ts';
 import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
-import { formatPush } from '../sharing/sync-report.ts';
+import { formatPush, isEmpty } from '../sharing/sync-report.ts';
 
 export const command: Command = defineCommand({
   description: `Sends what the remote does not have of all threads and registered workflows, or of the threads that are
@@ -75,9 +75,7 @@ held and their places are listed, unless you give --allow-secrets. 'uwf scan' se
     // What the remote refuses for reasons of its own, a sync does not change.
     const left = leftOf(report);
     const isLeft = left.undecided.some((each) => !('remedy' in each));
-    const { workflows, rejected, held, archived = [] } = report;
-    const isIdle = [report.threads, workflows, rejected, held, archived].every((list) => list.length === 0);
-    if (isIdle && !isAsked) out.hint("'uwf sync' asks the remote whether it still has it");
+    if (isEmpty(report) && !isAsked) out.hint("'uwf sync' asks the remote whether it still has it");
     if (isLeft) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
     hintAtHeldBack(report, { repository, remote, withCommits: options['with-commits'] }, out);
     if (threads !== undefined) await hintAtOpenChildren(repository, report, out);

@@ -80,7 +80,7 @@ export function formatSync({ fetched, pushed }: SyncReport, paint: Palette): str
 }
 
 /** Whether nothing changed, and nothing is left to be told of. */
-function isEmpty(report: FetchReport | PushReport): boolean {
+export function isEmpty(report: FetchReport | PushReport): boolean {
   return Object.values(report).every((value) => typeof value !== 'object' || value.length === 0);
 }
 
