@@ -5,7 +5,7 @@ import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
 import { encodeNode, type EncodedNode } from '../../cas/node.ts';
 import { combineSources, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import { ObjectMissing } from '../../git/format/object-errors.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isThreadType } from '../../schema/built-in.ts';
 import { refs } from '../../schema/links/refs.ts';
@@ -77,14 +77,12 @@ async function linksOf(source: NodeSource, node: StoredNode): Promise<NodeHash[]
  * thread stands on it.
  */
 async function findCommitOf(repository: Repository, hash: NodeHash): Promise<ObjectId | undefined> {
-  // The raw bytes of ids: an id itself is a piece of its commit's text, and would keep all of it.
-  const met = new Set<string>();
+  const met = new Set<ObjectId>();
   for await (const { head } of likelyOwners(repository, hash)) {
     const pending = [head];
     for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
-      const key = Buffer.from(id, 'hex').toString('latin1');
-      if (met.has(key)) continue;
-      met.add(key);
+      if (met.has(id)) continue;
+      met.add(alone(id));
       // A parent is missing in a shallow clone.
       const nodes = await readCommitNodesOnce(repository, id).catch(inPlaceOf(ObjectMissing, undefined));
       if (nodes?.entries === undefined) continue;
