@@ -4,9 +4,8 @@ import { threadArgument, onOption } from '../../command-line/shared-arguments.ts
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openEngine } from '../../open/open-engine.ts';
 import { parseDuration } from '../../command-line/parse-value.ts';
-import { openForReading, openForWriting } from '../../open/open-repository.ts';
-import { readingContext } from '../../open/reading-context.ts';
-import { describeThread } from '../../../engine/describe/describe.ts';
+import { openForWriting } from '../../open/open-repository.ts';
+import type { Engine } from '../../../engine/engine.ts';
 import { findThread } from '../../../thread/find/find-thread.ts';
 import type { ThreadId } from '../../../thread/thread-id.ts';
 
@@ -35,26 +34,36 @@ With --on a thread of a remote is cancelled: it is fetched, its end is written h
   ],
   async run({ args, options, cli, out }) {
     const { reason, grace: graceMs, on } = options;
-    const cancel = async (repository: Repository, thread: string): Promise<ThreadOver> =>
-      (await openEngine(cli, repository)).cancel(thread, { reason, graceMs });
-    const over =
-      on === undefined
-        ? await cancel(await openForWriting(cli), args.thread)
-        : await (await import('../../sharing/stop-on.ts')).cancelOn({ cli, out }, args.thread, on, cancel);
-    const { event, thread, status, returnCode, head, text } = over;
-    const result = { event, thread, status, returnCode, head, text };
-    await out.result(result, () => `thread ${out.paint.id(thread)} is cancelled`);
-    if (on !== undefined || out.isJson) return;
-    const caller = await findWaitingCaller(await openForReading(cli), thread);
+    const given = { reason, graceMs };
+    const tell = ({ event, thread, status, returnCode, head, text }: ThreadOver): Promise<void> =>
+      out.result(
+        { event, thread, status, returnCode, head, text },
+        () => `thread ${out.paint.id(thread)} is cancelled`,
+      );
+    if (on !== undefined) {
+      const { cancelOn } = await import('../../sharing/stop-on.ts');
+      const cancel = async (there: Repository, thread: string): Promise<ThreadOver> =>
+        (await openEngine(cli, there)).cancel(thread, given);
+      return tell(await cancelOn({ cli, out }, args.thread, on, cancel));
+    }
+    const repository = await openForWriting(cli);
+    const engine = await openEngine(cli, repository);
+    const over = await engine.cancel(args.thread, given);
+    await tell(over);
+    if (out.isJson) return;
+    const caller = await findWaitingCaller(engine, repository, over.thread);
     if (caller !== undefined) out.hint(`'uwf thread resume ${caller}' lets the thread that called it go on`);
   },
 });
 
 /** The thread that called a thread, if it waits for a child. */
-async function findWaitingCaller(repository: Repository, thread: ThreadId): Promise<ThreadId | undefined> {
-  const context = readingContext(repository);
-  const { parent } = await describeThread(context, thread);
+async function findWaitingCaller(
+  engine: Engine,
+  repository: Repository,
+  thread: ThreadId,
+): Promise<ThreadId | undefined> {
+  const { parent } = await engine.describe(thread);
   if (parent === null || (await findThread(repository, parent)) === undefined) return undefined;
-  const { status, cause } = await describeThread(context, parent);
+  const { status, cause } = await engine.describe(parent);
   return status === 'suspended' && cause === 'child' ? parent : undefined;
 }
