@@ -2,22 +2,13 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRepository } from '../../src/git/open-repository.ts';
-import { parseObjectId } from '../../src/git/format/object-id.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
-import { parseThreadId } from '../../src/thread/thread-id.ts';
 import { Claims } from '../../src/worker/claims.ts';
-import { createLoopRepository } from '../helpers/cli.ts';
-import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
+import { isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
+import { pushThread } from './pushed-thread.ts';
 
 test('a claim whose removal the remote refused is removed with the next renewal', async () => {
-  const host = createTemporaryFolder();
-  runGit(host, ['init', '-q', '--bare', '.']);
-  const { dir, json } = createLoopRepository();
-  const { thread: id } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
-  const thread = parseThreadId(id);
-  const head = parseObjectId(runGit(dir, ['rev-parse', `refs/threads/${thread}`]).trim());
-  runGit(dir, ['remote', 'add', 'origin', host]);
-  runGit(dir, ['push', '-q', 'origin', `refs/threads/${thread}`]);
+  const { host, dir, thread, head } = await pushThread();
   const env = isolatedGitEnvironment;
   const repository = await openRepository(dir, { env });
   const remote = await openRemote(repository, 'origin', { env, cwd: dir, direction: 'push', mayAsk: false });

@@ -1,5 +1,4 @@
 import { basename, dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { descendantsOf } from '../../src/agent/processes/process-table.ts';
 import { until } from '../faults/scene.ts';
@@ -234,9 +233,11 @@ test.skipIf(process.env['SUITE_WITHOUT_REDIS'] === '1')(
     await until('the turn has begun', () => farm.begun().length === 1);
     await farm.ok(farm.laptop, 'thread', 'stop', thread, '--on', 'origin');
     await until('its agent has ended', () => descendantsOf(worker.pid).every((pid) => pid === worker.pid));
-    await sleep(3_000);
-    expect(farm.begun()).toHaveLength(1);
-    farm.signal(0, 'SIGTERM');
+    const [other = ''] = await farm.startThreads(1);
+    farm.signal(0, 'SIGUSR1');
+    await until('another thread is taken', () => farm.begun().length > 1);
+    expect(farm.begun()).toEqual([`${thread} plan`, `${other} plan`]);
+    farm.signal(0, 'SIGKILL');
     expect((await worker.outcome).stderr).toContain(`${thread}: the thread was stopped at the remote\n`);
   },
   60_000,

@@ -1,23 +1,15 @@
 import { expect, test } from 'vitest';
-import { parseObjectId } from '../../src/git/format/object-id.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { letGoOn, stopWork } from '../../src/sync/claims/stop-work.ts';
-import { parseThreadId } from '../../src/thread/thread-id.ts';
 import type { JobFinder } from '../../src/worker/find-jobs.ts';
 import { takeTurns } from '../../src/worker/take-turn.ts';
 import type { TurnWorld } from '../../src/worker/turn-world.ts';
-import { createLoopRepository } from '../helpers/cli.ts';
 import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
+import { pushThread } from './pushed-thread.ts';
 
 test('a turn without a claim is not taken while the work on its thread is stopped at the remote', async () => {
-  const host = createTemporaryFolder();
-  runGit(host, ['init', '-q', '--bare', '.']);
-  const { dir, json } = createLoopRepository();
-  const { thread: id } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
-  const thread = parseThreadId(id);
-  const head = parseObjectId(runGit(dir, ['rev-parse', `refs/threads/${thread}`]).trim());
-  runGit(dir, ['push', '-q', host, `refs/threads/${thread}`]);
+  const { host, thread, head } = await pushThread();
   const clone = createTemporaryFolder();
   runGit(clone, ['init', '-q', '.']);
   runGit(clone, ['remote', 'add', 'origin', host]);

@@ -24,7 +24,7 @@ defaultAgent: me
 roles: { caller.child: sub }
 `;
 
-test('whoever cancels a child is told how its caller goes on, and that works', async () => {
+test('a person who cancels a child is told how its caller goes on, and that works', async () => {
   const files = {
     '.uwf/workflows/caller.yaml': caller,
     '.uwf/workflows/child.yaml': child,
