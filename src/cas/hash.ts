@@ -86,6 +86,7 @@ export function hashBits(hash: NodeHash): bigint {
   return joinHalves(hashHalves(hash));
 }
 
+/** The number of 64 bits that has these halves. */
 export function joinHalves({ high, low }: HashHalves): bigint {
   return (BigInt(high) << 30n) | BigInt(low);
 }

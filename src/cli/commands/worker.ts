@@ -34,8 +34,8 @@ export const command: Command = defineCommand({
 its next turn with this machine's agents, publishes the step, and goes on. Any number of workers share the work; a step is
 published only by the worker that still has the claim.
 
-Threads run in work trees of their own. Commits that agents make there are published with the step. Everyone who can push to the remote can have this machine's agents run a prompt:
---registered, --workflow and --author limit what is taken.
+Threads run in work trees of their own. Commits that agents make there are published with the step. Everyone who can push to
+the remote can have this machine's agents run a prompt: --registered, --workflow and --author limit what is taken.
 
 The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them back. SIGUSR1 has it look at the remote now.
 
