@@ -58,12 +58,15 @@ export async function createBlockFixture(
   });
 }
 
-/** Reports `bad` where its prompt says so, fails where it says DOWN until there is a file `up`, and asks a person where it says ASK until it is told the answer. */
+/**
+ * Reports `bad` where its prompt says so, fails where it says DOWN until there is a file `up`, and asks a person where it says ASK until
+ * it is told the answer. Only as words: the prompt has ids of threads and hashes of nodes, which can have BAD and ASK in them.
+ */
 const READER = `prompt=$(cat)
 case "$prompt" in *DOWN*) test -e up || exit 1;; esac
 case "$prompt" in
   *'the answer'*) ;;
-  *ASK*) printf -- '---\\n$status: $SUSPEND\\nreason: what now?\\n---\\n'; exit 0;;
+  *[!0-9A-Z]ASK[!0-9A-Z]*) printf -- '---\\n$status: $SUSPEND\\nreason: what now?\\n---\\n'; exit 0;;
 esac
-case "$prompt" in *BAD*) status=bad;; *) status=good;; esac
+case "$prompt" in *[!0-9A-Z]BAD[!0-9A-Z]*) status=bad;; *) status=good;; esac
 printf -- '---\\n$status: %s\\n---\\n%s\\n' $status "It is $status."`;
