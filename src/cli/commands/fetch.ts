@@ -1,6 +1,7 @@
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { momentOption } from '../command-line/parse-value.ts';
 import { exitCodeOfSharing } from '../errors/exit-code.ts';
+import { foldGathered } from '../open/fold-gathered.ts';
 import { withExchangeOptions } from '../open/open-remote.ts';
 import { hintAfterFetch } from '../sharing/hint-after-fetch.ts';
 import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
@@ -65,6 +66,7 @@ the agents of this machine.`,
       out.hint("'git config uploadpack.allowFilter true' in that repository lets it");
     }
     if (!out.isJson) await hintAfterFetch(out, repository, report);
+    await foldGathered(cli, repository);
     return exitCodeOfSharing({ refused: report.refused, undecided: report.held });
   },
 });

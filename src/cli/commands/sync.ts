@@ -1,6 +1,7 @@
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { publishOptions } from '../command-line/shared-arguments.ts';
 import { exitCodeOfSharing } from '../errors/exit-code.ts';
+import { foldGathered } from '../open/fold-gathered.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { withExchangeOptions } from '../open/open-remote.ts';
 import { hintAtHeldBack, leftOf } from '../sharing/held-back.ts';
@@ -45,6 +46,7 @@ well, unless it has steps that only this repository has.`,
     await out.result(report, () => formatSync(report, out.paint));
     if (!out.isJson) await hintAfterFetch(out, repository, fetched);
     hintAtHeldBack(pushed, { repository, remote, withCommits: options['with-commits'] }, out);
+    await foldGathered(cli, repository);
     return exitCodeOfSharing(leftOf(pushed), { refused: fetched.refused, undecided: fetched.held });
   },
 });

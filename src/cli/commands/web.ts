@@ -110,7 +110,10 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
 
 /** What `push` searches with; a configuration with mistakes knows no secrets of its own. */
 async function pageRedactor(cli: CliEnvironment, repository: Repository): Promise<Redactor> {
-  const { configOrNone, redactorHere } = await import('../open/open-redactor.ts');
+  const [{ configOrNone }, { redactorHere }] = await Promise.all([
+    import('../open/open-config.ts'),
+    import('../open/open-redactor.ts'),
+  ]);
   return redactorHere(cli, repository, await configOrNone(cli, repository));
 }
 

@@ -7,6 +7,7 @@ import { CLAIM_DEADLINES } from '../../sync/claims/claim.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { parseCount, parseDuration } from '../command-line/parse-value.ts';
 import { UsageError } from '../errors/usage-error.ts';
+import { foldGathered } from '../open/fold-gathered.ts';
 import { engineOptions, lazyGate } from '../open/open-engine.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
@@ -167,7 +168,11 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       finish: stop.first,
       giveBack: stop.second,
       onEvent: (event) => log.step(event),
-      onIdle: () => saveMemory(true),
+      onIdle: () => {
+        saveMemory(true);
+        // Each look that brings something leaves a pack, also if no turn follows.
+        void foldGathered(cli, repository);
+      },
       onTrouble,
     });
     try {

@@ -17,3 +17,8 @@ export async function configHere(cli: CliEnvironment, repository: Repository): P
   const trusted = new TrustStore(cli, repository).read();
   return loadConfig(repository, { ...from, isAgreed: (setting) => !findNew(claimOfSetting(setting), trusted).isNew });
 }
+
+/** The configuration; an empty one if it has mistakes. For commands that run no agent. */
+export function configOrNone(cli: CliEnvironment, repository: Repository): Promise<Config> {
+  return configHere(cli, repository).catch((): Config => ({ agents: {}, roles: {} }));
+}

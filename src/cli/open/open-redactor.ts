@@ -7,7 +7,7 @@ import type { Redactor } from '../../redaction/redactor.ts';
 import { redactedLine } from '../output/secret-places.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { machineKey } from './machine-key.ts';
-import { configHere } from './open-config.ts';
+import { configHere, configOrNone } from './open-config.ts';
 
 /**
  * The redactor of a command. It knows the secrets of this machine by value, tokens by their form, and uses this user's key.
@@ -56,11 +56,6 @@ export async function scanningRedactor(cli: CliEnvironment, repository: Reposito
 export async function redactionHere(cli: CliEnvironment, repository: Repository): Promise<Redaction> {
   const config = await configOrNone(cli, repository);
   return new Redaction(config.redact?.isOff === true ? null : await redactorHere(cli, repository, config));
-}
-
-/** The configuration; an empty one if it has mistakes. For commands that run no agent. */
-export function configOrNone(cli: CliEnvironment, repository: Repository): Promise<Config> {
-  return configHere(cli, repository).catch((): Config => ({ agents: {}, roles: {} }));
 }
 
 /** Says on stderr what was taken out: the rules, never the values. */

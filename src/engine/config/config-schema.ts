@@ -151,7 +151,7 @@ const properties = {
     },
     { description: 'what agents are told of a thread' },
   ),
-  foldPacks: flagSchema('whether git folds small packs in the background while agents work (true)'),
+  foldPacks: flagSchema('whether git repacks small packs (true)'),
   redact,
   isolation: objectSchema(
     {},

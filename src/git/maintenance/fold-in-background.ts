@@ -7,16 +7,13 @@ import { readIfThere } from '../repository/git-directory.ts';
 import { formatIdentity, identityOf, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { foldSmallPacks } from './consolidate-packs.ts';
-import { listSmallPacks, packFolderOf } from './foldable-packs.ts';
+import { countSmallPacks } from './foldable-packs.ts';
 import { makeFolders } from '../system/make-folders.ts';
 import { share } from '../system/sharing.ts';
 import { orElse } from '../../or-else.ts';
 
 /** From this number on, small packs are repacked: each costs every start of git some 15 µs, of 2 ms. */
 const MAX_SMALL_PACKS = 10;
-
-/** A smaller pack is small. Repacked packs soon exceed this. */
-const MAX_SMALL_BYTES = 1024 * 1024;
 
 /** A process on another machine cannot be checked, and no repacking takes this long. */
 const MAX_FOLDING_MS = 60 * 60 * 1000;
@@ -76,10 +73,6 @@ function isCollecting({ commonDir }: RepositoryLocation): boolean {
   const pid = Number.parseInt(readIfThere(file) ?? '', 10);
   // Without a start time only the pid is checked; a process of another machine counts as running.
   return Number.isNaN(pid) || isAlive(identityOf(pid)) !== false;
-}
-
-function countSmallPacks(location: RepositoryLocation): number {
-  return listSmallPacks(packFolderOf(location), MAX_SMALL_BYTES).length;
 }
 
 function start(location: RepositoryLocation, env: GitEnvironment, record: string): StartedFolding {

@@ -8,6 +8,9 @@ import type { RepositoryLocation } from '../repository.ts';
 import { orElse } from '../../or-else.ts';
 import { whileOpen } from '../system/while-open.ts';
 
+/** A smaller pack is small. Repacked packs soon exceed this. */
+const MAX_SMALL_BYTES = 1024 * 1024;
+
 /** The name and the size of a pack. */
 type PackName = {
   /** `pack-<hash>`, without an ending. */
@@ -49,6 +52,11 @@ export function listSmallPacks(folder: string, mostBytes: number): PackName[] {
     const bytes = statSync(join(folder, `${name}.pack`), { throwIfNoEntry: false })?.size;
     return bytes === undefined || bytes > mostBytes ? [] : [{ name, bytes }];
   });
+}
+
+/** Counts the small packs that uwf made; see {@link listSmallPacks}. */
+export function countSmallPacks(location: RepositoryLocation): number {
+  return listSmallPacks(packFolderOf(location), MAX_SMALL_BYTES).length;
 }
 
 /** The smallest packs, up to a number of bytes together. */

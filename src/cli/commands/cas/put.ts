@@ -22,6 +22,7 @@ import { type ReadBound, textFrom } from '../../command-line/read-text.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { findType } from '../../find/find-type.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';
+import { foldGathered } from '../../open/fold-gathered.ts';
 import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
@@ -68,6 +69,7 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
       const hash = await pin(cas, repository, redaction.value(artifact), blob);
       sayTaken(cli, redaction);
       await out.result({ hash, oid: artifact.oid }, () => hash);
+      await foldGathered(cli, repository);
       return;
     }
     const text = await textFrom(cli, { text: args.text, file: options.file }, inputBound);
@@ -95,6 +97,7 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
     if (word !== '-' && orElse(() => statSync(resolve(cli.cwd, word)).isFile(), false)) {
       out.hint(`there is a file '${word}'; what was stored is its name. --file stores what is in it`);
     }
+    await foldGathered(cli, repository);
   },
 });
 

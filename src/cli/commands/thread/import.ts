@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { importThread } from '../../../engine/verbs/import-thread.ts';
 import { errnoOf } from '../../../git/format/object-errors.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
+import { foldGathered } from '../../open/fold-gathered.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { UsageError } from '../../errors/usage-error.ts';
@@ -25,6 +26,7 @@ code, this repository must have them.`,
     await out.result(imported, () =>
       isNew ? `imported thread ${out.paint.id(thread)}` : `thread ${out.paint.id(thread)} is here already`,
     );
+    await foldGathered(cli, repository);
   },
 });
 

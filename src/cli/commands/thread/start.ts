@@ -1,4 +1,5 @@
 import { defineCommand, type Command } from '../../command-line/command.ts';
+import { foldGathered } from '../../open/fold-gathered.ts';
 import { openEngine } from '../../open/open-engine.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { startHere, startOptions } from '../../threads/start-thread.ts';
@@ -27,5 +28,6 @@ the workflow file does not change this thread. No agent runs yet, and none needs
     const { thread, head, workflow, status, nextRole } = started;
     await out.result({ thread, head, workflow, status, nextRole }, () => thread);
     out.hint(`'uwf thread run ${thread}' runs it, 'uwf thread step ${thread}' does one step`);
+    await foldGathered(cli, repository);
   },
 });
