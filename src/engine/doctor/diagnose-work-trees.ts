@@ -1,9 +1,9 @@
-import { findAsideWorkTrees, findLeftWorkTrees } from '../isolation/collect-work-trees.ts';
+import { findAsideWorkTrees, findLeftWorkTrees, findStrayWorkTrees } from '../isolation/collect-work-trees.ts';
 import { listWorkTrees } from '../isolation/find-reusable.ts';
-import { gitPlace, type WorkTreesContext } from '../isolation/work-tree-folder.ts';
+import { gitPlace, workTreesFolder, type WorkTreesContext } from '../isolation/work-tree-folder.ts';
 import { warning, type Diagnosis } from './diagnosis.ts';
 
-/** Names the work trees that stay because they have files that no snapshot of their thread has. */
+/** Names the work trees that stay because they have files that no snapshot of their thread has, and those in another folder. */
 export async function diagnoseWorkTrees(engine: WorkTreesContext): Promise<Diagnosis[]> {
   if (engine.repository.location === undefined) return [];
   const all = listWorkTrees(engine, gitPlace(engine));
@@ -25,5 +25,14 @@ export async function diagnoseWorkTrees(engine: WorkTreesContext): Promise<Diagn
   const left = (await findLeftWorkTrees(engine)).map(({ top, thread }) =>
     warning('work-tree-left', `${top} has files that no snapshot has, and thread ${thread} is over`, wayOut(top)),
   );
-  return [...aside, ...left];
+  const elsewhere = (await findStrayWorkTrees(engine)).map(({ top, thread }) =>
+    warning(
+      'work-tree-elsewhere',
+      `${top} is the work tree of a thread, and such work trees are in ${workTreesFolder(engine)} now`,
+      thread === undefined
+        ? `'uwf gc' removes it if a snapshot has its files; if not, ${wayOut(top)}`
+        : `'uwf thread open ${thread}' moves it there, as does the thread's next step`,
+    ),
+  );
+  return [...aside, ...left, ...elsewhere];
 }

@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import { linkedWorkTrees, type LinkedWorkTree } from '../../git/repository/linked-work-trees.ts';
+import { linkedWorkTrees, linkOf, type LinkedWorkTree } from '../../git/repository/linked-work-trees.ts';
 import {
   branchesMadeFor,
   readThreadNote,
@@ -27,25 +27,24 @@ import { workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
 export type ThreadWorkTree = { top: string; note: ThreadNote };
 
 /**
- * Lists the work trees of threads below the folder for them. Without a note are those that are not whole, and one that another
- * process has just moved to the place of its own thread.
+ * Lists the work trees of threads, also those that are elsewhere since the repository was moved or `isolation.folder` changed.
+ * Without a note are those that are not whole, and one that another process has just moved to the place of its own thread.
  */
 export function listWorkTrees(
   engine: WorkTreesContext,
   git: GitPlace,
 ): (LinkedWorkTree & { note: ThreadNote | undefined; branches: readonly MadeBranch[] })[] {
   const folder = realPath(workTreesFolder(engine));
-  return linkedWorkTrees(git.location)
-    .filter(({ top }) => isWithin(top, folder))
-    .map(({ top, gitDir }) => {
-      const note = readThreadNote({ gitDir });
-      return {
-        top,
-        gitDir,
-        note: note?.thread === basename(top) ? note : undefined,
-        branches: branchesMadeFor({ gitDir }),
-      };
-    });
+  return linkedWorkTrees(git.location).flatMap((tree) => {
+    const { top, gitDir } = tree;
+    const found = readThreadNote({ gitDir });
+    const note = found?.thread === basename(top) ? found : undefined;
+    // A copy of a repository registers the work trees of that one, too.
+    const isOwn =
+      isWithin(top, folder) ||
+      (found !== undefined && basename(top).startsWith(found.thread) && linkOf(tree) !== 'elsewhere');
+    return isOwn ? [{ top, gitDir, note, branches: branchesMadeFor({ gitDir }) }] : [];
+  });
 }
 
 /** Yields work trees whose thread has ended and has all their files, those with the wanted files first. */

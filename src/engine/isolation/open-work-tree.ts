@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf, UwfError } from '../../errors.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
@@ -7,6 +7,7 @@ import { runGit } from '../../git/process/run-git.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
+import { relinkWorkTree } from '../../git/repository/linked-work-trees.ts';
 import { branchesMadeFor, mainWorkTree, noteThread, type ThreadNote } from '../../git/repository/thread-work-tree.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
@@ -24,12 +25,13 @@ import {
 import { isWithin } from '../../is-within.ts';
 import { filesOfStep, findNewestRecorded } from '../../thread/read/step-files.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
 import { readCheckedOut } from './choose-base.ts';
 import { equipWorkTree } from './equip-work-tree.ts';
-import { findReusable, treeAt } from './find-reusable.ts';
+import { findReusable, listWorkTrees, treeAt } from './find-reusable.ts';
 import { branchNames, gitPlace, workTreeFolder } from './work-tree-folder.ts';
 
 const DEFAULT_TIMEOUT_MS = 600_000;
@@ -56,6 +58,7 @@ export async function openWorkTree(
   const wanted = await filesWanted(engine, state);
   const equip = (place: GitPlace): Promise<void> => equipWorkTree(engine, place, state.id);
   const content: OwnContent = { ...wanted, thread: state.id, branches: branchNames(workflow, state.id), equip };
+  if (!existsSync(folder)) await bringHere(engine, git, folder, state.id);
   const found = await findOwnWorkTree(git, folder);
   if (found?.note?.thread === state.id) {
     const place = { ...git, location: found.location };
@@ -75,6 +78,16 @@ export async function openWorkTree(
   makeRoom(git, dirname(folder));
   await assertFits(engine, git, wanted.tree);
   return (await reuse(engine, git, folder, content)) ?? (await make(engine, git, folder, content));
+}
+
+/** Moves a thread's work tree here from where it was before the repository was moved, or `isolation.folder` changed. */
+async function bringHere(engine: EngineContext, git: GitPlace, folder: string, thread: ThreadId): Promise<void> {
+  const stray = listWorkTrees(engine, git).find(({ top, note }) => note?.thread === thread && existsSync(top));
+  if (stray === undefined) return;
+  relinkWorkTree(git.location, stray.top);
+  makeRoom(git, dirname(folder));
+  // To another disk git moves none: doctor names it.
+  await moveOwnWorkTree(git, stray.top, folder);
 }
 
 /** A work tree has files that no snapshot has, and stays where it is. */

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readIfThere, realPath } from './git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
@@ -31,13 +31,28 @@ export function linkedWorkTrees({ commonDir }: Pick<RepositoryLocation, 'commonD
 }
 
 /**
- * Puts back the `.git` of a linked work tree if it is gone, as `git worktree repair` does. File system errors come through as
- * they are.
+ * Tells where the `.git` in the folder of a work tree leads: to the work tree's own git folder, to another one (this repository
+ * is a copy of the one that has the work tree), or to none, because it was removed or the repository was moved.
+ */
+export function linkOf({ top, gitDir }: LinkedWorkTree): 'here' | 'elsewhere' | 'nowhere' {
+  const link = join(top, '.git');
+  if (lstatSync(link, { throwIfNoEntry: false })?.isDirectory()) return 'elsewhere';
+  const target = /^gitdir: (.+?)[\r\n]*$/s.exec(readIfThere(link) ?? '')?.[1];
+  if (target === undefined || !existsSync(resolve(top, target))) return 'nowhere';
+  return realPath(resolve(top, target)) === realPath(gitDir) ? 'here' : 'elsewhere';
+}
+
+/**
+ * Puts right the `.git` of a linked work tree that leads nowhere, as `git worktree repair` does. File system errors come
+ * through as they are.
  */
 export function relinkWorkTree(location: Pick<RepositoryLocation, 'commonDir'>, folder: string): void {
-  const link = join(folder, '.git');
-  if (!existsSync(folder) || lstatSync(link, { throwIfNoEntry: false }) !== undefined) return;
+  if (!existsSync(folder)) return;
   const top = realPath(folder);
   const registered = linkedWorkTrees(location).find((tree) => tree.top === top);
-  if (registered !== undefined) writeFileSync(link, `gitdir: ${registered.gitDir}\n`, { flag: 'wx' });
+  if (registered === undefined || linkOf(registered) !== 'nowhere') return;
+  const link = join(folder, '.git');
+  // A link of the file system that an agent left there would be followed.
+  rmSync(link, { force: true });
+  writeFileSync(link, `gitdir: ${registered.gitDir}\n`, { flag: 'wx' });
 }

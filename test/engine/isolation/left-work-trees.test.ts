@@ -1,4 +1,5 @@
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chain, config, createScene, until, type Scene } from '../../faults/scene.ts';
@@ -87,4 +88,43 @@ test('a work tree whose folder a person has deleted is made again, and gc forget
   await scene.uwf(['gc'], { env });
   expect(scene.git('worktree', 'list').split('\n')).toHaveLength(1);
   expect(scene.git('branch', '--list', 'uwf/*')).toBe('');
+});
+
+test('the work trees of a repository that was moved come along, and a copy of it leaves them alone', async () => {
+  const scene = createIsolating('worktree');
+  const env = { HOME: createTemporaryFolder(), XDG_STATE_HOME: createTemporaryFolder() };
+  scene.write('.uwf/workflows/w.yaml', `${chain('w', ['coder', 'tester'])}\nisolation: worktree\n`);
+  const threads: string[] = [];
+  for (const name of ['open', 'over', 'unsaved']) {
+    const thread = (await scene.uwf(['thread', 'start', 'w', '-p', name], { env })).stdout.trim();
+    threads.push(thread);
+    await scene.uwf(['thread', 'step', thread], { env });
+    const folder = (await scene.uwf(['thread', 'open', thread], { env })).stdout.trim();
+    if (name !== 'over') writeFileSync(join(folder, name), 'x');
+  }
+  const [open = '', over = '', unsaved = ''] = threads;
+  for (const thread of [over, unsaved]) await scene.uwf(['thread', 'cancel', thread], { env });
+  const copy = join(createTemporaryFolder(), 'copy');
+  cpSync(scene.dir, copy, { recursive: true });
+  const before = scene.git('worktree', 'list');
+  expect((await runCommand(['doctor'], { cwd: copy, env })).stdout).not.toContain('work tree');
+  await runCommand(['gc'], { cwd: copy, env });
+  expect(await runCommand(['thread', 'step', open], { cwd: copy, env })).toMatchObject({ code: 0 });
+  expect(scene.git('worktree', 'list')).toBe(before);
+
+  const cwd = join(createTemporaryFolder(), 'moved');
+  renameSync(scene.dir, cwd);
+  const uwf = (argv: string[]): ReturnType<typeof runCommand> => runCommand(argv, { cwd, env });
+  const told = (await uwf(['doctor'])).stdout;
+  for (const thread of threads) expect(told).toMatch(new RegExp(`/${thread} is the work tree of a thread`));
+  expect(told).toContain(`'uwf thread open ${open}' moves it there`);
+  expect(await uwf(['thread', 'step', open])).toMatchObject({ code: 0 });
+  const folder = (await uwf(['thread', 'open', open])).stdout.trim();
+  expect(readdirSync(folder)).toEqual(expect.arrayContaining(['left', 'open']));
+  const branches = execFileSync('git', ['branch', '--list', 'uwf/*'], { cwd, encoding: 'utf8' });
+  expect(branches.trim().split('\n')).toHaveLength(3);
+  await uwf(['gc']);
+  const left = (await uwf(['doctor'])).stdout;
+  expect(left).toContain(`/${unsaved} is the work tree of a thread`);
+  expect(left).not.toMatch(new RegExp(`${open}|${over}`));
 });
