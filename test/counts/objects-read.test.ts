@@ -3,6 +3,7 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { reindex } from '../../src/cas/lookup/repository-nodes.ts';
 import { DiskObjectStore } from '../../src/git/stores/disk/disk-object-store.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
+import { RefReader } from '../../src/git/stores/disk/ref-reader.ts';
 import { parseRefName } from '../../src/git/format/ref-name.ts';
 import { readThreadCommit } from '../../src/thread/thread-commit.ts';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
@@ -27,9 +28,11 @@ async function createPlace(steps: number, threads: number): Promise<Place> {
 }
 
 /** Gives the thread's head many more refs, of which nothing is remembered. */
-async function addForks(place: Place, count: number): Promise<void> {
+async function addForks(place: Place, count: number, afterMs = 0): Promise<void> {
   const repository = await place.open();
-  const names = Array.from({ length: count }, () => parseRefName(`refs/threads/${newThreadId(repository.now())}`));
+  const names = Array.from({ length: count }, () =>
+    parseRefName(`refs/threads/${newThreadId(repository.now() + afterMs)}`),
+  );
   await repository.refs.update(names.map((name) => ({ name, expected: null, value: place.head })));
   await repository.close();
 }
@@ -87,4 +90,16 @@ test('what forks share is read once to find out whose children they are', async 
   const reads = await countReads('thread show <thread>', place);
   // Commit, tree, index and node: of each step of the chain once, and of the head that they all have.
   expect(reads).toBeLessThanOrEqual(alone + 4 * (41 + 20));
+});
+
+test('a thread that is over is shown without the refs of those that began after its end', async () => {
+  const place = await createPlace(2, 1);
+  await place.uwf(['thread', 'cancel', place.thread]);
+  const afterMs = 60_000;
+  await addForks(place, 20, afterMs);
+  const follow = vi.spyOn(RefReader.prototype, 'follow');
+  const { code } = await place.uwf(['thread', 'show', place.thread]);
+  const active = follow.mock.calls.filter(([name]) => name.startsWith('refs/threads/'));
+  follow.mockRestore();
+  expect({ code, active }).toEqual({ code: 0, active: [] });
 });

@@ -3,7 +3,7 @@ import type { KnownStarts } from '../../thread/read/read-start.ts';
 import { MANY_THREADS } from '../../thread/read/head-table.ts';
 import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { findArchived } from '../../thread/archive/find-archived.ts';
-import { firstChildTimeMs, threadTimeMs, timePrefix, type ThreadId } from '../../thread/thread-id.ts';
+import { firstChildTimeMs, timePrefix, type ThreadId } from '../../thread/thread-id.ts';
 import type { LightStart } from '../../thread/read/light-chain.ts';
 import { isOver, statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -47,16 +47,20 @@ async function findByRefs(
   facts: ThreadFacts,
 ): Promise<{ pointer: ThreadPointer; start: LightStart }[]> {
   const fromMs = firstChildTimeMs(facts.startedAtMs);
-  const untilMs = facts.endedAtMs ?? Infinity;
-  const candidates: { pointer: ThreadPointer; from: ObjectId }[] = [];
+  // Every id is before '~'.
+  const between = {
+    from: timePrefix(fromMs),
+    until: facts.endedAtMs === null ? '~' : timePrefix(facts.endedAtMs + 1),
+  };
+  // A ref whose name rules it out is not read.
+  const where = (ref: string): boolean => {
+    const other = ref.slice(ref.lastIndexOf('/') + 1);
+    return other !== id && other >= between.from && other < between.until;
+  };
   // A thread that is not over has children that may be archived, too, but few threads are.
-  const between = { from: timePrefix(fromMs), until: timePrefix(Math.min(untilMs, repository.now()) + 1) };
   const archived = await findArchived(repository, '', between);
-  const listed = await listPointers(repository, undefined, { sinceMs: fromMs });
-  const later = [...archived, ...listed].filter((pointer) => {
-    const timeMs = threadTimeMs(pointer.id);
-    return timeMs >= fromMs && timeMs <= untilMs && pointer.id !== id;
-  });
+  const later = [...archived, ...(await listPointers(repository, undefined, { sinceMs: fromMs, where }))];
+  const candidates: { pointer: ThreadPointer; from: ObjectId }[] = [];
   const possible =
     later.length > MANY_THREADS
       ? await (await import('../../thread/find/find-origins.ts')).possibleChildren(repository, later, facts.startHash)
