@@ -10,6 +10,7 @@ import { parseArguments } from './command-line/parse-arguments.ts';
 import { fastCommands, readWordsFast } from './command-line/read-words-fast.ts';
 
 export { isAllWritten } from './process/process-streams.ts';
+export { hasOtherFlags } from './process/save-memory.ts';
 
 /**
  * Runs one command line.

@@ -27,8 +27,11 @@ export type ThreadVerdict = {
   unrepeated: Unrepeated[];
 };
 
-/** Where threads are verified. Without an environment for git, merges of blocks are not repeated. */
-export type VerifyContext = { repository: Repository; env?: GitEnvironment };
+/**
+ * Where threads are verified. Without an environment for git, merges of blocks are not repeated. `onCommit` is called for each
+ * commit that is checked.
+ */
+export type VerifyContext = { repository: Repository; env?: GitEnvironment; onCommit?: () => void };
 
 /**
  * Verifies a thread: every object, hash, schema, link, commit and parent. Replays every decision from the stored workflow and
@@ -60,8 +63,8 @@ export async function* verifyThreads(
   }
 }
 
-function createVerification({ repository, env }: VerifyContext): Verification {
-  return new Verification(repository, repository.objects.prefetch !== undefined, env);
+function createVerification({ repository, env, onCommit }: VerifyContext): Verification {
+  return new Verification(repository, { leavesOut: repository.objects.prefetch !== undefined, env, onCommit });
 }
 
 async function verifyPointer(
@@ -77,7 +80,7 @@ async function verifyPointer(
   if (findings.length > 0 && verification.leftOut.length > 0) {
     // Rules may have missed a text that was not fetched. Only a check with all contents can report a fault.
     await context.repository.objects.prefetch?.(verification.leftOut);
-    ({ commits, findings, unrepeated } = await new Verification(context.repository, false, context.env).verify(head));
+    ({ commits, findings, unrepeated } = await new Verification(context.repository, { env: context.env }).verify(head));
     unchecked = 0;
   }
   const hasHistoryRef = isHistory && keptBy === undefined;

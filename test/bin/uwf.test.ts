@@ -208,11 +208,14 @@ test('only of what went well is kept what was compiled', () => {
   cpSync(path.join(packageRoot(), 'bin'), path.join(folder, 'bin'), { recursive: true });
   mkdirSync(path.join(folder, 'dist'));
   const program = "exports.main = async ([code]) => Number(code); exports.commandNameOf = () => 'log';";
-  writeFileSync(path.join(folder, 'dist/cli.cjs'), `/*${digest}*/${program} exports.isAllWritten = () => true;\n`);
-  const run = (code: string): { status: number | null; caches: number } => {
-    const { status } = spawnSync(process.execPath, [path.join(folder, 'bin/uwf.js'), code], { env: {} });
+  const told = 'exports.isAllWritten = () => true; exports.hasOtherFlags = () => process.env.FLAGS !== undefined;';
+  writeFileSync(path.join(folder, 'dist/cli.cjs'), `/*${digest}*/${program} ${told}\n`);
+  const run = (code: string, env = {}): { status: number | null; caches: number } => {
+    const { status } = spawnSync(process.execPath, [path.join(folder, 'bin/uwf.js'), code], { env });
     return { status, caches: namesIn(path.join(folder, 'dist/.code-cache')).length };
   };
   expect(run('2')).toEqual({ status: 2, caches: 0 });
+  // V8 would refuse it.
+  expect(run('0', { FLAGS: 'other' })).toEqual({ status: 0, caches: 0 });
   expect(run('0')).toEqual({ status: 0, caches: 1 });
 });

@@ -4,6 +4,7 @@ import { readingContext } from '../open/reading-context.ts';
 import { EXIT } from '../errors/exit-code.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { formatFindings } from '../output/findings.ts';
+import { whileChecking } from '../output/while-checking.ts';
 import { formatCount } from '../../format-time.ts';
 
 export const command: Command = defineCommand({
@@ -21,10 +22,12 @@ are not affected. 'git fsck' checks all objects of the repository.`,
     const context = { ...readingContext(await openForReading(cli)), env: cli.env };
     const damaged: Omit<RefVerdict, 'sound'>[] = [];
     let refs = 0;
-    for await (const { sound, ...verdict } of fsck(context)) {
-      refs += 1;
-      if (!sound) damaged.push(verdict);
-    }
+    await whileChecking(cli, async (onCommit) => {
+      for await (const { sound, ...verdict } of fsck({ ...context, onCommit })) {
+        refs += 1;
+        if (!sound) damaged.push(verdict);
+      }
+    });
     await out.result({ refs, damaged }, () =>
       damaged.length === 0
         ? `${out.paint.good('nothing is wrong')}: ${formatCount(refs)} refs verified`

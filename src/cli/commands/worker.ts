@@ -14,7 +14,7 @@ import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { onSignalsInTurn } from '../process/signals.ts';
 import { readVersion } from '../help/version.ts';
-import { saveMemory, saveTime } from '../worker/save-memory.ts';
+import { saveMemory, saveTime } from '../process/save-memory.ts';
 import { parseHealthAddress, watchWorker } from '../worker/watch-worker.ts';
 import { jsonLog, textLog } from '../worker/worker-log.ts';
 

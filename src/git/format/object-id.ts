@@ -86,8 +86,8 @@ export function hashObject(object: GitObject, format: ObjectFormat = 'sha1'): Ob
   return hash(format, copied.subarray(0, headBytes + data.byteLength), 'hex') as ObjectId;
 }
 
-/** Copies an id. A string that was cut out of a commit keeps the whole commit in memory. */
-export function alone(id: ObjectId): ObjectId {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It is the same id.
-  return Buffer.from(id, 'latin1').toString('latin1') as ObjectId;
+/** Copies a text of ASCII. What was cut out of a commit keeps the whole commit in memory, what was joined all its pieces. */
+export function alone<T extends string>(text: T): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It is the same text.
+  return Buffer.from(text, 'latin1').toString('latin1') as T;
 }

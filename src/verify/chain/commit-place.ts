@@ -1,6 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { IndexEntry } from '../../cas/index-blob.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadCall, ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
@@ -45,14 +45,17 @@ export function commitPlaceOf(
   start: CommitOf<'start'>,
   { state, stateOid, stateAt }: Pick<CommitPlace, 'state' | 'stateOid' | 'stateAt'>,
 ): CommitPlace {
+  const hash = alone(commit.hash);
+  const oid = oidOfNode(commit);
+  const own = oid && alone(oid);
   return {
     kind: commit.kind,
-    hash: commit.hash,
-    oid: oidOfNode(commit),
+    hash,
+    oid: own,
     number: commit.kind === 'step' ? commit.node.number : undefined,
     start: startPlaceOf(start),
-    state,
-    stateOid,
+    state: state === hash ? hash : alone(state),
+    stateOid: stateOid === own ? own : stateOid && alone(stateOid),
     stateAt,
   };
 }

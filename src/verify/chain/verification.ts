@@ -48,13 +48,23 @@ export class Verification {
   readonly #unrepeated = new Map<ObjectId, Unrepeated>();
   readonly #env: GitEnvironment | undefined;
   readonly #leavesOut: boolean;
+  readonly #onCommit: (() => void) | undefined;
 
   /**
-   * @param leavesOut whether contents that a partial clone left out stay unchecked; otherwise they are fetched
-   * @param env with which git repeats merges; default: they are not repeated
+   * @param options.leavesOut whether contents that a partial clone left out stay unchecked; otherwise they are fetched
+   * @param options.env with which git repeats merges; default: they are not repeated
+   * @param options.onCommit called for each commit that is checked
    */
-  constructor(repository: Repository, leavesOut: boolean = false, env?: GitEnvironment) {
+  constructor(
+    repository: Repository,
+    {
+      leavesOut = false,
+      env,
+      onCommit,
+    }: { leavesOut?: boolean; env?: GitEnvironment | undefined; onCommit?: (() => void) | undefined } = {},
+  ) {
     this.#env = env;
+    this.#onCommit = onCommit;
     this.#leavesOut = leavesOut;
     this.#replayer = new Replayer(repository);
     this.#cache = new NodeCache(repository, leavesOut);
@@ -98,6 +108,7 @@ export class Verification {
       }
       isBroken ||= before === undefined || !isChecked;
       this.#met.add(commit);
+      this.#onCommit?.();
     }
     return this.#places.get(head);
   }

@@ -1,5 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import { NodeNotFound, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
+import { alone } from '../../git/format/object-id.ts';
 import { linksOf } from '../../schema/links/refs.ts';
 import { findErrors } from '../../schema/validate.ts';
 import { attempt, type ReportFault } from '../fault.ts';
@@ -30,7 +31,7 @@ export async function checkNodes(
       const links = [...new Set((found ?? (await linksOf(known, node))).map(({ hash }) => hash))];
       for (const hash of links) linked.add(hash);
       within.set(node.hash, { path, links });
-      if (errors.length === 0 && links.length === 0) sound.add(key);
+      if (errors.length === 0 && links.length === 0) sound.add(alone(key));
     });
   }
   const inCycle = findCycle(within);

@@ -5,6 +5,7 @@ import { readingContext } from '../../open/reading-context.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { formatFindings } from '../../output/findings.ts';
+import { whileChecking } from '../../output/while-checking.ts';
 import { oneLine } from '../../output/width.ts';
 import { formatCount } from '../../../format-time.ts';
 
@@ -27,7 +28,7 @@ workflow and the stored steps. Merges of blocks are repeated by git. No agent is
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ args, cli, out }) {
     const context = { ...readingContext(await openForReading(cli)), env: cli.env };
-    const verdict = await verifyThread(context, args.thread);
+    const verdict = await whileChecking(cli, (onCommit) => verifyThread({ ...context, onCommit }, args.thread));
     const { thread, commits, unchecked, unrepeated } = verdict;
     const rest = unchecked > 0 ? `; ${formatCount(unchecked)} contents are not here yet and not checked` : '';
     await out.result(verdict, () =>
