@@ -3,6 +3,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { formatCount } from '../../format-time.ts';
 import { checkRequest } from '../guard/check-request.ts';
 import { MessagePage } from '../pages/message-page.tsx';
+import { localPath } from './local-path.ts';
 import type { WebApp } from './web-app.ts';
 
 /** What every answer carries. Scripts and styles are files of ours; nothing is loaded from elsewhere. */
@@ -25,7 +26,8 @@ export function addGuard(app: WebApp, hosts: readonly string[]): void {
     const refusal = checkRequest(context.req.raw, hosts);
     if (refusal === undefined) await next();
     else {
-      const again = context.req.method === 'GET' && refusal.status === 403 ? context.req.path : undefined;
+      const { method, path, url } = context.req;
+      const again = method === 'GET' && refusal.status === 403 ? localPath(path + new URL(url).search) : undefined;
       const page = <MessagePage title="Refused" text={refusal.reason} again={again} />;
       context.res = await context.html(page, refusal.status);
     }

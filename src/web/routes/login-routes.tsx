@@ -5,6 +5,7 @@ import { areSame, type Sessions } from '../guard/session.ts';
 import { LoginPage } from '../pages/login-page.tsx';
 import { MessagePage } from '../pages/message-page.tsx';
 import { limitBody } from './guard-routes.tsx';
+import { localPath } from './local-path.ts';
 import type { WebApp } from './web-app.ts';
 
 const MAX_LOGIN_BYTES = 16 * 1024;
@@ -18,14 +19,14 @@ const WRONG_SECRET_MS = 500;
  */
 export function addLogin(app: WebApp, sessions: Sessions, secret: LoginSecret, cookie: string): void {
   app.get('/login', (context) => {
-    return context.html(<LoginPage to={localPath(context.req.query('to'))} byPassword={'password' in secret} />);
+    return context.html(<LoginPage to={localPath(context.req.query('to') ?? '/')} byPassword={'password' in secret} />);
   });
   let once = 'token' in secret ? secret.once : undefined;
   let lastWrong: Promise<unknown> = Promise.resolve();
   app.post('/login', limitBody(MAX_LOGIN_BYTES), async (context) => {
     const form = await context.req.parseBody();
     const given = typeof form['secret'] === 'string' ? form['secret'] : '';
-    const to = localPath(typeof form['to'] === 'string' ? form['to'] : undefined);
+    const to = localPath(typeof form['to'] === 'string' ? form['to'] : '/');
     const isOnce = once !== undefined && areSame(given, once);
     if (isOnce) once = undefined;
     if (!isOnce && !areSame(given, 'password' in secret ? secret.password : secret.token)) {
@@ -56,11 +57,4 @@ export function addLogin(app: WebApp, sessions: Sessions, secret: LoginSecret, c
     }
     return context.html(<MessagePage title="Not logged in" text="Log in first." again="/login" />, 401);
   });
-}
-
-/** A path of this server; `/` for an address that leads elsewhere. */
-function localPath(to: string | undefined): string {
-  const base = 'http://localhost';
-  const url = URL.canParse(to ?? '/', base) ? new URL(to ?? '/', base) : undefined;
-  return url?.origin === base ? `${url.pathname}${url.search}` : '/';
 }

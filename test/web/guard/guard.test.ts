@@ -46,6 +46,9 @@ describe('a visitor who is not logged in', () => {
     ['//evil.example/x', '/'],
     ['https://evil.example/', '/'],
     ['/\\evil.example', '/'],
+    ['/.//evil.example', '/'],
+    ['http://localhost//evil.example', '/'],
+    ['/t/..//evil.example/x', '/'],
     ['javascript:alert(1)', '/'],
   ])('goes to a page of this server only: %s', async (to, location) => {
     const visitor = stranger(await emptyRepository());
@@ -118,6 +121,15 @@ describe('a request that another site makes a browser send', () => {
     const visitor = await visitorOf(await emptyRepository());
     expect((await visitor.get('/', headers)).status).toBe(status);
     expect((await visitor.post('/login', { secret: 'x' }, headers)).status).toBe(status);
+  });
+
+  test.each([
+    ['/t/01KAM4?view=graph', '/t/01KAM4?view=graph'],
+    ['//evil.example/x', '/'],
+  ])('leads to a page of this server only: %s', async (path, address) => {
+    const visitor = stranger(await emptyRepository());
+    const response = await visitor.get(path, { 'sec-fetch-site': 'cross-site' });
+    expect(await response.text()).toContain(`<a href="${address}">`);
   });
 
   test.each(['localhost:8080', '127.0.0.1:1', '[::1]:7400', 'LOCALHOST'])('is not: our page at %s', async (name) => {
