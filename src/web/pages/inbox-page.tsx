@@ -1,9 +1,12 @@
+import { html } from 'hono/html';
 import type { NodeHash } from '../../cas/hash.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { findTurnOf } from '../../engine/describe/find-turn.ts';
 import { plural } from '../../format-time.ts';
+import { faultOf } from '../../thread/fault-of.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { readSaidUpTo } from '../../thread/read/read-said.ts';
+import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { readStepChanges } from '../diff/read-file-changes.ts';
 import type { Html } from '../html.ts';
@@ -29,11 +32,13 @@ export async function inboxPage(visit: Visit): Promise<Html> {
   const { threads, isRead } = await site.waiting.now();
   const suspended = threads.filter(({ status }) => status === 'suspended');
   const waiting = suspended.slice(0, PAGE_THREADS);
-  const views = await Promise.all(waiting.map(({ thread }) => describeThread(site.engine, thread)));
+  const views = await Promise.all(
+    waiting.map(({ thread }) => describeThread(site.engine, thread).catch((error) => unreadable(thread, error))),
+  );
   // The question of a child is answered at the thread that waits for it.
-  const waitsFor = new Map(views.map((view) => [view.thread, view.waitsFor]));
-  const shown = views.filter(({ thread, parent, waitsFor: asked }) => {
-    return parent === null || waitsFor.get(parent) !== (asked ?? thread);
+  const waitsFor = new Map(views.map((view) => [view.thread, 'fault' in view ? null : view.waitsFor]));
+  const shown = views.filter((view) => {
+    return 'fault' in view || view.parent === null || waitsFor.get(view.parent) !== (view.waitsFor ?? view.thread);
   });
   return (
     <Page site={site} title="Inbox" place="/inbox" live={{ topic: 'threads', state: isRead ? state : '' }}>
@@ -41,9 +46,13 @@ export async function inboxPage(visit: Visit): Promise<Html> {
         Inbox <span class="count">{shown.length}</span>
       </h1>
       {shown.length === 0 && <p>{isRead ? 'Nothing waits for you.' : 'Looking for what waits for you …'}</p>}
-      {shown.map((view, index) => (
-        <Waiting visit={visit} view={view} hasFiles={index < WITH_FILES} />
-      ))}
+      {shown.map((view, index) =>
+        'fault' in view ? (
+          <UnreadableThread {...view} />
+        ) : (
+          <Waiting visit={visit} view={view} hasFiles={index < WITH_FILES} />
+        ),
+      )}
       {suspended.length > waiting.length && (
         <p>
           <a href="/?status=suspended">All {suspended.length} threads that wait</a>
@@ -53,9 +62,39 @@ export async function inboxPage(visit: Visit): Promise<Html> {
   );
 }
 
+/** A thread that cannot be read, and why. */
+type Unreadable = { thread: ThreadId; fault: string };
+
+/** One thread that is damaged, or was removed just now, keeps nobody from answering the others. */
+function unreadable(thread: ThreadId, error: unknown): Unreadable {
+  const fault = error instanceof ThreadNotFound ? error.message : faultOf(error);
+  if (fault === undefined) throw error;
+  return { thread, fault };
+}
+
+function UnreadableThread({ thread, fault }: Unreadable): Html {
+  return (
+    <article class="waiting" id={thread} aria-labelledby={`task-${thread}`}>
+      <h2 class="task" id={`task-${thread}`}>
+        <a href={`/t/${thread}`}>{thread}</a>
+      </h2>
+      <p class="refusal">It cannot be read: {fault}</p>
+    </article>
+  );
+}
+
 type WaitingProps = { visit: Visit; view: ThreadView; hasFiles: boolean };
 
-async function Waiting({ visit, view, hasFiles }: WaitingProps): Promise<Html> {
+async function Waiting(props: WaitingProps): Promise<Html> {
+  try {
+    // What is inside is read here, so that its faults are those of this thread.
+    return await html`${<WaitingThread {...props} />}`;
+  } catch (error) {
+    return <UnreadableThread {...unreadable(props.view.thread, error)} />;
+  }
+}
+
+async function WaitingThread({ visit, view, hasFiles }: WaitingProps): Promise<Html> {
   const { thread, prompt, workflow, steps, startedAt, head, parent, branch } = view;
   const said = await readSaidUpTo(visit.site.engine.repository, head, { limit: 1 });
   const last = said.find(({ kind }) => kind === 'step');
