@@ -5,6 +5,7 @@ import { FormFields, onlyChoice, type FormState } from '../forms/schema-form.tsx
 import { commandToAnswer } from '../questions/command-to-answer.ts';
 import { WORDS, type TypedAnswer } from '../questions/read-answer.ts';
 import { readQuestion, type WaitingQuestion } from '../questions/read-question.ts';
+import { splitPermission } from '../questions/split-permission.ts';
 import { withoutTemplate } from '../questions/without-template.ts';
 import type { Visit } from '../site.ts';
 import { ActForm } from './act-form.tsx';
@@ -71,15 +72,14 @@ const claims: Readonly<Record<WaitingQuestion['kind'], string>> = {
 /** Of a permission, the deed stands by itself: that is what a person decides about. */
 function Reason({ question }: { question: WaitingQuestion }): Html {
   const { reason } = question.suspension;
-  const [, deed, rest] =
-    /^.*? asks for a permission: ([^]*?)(?:;|\n) ?(answer it with yes or no[^]*)$/u.exec(reason) ?? [];
-  if (question.kind !== 'permission' || deed === undefined) return <p class="reason">{reason}</p>;
+  const permission = question.kind === 'permission' ? splitPermission(reason) : undefined;
+  if (permission === undefined) return <p class="reason">{reason}</p>;
   return (
     <>
-      <pre class="plain deed">{deed}</pre>
+      <pre class="plain deed">{permission.deed}</pre>
       <details>
         <summary>How to allow it for good</summary>
-        <p class="reason quiet">{rest}</p>
+        <p class="reason quiet">{permission.howTo}</p>
       </details>
     </>
   );

@@ -1,0 +1,10 @@
+/**
+ * Splits the reason with which a turn waits for a permission: what would be done, and how to allow it for good. `undefined` for
+ * another text.
+ */
+export function splitPermission(reason: string): { deed: string; howTo: string } | undefined {
+  // The deed is in the words of the agent, which may be those that follow it: what follows the last of them is uwf's.
+  const [, deed, howTo] =
+    /^.*? asks for a permission: ([^]*)(?:;|\n) ?(answer it with yes or no[^]*)$/u.exec(reason) ?? [];
+  return deed === undefined || howTo === undefined ? undefined : { deed, howTo };
+}
