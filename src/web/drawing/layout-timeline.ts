@@ -70,9 +70,10 @@ function workedParts(
   const changes = new Map<number, number>();
   const change = (timeMs: number, by: number): void => void changes.set(timeMs, (changes.get(timeMs) ?? 0) + by);
   for (const { span, fromMs, untilMs } of spans) {
-    if (span.kind === 'wait') continue;
-    change(fromMs, 1);
-    change(untilMs, -1);
+    // While a thread waits, so do the children that it called: what they wait for is what it waits for.
+    const workers = span.kind === 'wait' ? -spans.length : 1;
+    change(fromMs, workers);
+    change(untilMs, -workers);
   }
   const worked = new Set<number>();
   let workers = 0;

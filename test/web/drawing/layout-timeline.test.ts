@@ -43,6 +43,22 @@ describe('layoutTimeline', () => {
     expect(lanes[0]?.usage).toEqual({ inputTokens: 20, outputTokens: 2, turns: 2 });
   });
 
+  test('counts no time as work in which a child and its caller wait for a person', () => {
+    const waits: Span = {
+      kind: 'wait',
+      role: 'builder',
+      reason: 'Which one?',
+      suspension: nodeHash(),
+      fromMs: 60_000,
+      untilMs: 5 * HOUR_MS,
+      isOpen: true,
+      usage: null,
+    };
+    const { gaps, workedMs, idleMs } = layoutTimeline([child(0, 5 * HOUR_MS), waits]);
+    expect([workedMs, idleMs]).toEqual([60_000, 5 * HOUR_MS - 60_000]);
+    expect(gaps.map(({ label }) => label)).toEqual(['4 h 59 min']);
+  });
+
   test('is not wider where short gaps take as long as the work between them', () => {
     const spans = Array.from({ length: 20 }, (_, at) => step('a', at, at * 8_000, at * 8_000 + 4_000));
     const { gaps, width } = layoutTimeline(spans);
