@@ -77,7 +77,11 @@ async function load(): Promise<void> {
   const signal = AbortSignal.timeout(LOAD_MS);
   const response = await fetch(location.href, { headers: { Accept: 'text/html' }, signal });
   // This browser is no longer logged in, or what the page shows is gone.
-  if (response.redirected || response.status === 404) return location.reload();
+  if (response.redirected || response.status === 404) {
+    shownSinceMs = askedMs;
+    if (!keepsTyped(document.body)) location.reload();
+    return;
+  }
   if (!response.ok) throw new Error(response.statusText);
   const fresh = new DOMParser().parseFromString(await response.text(), 'text/html');
   const [main, next] = [document.querySelector('#main'), fresh.querySelector('#main')];

@@ -122,4 +122,18 @@ describe.skipIf(isLeftOut)('an open page', () => {
     expect(await page.locator('article', { hasText: 'First' }).locator('textarea').inputValue()).toBe('half an ans');
     expect(await page.locator('article', { hasText: 'Second' }).locator('textarea').inputValue()).toBe('');
   });
+
+  test('keeps an answer that is being written when the thread is removed', async () => {
+    const repository = createPageRepository();
+    const server = await repository.serve();
+    await repository.run('run', 'ask', '-p', 'A question');
+    const [thread] = await repository.threads();
+    const page = await logIn(await openProfile(), server);
+    await page.goto(`${server.origin}/t/${thread?.thread}`);
+    const answer = page.getByRole('textbox', { name: 'Answer' });
+    await answer.fill('half an ans');
+    await repository.run('thread', 'rm', thread?.thread ?? '', '--force');
+    await page.locator('.answer .stale', { hasText: 'has gone on' }).waitFor();
+    expect(await answer.inputValue()).toBe('half an ans');
+  });
 });
