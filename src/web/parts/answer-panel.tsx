@@ -116,18 +116,15 @@ function AnswerForm({ visit, question, again }: FormProps): Html {
   const { view, asking, suspension } = question;
   const { thread } = view;
   const answered = threadToAnswer(view, asking);
+  // Names the question: what was typed into a field stays in the field of that name when the page changes.
+  const id = `${thread}-${suspension.suspension}`;
   const state: FormState = {
-    id: thread,
+    id,
     typed: again?.typed ?? firstTyped(question),
     errors: again?.errors ?? [],
   };
   return (
-    <ActForm
-      visit={visit}
-      action={`/t/${answered.thread}/resume`}
-      id={`form-${thread}-${suspension.suspension}`}
-      head={answered.head}
-    >
+    <ActForm visit={visit} action={`/t/${answered.thread}/resume`} id={`form-${id}`} head={answered.head}>
       <input type="hidden" name="asked" value={`${asking.thread}@${asking.head}`} />
       <WhatIsWrong state={state} />
       <Fields question={question} state={state} />

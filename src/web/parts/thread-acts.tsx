@@ -66,10 +66,11 @@ function RunAtTerminal({ thread }: { thread: ThreadId }): Html {
 }
 
 function PokeForm({ visit, view: { thread, head } }: ActsProps): Html {
+  const id = `poke-word-${head}`;
   return (
     <ActForm visit={visit} action={`/t/${thread}/poke`} id={`poke-${head}`} head={head}>
-      <label for="poke-word">What is to be different</label>
-      <textarea id="poke-word" name="word" rows={3}></textarea>
+      <label for={id}>What is to be different</label>
+      <textarea id={id} name="word" rows={3}></textarea>
       <button type="submit">Do it again</button>
     </ActForm>
   );

@@ -85,7 +85,7 @@ describe.skipIf(isLeftOut)('every action of the page', () => {
       (await repository.json(['thread', 'show', new URL(page.url()).pathname.slice(3)])) as { head: string };
     const { head } = await shown();
     await unfold(page, 'Have the last step done again');
-    await tabTo(page, '#poke-word');
+    await tabTo(page, '[name=word]');
     await page.keyboard.type('Shorter');
     await press(page, 'button', 'Do it again');
     await expect.poll(async () => (await shown()).head, { timeout: 20_000 }).not.toBe(head);

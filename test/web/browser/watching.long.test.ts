@@ -136,4 +136,33 @@ describe.skipIf(isLeftOut)('an open page', () => {
     await page.locator('.answer .stale', { hasText: 'has gone on' }).waitFor();
     expect(await answer.inputValue()).toBe('half an ans');
   });
+
+  test('gives no answer that is being written to the next question of the thread', async () => {
+    const repository = createPageRepository();
+    const asker = '{ description: d, systemPrompt: s, schema: { type: object } }';
+    repository.write(
+      '.uwf/workflows/twice.yaml',
+      `name: twice
+description: asks twice
+roles: { asker: ${asker} }
+moderator:
+  - { from: __start__, to: asker }
+  - { from: asker, to: asker, when: $count(steps) < 2 }
+  - { from: asker, to: __end__ }
+`,
+    );
+    const server = await repository.serve();
+    await repository.run('run', 'twice', '-p', 'Two questions');
+    const [thread] = await repository.threads();
+    const page = await logIn(await openProfile(), server);
+    await page.goto(`${server.origin}/t/${thread?.thread}`);
+    await page.getByRole('textbox', { name: 'Answer' }).fill('to the first');
+    await repository.run('thread', 'resume', thread?.thread ?? '', '-p', 'answered at a terminal');
+    const stale = page.locator('.answer form', { hasText: 'has gone on' });
+    await stale.waitFor();
+    expect(await stale.locator('textarea').inputValue()).toBe('to the first');
+    expect(
+      await page.locator('.answer form').filter({ hasNotText: 'has gone on' }).locator('textarea').inputValue(),
+    ).toBe('');
+  });
 });
