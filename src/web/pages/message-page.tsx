@@ -23,7 +23,7 @@ export function MessagePage({ title, text, hint, again, typed }: MessageProps): 
         {hint && <Hint hint={hint} />}
         {again && (
           <p>
-            <a href={again}>{typed ? 'Look at it again' : 'Open it here'}</a>
+            <a href={again}>{again === '/' ? 'All threads' : typed ? 'Look at it again' : 'Open it here'}</a>
           </p>
         )}
         {typed && <TypedText typed={typed} />}

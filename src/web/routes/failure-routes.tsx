@@ -14,12 +14,12 @@ export function addFailures(app: WebApp): void {
 /**
  * Tells of an error.
  * @param typed what was typed into the form that did nothing: it is shown, so that it is not lost
- * @param again where to look again
+ * @param again where to look again; default: the list of threads
  */
 export function answerFailure(
   context: WebContext,
   error: unknown,
-  { typed, again }: { typed?: URLSearchParams; again?: string } = {},
+  { typed, again = '/' }: { typed?: URLSearchParams; again?: string } = {},
 ): Response | Promise<Response> {
   const { status, hint } = explain(error);
   const title = status === 404 ? 'Not found' : status === 409 ? 'Someone else was faster' : 'This did not work';

@@ -197,6 +197,16 @@ describe('every answer', () => {
     expect((await visitor.post('/login', { secret: answer })).status).toBe(413);
   });
 
+  test.each(['/nothing', '/t/01KAM40000000000000000000'])(
+    '%s, which is not there, leads to the threads',
+    async (path) => {
+      const visitor = await visitorOf(await emptyRepository());
+      const response = await visitor.get(path);
+      expect(response.status).toBe(404);
+      expect(await response.text()).toContain('<a href="/">All threads</a>');
+    },
+  );
+
   test(`says what it does not serve at ${host}`, async () => {
     const visitor = await visitorOf(await emptyRepository());
     const response = await visitor.get('/t/01KAM40000000000000000000');
