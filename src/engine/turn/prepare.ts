@@ -92,7 +92,8 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
     edgePrompt: choice.prompt && beside.text(choice.prompt),
     forPerson: beside.value(assembleForPerson(isRoleAlone(state, definition) ? { ...parts, edgePrompt } : parts)),
     cwd,
-    outputSchema: role.schema,
+    // An agent may change it for its model; its reply is held to the role's own.
+    outputSchema: structuredClone(role.schema),
     visit: history.own.visits,
     session,
     answer: answer && beside.text(answer.text),

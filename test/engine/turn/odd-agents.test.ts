@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../../src/json.ts';
+import { Verification } from '../../../src/verify/chain/verification.ts';
+import { installAgent } from '../../helpers/install-agent.ts';
+import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+
+const once = workflow('once', { worker: statuses('done') }, [
+  { from: '__start__', to: 'worker', when: null },
+  { from: 'worker', to: '__end__', when: null },
+]);
+
+/** A thread of one role, whose agent is a package with this `run`. */
+async function createScene(run: string, role: JsonObject = {}): Promise<EngineFixture & { thread: string }> {
+  const fixture = await createFixture(configOf({ worker: { package: 'odd-agent', config: {} } }));
+  const descriptor = "{ name: 'odd-agent', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } }";
+  const source = `exports.packageDescriptor = ${descriptor};\nexports.createAgent = () => ({ run: ${run} });\n`;
+  installAgent(fixture.dir, 'odd-agent', source);
+  const definition = { ...once, roles: { worker: { ...once.roles['worker']!, retries: 0, ...role } } };
+  const { thread } = await fixture.engine.start({ definition, prompt: 'Work.' });
+  return { ...fixture, thread };
+}
+
+test('an agent that changes the schema it is given changes nothing of what its reply is held to', async () => {
+  const run =
+    "async ({ outputSchema }) => { outputSchema.required = []; return { kind: 'reply', text: '', meta: {} }; }";
+  const { engine, repository, thread } = await createScene(run);
+  const over = await engine.run(thread);
+  expect(over).toMatchObject({ status: 'suspended', cause: 'invalid-reply' });
+  expect((await new Verification(repository).verify(over.head)).findings).toEqual([]);
+});
