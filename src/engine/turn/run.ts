@@ -50,6 +50,16 @@ export async function runAgent(
   return { kind: 'suspend', cause, ...ended };
 }
 
+/** The same reply in texts that can be stored: as in a trace, half a character that stands alone becomes U+FFFD. */
+export function inWholeCharacters(reply: TryReply): TryReply {
+  const fields = Object.entries(reply).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'string' ? Buffer.from(value).toString() : value,
+  ]);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It has the same fields, and texts stay texts.
+  return Object.fromEntries(fields) as TryReply;
+}
+
 /** Resolves some time after the signal, because an agent may not listen to it. */
 async function graceAfter(signal: AbortSignal): Promise<undefined> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

@@ -18,7 +18,7 @@ import { acceptReply, askAgain, giveUp } from './accept.ts';
 import { appendEnd, appendHeldTurn, appendTurn, suspendAtLimit } from './append.ts';
 import { atLimit, chooseRole, journalFacts, openStep } from './decide.ts';
 import { prepareStep } from './prepare.ts';
-import { runAgent } from './run.ts';
+import { inWholeCharacters, runAgent } from './run.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import type {
   ChosenStep,
@@ -166,7 +166,8 @@ async function runUntilAccepted(step: PreparedStep): Promise<TurnResult> {
       listener.startTry(prompt);
       calls.startTry();
       engine.debug(state.id, 'try', { attempt, characters: prompt.length, isSession: session !== undefined });
-      const reply = await runAgent(step, listener, { ...request, env, prompt, session, attempt, stepDir });
+      const given = { ...request, env, prompt, session, attempt, stepDir };
+      const reply = inWholeCharacters(await runAgent(step, listener, given));
       // A try that was cut off may have told what it cost before.
       const used = reply.usage ?? listener.trace.usage;
       listener.endTry(used);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import { Verification } from '../../../src/verify/chain/verification.ts';
 import { installAgent } from '../../helpers/install-agent.ts';
+import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 const once = workflow('once', { worker: statuses('done') }, [
@@ -19,6 +20,22 @@ async function createScene(run: string, role: JsonObject = {}): Promise<EngineFi
   const { thread } = await fixture.engine.start({ definition, prompt: 'Work.' });
   return { ...fixture, thread };
 }
+
+test('half a character in what an agent says is stored as U+FFFD', async () => {
+  const said = "{ kind: 'reply', text: 'Cut \\ud83d', meta: { $status: 'done' }, stopReason: '\\ude00' }";
+  const { dir, engine, thread } = await createScene(`async () => (${said})`);
+  expect(await engine.run(thread)).toMatchObject({ status: 'ended', text: 'Cut \ufffd' });
+  expectCleanFsck(dir);
+});
+
+test.each([
+  ['the error of an agent', "async () => { throw new Error('Cut \\ud83d'); }"],
+  ['the reason of an agent that waits', "async () => ({ kind: 'suspend', cause: 'agent', reason: 'Cut \\ud83d' })"],
+])('half a character in %s suspends the thread as another reason does', async (_, run) => {
+  const { engine, thread } = await createScene(run);
+  const text = expect.stringContaining('Cut \ufffd') as string;
+  expect(await engine.run(thread)).toMatchObject({ status: 'suspended', cause: 'agent', text });
+});
 
 test('an agent that changes the schema it is given changes nothing of what its reply is held to', async () => {
   const run =
