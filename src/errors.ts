@@ -47,7 +47,12 @@ export class UwfError extends Error {
   }
 }
 
-/** The message of what was thrown, whatever that is. */
+/** The message of what was thrown, whatever that is: an agent may throw what cannot even be made a text. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    const message: unknown = error instanceof Error ? error.message : error;
+    return String(message);
+  } catch {
+    return 'an error without a message';
+  }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import { decide } from '../../moderator/decide.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
@@ -189,7 +190,7 @@ async function runUntilAccepted(step: PreparedStep): Promise<TurnResult> {
     try {
       await agent.close?.();
     } catch (error) {
-      engine.debug(state.id, 'agent-not-closed', { reason: String(error) });
+      engine.debug(state.id, 'agent-not-closed', { reason: messageOf(error) });
     }
     await calls.close();
     if (stepDir !== undefined) removeStepFolder(stepDir);

@@ -45,3 +45,14 @@ test('an agent that changes the schema it is given changes nothing of what its r
   expect(over).toMatchObject({ status: 'suspended', cause: 'invalid-reply' });
   expect((await new Verification(repository).verify(over.head)).findings).toEqual([]);
 });
+
+test.each([
+  ['without a prototype', 'Object.create(null)', 'an error without a message'],
+  ['that no text can be made of', "{ toString() { throw new Error('no'); } }", 'an error without a message'],
+  ['whose message is no text', 'Object.assign(new Error(), { message: { code: 5 } })', '[object Object]'],
+])('what an agent throws %s is an attempt that failed, and so is what its end throws', async (_, thrown, message) => {
+  const run = `async function () { this.close = async () => { throw ${thrown}; }; throw ${thrown}; }`;
+  const { engine, thread } = await createScene(run);
+  const text = expect.stringContaining(message) as string;
+  expect(await engine.run(thread)).toMatchObject({ status: 'suspended', cause: 'agent', text });
+});
