@@ -140,12 +140,14 @@ function createOwnRedactor({ env = {}, config }: EngineOptions): Redactor {
 }
 
 /** Takes secrets out of all that an error says, its causes included: it goes to a terminal or a log. */
-function cleanError(redaction: Redaction, error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
+function cleanError(redaction: Redaction, error: unknown, seen = new Set<unknown>()): unknown {
+  // Causes of what an embedder throws may lead back to it.
+  if (!(error instanceof Error) || seen.has(error)) return error;
+  seen.add(error);
   for (const name of Object.getOwnPropertyNames(error)) {
     const property = Object.getOwnPropertyDescriptor(error, name);
     if (property?.writable !== true) continue;
-    const clean = name === 'cause' ? cleanError(redaction, property.value) : cleaned(redaction, property.value);
+    const clean = name === 'cause' ? cleanError(redaction, property.value, seen) : cleaned(redaction, property.value);
     if (clean !== property.value) Object.defineProperty(error, name, { ...property, value: clean });
   }
   return error;

@@ -321,3 +321,11 @@ describe('leases', () => {
     await expect(engine.cancel(thread)).rejects.toMatchObject({ code: 'wrong-thread-state' });
   });
 });
+
+test('an error whose causes lead back to it is raised as it is', async () => {
+  const error = new Error('Not this one.');
+  error.cause = new AggregateError([error], 'Nor these.', { cause: error });
+  const { engine } = await createFixture(scripted(twice), { admit: () => Promise.reject(error) });
+  const { thread } = await engine.start({ definition: loop, prompt: 'Write.' });
+  await expect(engine.run(thread)).rejects.toBe(error);
+});
