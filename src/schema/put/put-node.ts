@@ -5,7 +5,7 @@ import type { EncodedNode, Node } from '../../cas/node.ts';
 import { combineSources, getNode, MemorySource } from '../../cas/node-source.ts';
 import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
 import { putScratch } from '../../cas/scratch.ts';
-import type { RefName } from '../../git/ref-store.ts';
+import { parseRefName } from '../../git/format/ref-name.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonValue } from '../../json.ts';
 import { encodeBuiltIn, isThreadType, typeNameOf } from '../built-in.ts';
@@ -17,8 +17,8 @@ import { walk } from '../links/walk-nodes.ts';
 
 /** Where a node is put, and what it may link to. */
 export type PutOptions = {
-  /** The scratch ref that keeps the node. */
-  ref: RefName;
+  /** The scratch ref that keeps the node, such as `refs/uwf/scratch/mine`. */
+  ref: string;
   /** Nodes that are kept anyway for as long as the ref is of use: those of its thread. Default: none. */
   kept?: NodeSource;
   /** For an artifact: the blob that it pins, where the repository may not have it yet. */
@@ -35,6 +35,7 @@ export type PutOptions = {
  * @throws {NodeNotFound} if there is no such type
  * @throws {ObjectMissing} {WrongPin} if it is an artifact whose git object is not there, or is of another kind
  * @throws {DanglingLink} {WrongLinkType} if it links to what is not there, or not of the right type
+ * @throws {InvalidRefName} if git would refuse the name of the ref
  */
 export async function putNode(
   repository: Repository,
@@ -60,6 +61,7 @@ export async function putNodes(
   options: PutOptions,
 ): Promise<NodeHash[]> {
   await prepareHashing();
+  const ref = parseRefName(options.ref);
   const given = nodes.map(({ type, payload }) => encodeNode(type, payload));
   const kept = options.kept ?? new MemorySource();
   const source = combineSources(kept, sourceOf(repository));
@@ -77,7 +79,7 @@ export async function putNodes(
   const linked = await findLinked(withGiven, kept, together, linking);
   const types = await typeClosure(withGiven, new Set([...given, ...linked].map(({ type }) => type)));
   const blobs = options.blob ? [options.blob] : [];
-  await putScratch(repository, options.ref, { nodes: given, linked, types, blobs });
+  await putScratch(repository, ref, { nodes: given, linked, types, blobs });
   return given.map(({ hash }) => hash);
 }
 

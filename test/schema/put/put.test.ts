@@ -88,6 +88,12 @@ describe('putNode', () => {
     expectCleanMemory(memory);
   });
 
+  test.each(['', 'x', 'refs/heads/main.lock', 'refs/uwf/a b'])("refuses '%s', which git has no ref of", async (ref) => {
+    const { repository } = await createMemoryRepository();
+    const put = putNode(repository, builtIn.content, { text: 'a' }, { ref });
+    await expect(put).rejects.toMatchObject({ code: 'invalid-ref-name', kind: 'usage' });
+  });
+
   test('takes along what the node links to elsewhere, but not what is kept anyway', async () => {
     const memory = await createMemoryRepository();
     const { repository } = memory;
