@@ -33,7 +33,9 @@ function run() {
     process.stderr.write("uwf: it has not been built yet; run 'npm run build' in its folder\n");
     process.exitCode = bug;
   } else {
+    process.once('beforeExit', endStuck);
     void program.main(argv).then((code) => {
+      process.off('beforeExit', endStuck);
       process.exitCode = code;
       // A command that failed has compiled little of its code, and the cache would keep that for good. V8 uses no cache that was
       // made under other flags.
@@ -42,6 +44,16 @@ function run() {
       if (program.isAllWritten()) process.exit();
     });
   }
+}
+
+/**
+ * Fails a command that waits when nothing is left that could wake the process: node would end it as if all were well. An agent
+ * package that has lost the promise of its reply does that.
+ */
+function endStuck() {
+  const what = 'the command waits for something that can no longer come, such as an agent that lost its reply';
+  process.stderr.write(`uwf: ${what}\nhint: 'uwf thread list' shows whether a thread was cut off\n`);
+  process.exit(1);
 }
 
 /** The program; undefined if it was not built. */

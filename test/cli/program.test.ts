@@ -1,11 +1,12 @@
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/package-root.ts';
 import { createLoopRepository, loopReplies } from '../helpers/cli.ts';
+import { installAgent } from '../helpers/install-agent.ts';
 import { isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
 
 const program = join(packageRoot(), 'bin/uwf.js');
@@ -23,6 +24,19 @@ test('the program that ships runs a workflow in a process of its own', () => {
     event: 'thread.ended',
     status: 'ended',
   });
+});
+
+test('a command that waits when nothing can wake it fails, and says so', () => {
+  const { dir } = createLoopRepository();
+  const descriptor = "{ name: 'lost', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } }";
+  const agent = '() => ({ run: () => new Promise(() => {}) })';
+  installAgent(dir, 'lost', `exports.packageDescriptor = ${descriptor}; exports.createAgent = ${agent};`);
+  writeFileSync(join(dir, '.uwf/config.yaml'), 'agents: { lost: { package: lost } }\ndefaultAgent: lost\n');
+  const uwf = (...argv: string[]): SpawnSyncReturns<string> =>
+    spawnSync(process.execPath, [program, ...argv], { cwd: dir, env: isolatedGitEnvironment, encoding: 'utf8' });
+  expect(uwf('trust', 'lost')).toMatchObject({ status: 0 });
+  const stderr = expect.stringContaining('uwf: the command waits for something that can no longer come') as string;
+  expect(uwf('run', 'loop', '-p', 'x')).toMatchObject({ status: 1, stderr });
 });
 
 test('its exit code is that of the command', () => {
