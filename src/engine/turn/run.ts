@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestRefused } from '../../agent/agent-errors.ts';
 import type { AgentReply, AgentRequest } from '../../agent/contract.ts';
 import { messageOf, UwfError } from '../../errors.ts';
@@ -9,7 +8,7 @@ import type { TurnListener } from '../trace/turn-listener.ts';
 import type { PreparedStep } from './step.ts';
 
 /** How long the engine waits for an agent that was told to stop. uwf's own agents end their processes in less. */
-const ABORT_GRACE_MS = 30_000;
+const GRACE_MS = 30_000;
 
 type Suspension = Extract<AgentReply, { kind: 'suspend' }>;
 
@@ -32,7 +31,7 @@ export async function runAgent(
     const running = agent.run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) });
     // An agent that goes on after the grace time may still fail; its error is ignored.
     running.catch(() => {});
-    const reply = await Promise.race([running, graceAfter(clock.signal)]);
+    const reply = await Promise.race([running, whenAborted(clock.signal).then(() => withinGrace(running))]);
     // An agent that was told to stop may still reply; the clock that ran out has decided nevertheless.
     if (reply && !clock.signal.aborted) return reply;
     if (reply && reply.kind !== 'suspend' && listener.said === '') listener.hear({ kind: 'text', text: reply.text });
@@ -60,10 +59,21 @@ export function inWholeCharacters(reply: TryReply): TryReply {
   return Object.fromEntries(fields) as TryReply;
 }
 
-/** Resolves some time after the signal, because an agent may not listen to it. */
-async function graceAfter(signal: AbortSignal): Promise<undefined> {
+/** Waits for what an agent was told to end, but not for ever, because it may not listen. */
+export async function withinGrace<T>(ending: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const grace = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, GRACE_MS, undefined);
+  });
+  try {
+    return await Promise.race([ending, grace]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function whenAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-  await sleep(ABORT_GRACE_MS, undefined, { ref: false });
 }
 
 /**

@@ -19,7 +19,7 @@ import { acceptReply, askAgain, giveUp } from './accept.ts';
 import { appendEnd, appendHeldTurn, appendTurn, suspendAtLimit } from './append.ts';
 import { atLimit, chooseRole, journalFacts, openStep } from './decide.ts';
 import { prepareStep } from './prepare.ts';
-import { inWholeCharacters, runAgent } from './run.ts';
+import { inWholeCharacters, runAgent, withinGrace } from './run.ts';
 import { makeStepFolder, removeStepFolder } from './step-folder.ts';
 import type {
   ChosenStep,
@@ -188,7 +188,7 @@ async function runUntilAccepted(step: PreparedStep): Promise<TurnResult> {
     clock.stop();
     // The turn stands, whatever becomes of what the agent kept running.
     try {
-      await agent.close?.();
+      await withinGrace(Promise.resolve(agent.close?.()));
     } catch (error) {
       engine.debug(state.id, 'agent-not-closed', { reason: messageOf(error) });
     }
