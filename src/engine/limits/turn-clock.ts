@@ -51,13 +51,20 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export class TurnClock {
   readonly signal: AbortSignal;
   readonly #controller = new AbortController();
+  readonly #engine: AbortSignal;
+  readonly #stopWithEngine = (): void => this.#controller.abort(this.#engine.reason);
+  #reason: Error | undefined;
   readonly #role: string;
   readonly #idleMs: number | undefined;
   readonly #total: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(role: string, limits: Limits, signal: AbortSignal) {
-    this.signal = AbortSignal.any([signal, this.#controller.signal]);
+    this.signal = this.#controller.signal;
+    this.#engine = signal;
+    // Not `AbortSignal.any`: what waits for its signal would be kept until the engine's own is aborted, turn after turn.
+    if (signal.aborted) this.#stopWithEngine();
+    else signal.addEventListener('abort', this.#stopWithEngine, { once: true });
     this.#role = role;
     this.#idleMs = limits.idleTimeoutMs;
     const { timeoutMs } = limits;
@@ -74,28 +81,29 @@ export class TurnClock {
 
   /** Ends the turn because of something that only ending it can put right; `failure` is that then. */
   fail(failure: Error): void {
+    this.#reason ??= failure;
     this.#controller.abort(failure);
   }
 
   stop(): void {
+    this.#engine.removeEventListener('abort', this.#stopWithEngine);
     clearTimeout(this.#total);
     clearTimeout(this.#idle);
   }
 
   /** What ended the turn, if a clock or a budget did. */
   get ranOut(): TurnTimeout | BudgetExceeded | undefined {
-    const reason: unknown = this.#controller.signal.reason;
+    const reason = this.#reason;
     return reason instanceof TurnTimeout || reason instanceof BudgetExceeded ? reason : undefined;
   }
 
   /** What ended the turn, if {@link fail} did. */
   get failure(): Error | undefined {
-    const reason: unknown = this.#controller.signal.reason;
-    return reason instanceof Error && this.ranOut === undefined ? reason : undefined;
+    return this.ranOut === undefined ? this.#reason : undefined;
   }
 
   #start(isIdle: boolean, ms: number): NodeJS.Timeout {
     const timeout = new TurnTimeout(this.#role, isIdle, ms);
-    return setTimeout(() => this.#controller.abort(timeout), Math.min(ms, MAX_TIMER_MS));
+    return setTimeout(() => this.fail(timeout), Math.min(ms, MAX_TIMER_MS));
   }
 }
