@@ -31,6 +31,9 @@ export type FormatOptions = {
   paint?: (part: DiagnosticPart, text: string) => string;
 };
 
+/** How many characters of a line are shown: one that a program wrote, such as JSON, may be all of the file. */
+const MAX_SHOWN = 240;
+
 /**
  * Writes a diagnostic as compilers do: place, what is wrong, the line with the place underlined, what to try.
  *
@@ -46,11 +49,15 @@ export function formatDiagnostic(diagnostic: Diagnostic, options: FormatOptions 
   if (text !== undefined) {
     const number = String(line);
     const gutter = ' '.repeat(number.length);
+    const from = text.length > MAX_SHOWN ? Math.max(0, column - 1 - MAX_SHOWN / 2) : 0;
+    const to = Math.min(text.length, from + MAX_SHOWN);
+    const shown = `${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}`;
     // Tabs are kept, so that the mark stands below what it marks however wide the terminal makes them.
-    const before = text.slice(0, column - 1).replaceAll(/[^\t]/g, ' ');
+    const before = `${from > 0 ? ' ' : ''}${text.slice(from, column - 1).replaceAll(/[^\t]/g, ' ')}`;
+    const mark = '^'.repeat(Math.min(diagnostic.length, MAX_SHOWN));
     out.push(
-      `  ${paint('gutter', `${number} |`)} ${paint('text', text)}`,
-      `  ${paint('gutter', `${gutter} |`)} ${before}${paint('mark', '^'.repeat(diagnostic.length))}`,
+      `  ${paint('gutter', `${number} |`)} ${paint('text', shown)}`,
+      `  ${paint('gutter', `${gutter} |`)} ${before}${paint('mark', mark)}`,
     );
   }
   if (hint !== undefined) out.push(`  ${paint('hint', 'hint:')} ${paint('text', hint)}`);

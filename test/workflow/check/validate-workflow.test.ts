@@ -268,6 +268,17 @@ test('a diagnostic is written with its line, the place underlined, and a hint', 
   );
 });
 
+test('of a line as long as a file, what is around the place is shown', async () => {
+  const { diagnostics, sources } = await loadText(
+    sample({ 'to: checker, when': `x-a: ${'a'.repeat(5000)}, to: cheker, x-z: ${'z'.repeat(5000)}, when` }),
+  );
+  const found = diagnostics.find(({ code }) => code === 'unknown-role')!;
+  const [, line = '', mark = ''] = formatDiagnostic(found, { sources }).split('\n');
+  expect(line).toMatch(/^  16 \| …a+, to: cheker, x-z: z+…$/u);
+  expect(line.length).toBeLessThan(260);
+  expect(line.slice(mark.indexOf('^'), mark.lastIndexOf('^') + 1)).toBe('cheker');
+});
+
 test('a value that is no workflow at all is a diagnostic', async () => {
   for (const value of [null, 3, 'text', [], undefined, () => 1, { roles: 3, moderator: {} }]) {
     const { definition, diagnostics } = await validateWorkflow(value);
