@@ -55,7 +55,8 @@ export function checkRoleName(report: Report, { name, path }: { name: string; pa
   }
 }
 
-const inRules: Readonly<Record<string, string>> = { $START: START, $END: END, start: START, end: END };
+/** What ends of rules are called elsewhere, in lower case. */
+const inRules: Readonly<Record<string, string>> = { $start: START, $end: END, start: START, end: END };
 
 /** Checks that both ends of every rule exist. */
 export function checkEnds(report: Report, { rules, places, unusedConditions }: Reduction): void {
@@ -88,7 +89,7 @@ export function checkEnds(report: Report, { rules, places, unusedConditions }: R
 function hints(roles: readonly string[]): (name: string, reserved: readonly string[]) => string | undefined {
   const known = new Map<string, string | undefined>();
   return (name, reserved) => {
-    const meant = inRules[name];
+    const meant = inRules[name.toLowerCase()];
     if (meant !== undefined && reserved.includes(meant)) return `did you mean '${meant}'?`;
     const key = JSON.stringify([name, reserved]);
     if (!known.has(key)) known.set(key, didYouMean(name, [...roles, ...reserved]));

@@ -279,6 +279,13 @@ test('of a line as long as a file, what is around the place is shown', async () 
   expect(line.slice(mark.indexOf('^'), mark.lastIndexOf('^') + 1)).toBe('cheker');
 });
 
+test.each(['END', 'end', '$END', '$end'])("a rule that leads to '%s' is told the name of the end", async (end) => {
+  const { diagnostics } = await loadText(sample({ 'to: __end__, when: null': `to: ${end}, when: null` }));
+  expect(diagnostics).toContainEqual(
+    expect.objectContaining({ code: 'unknown-role', hint: "did you mean '__end__'?" }) as unknown,
+  );
+});
+
 test('a value that is no workflow at all is a diagnostic', async () => {
   for (const value of [null, 3, 'text', [], undefined, () => 1, { roles: 3, moderator: {} }]) {
     const { definition, diagnostics } = await validateWorkflow(value);
