@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { UwfError } from '../../src/errors.ts';
 import { installReportingAgent, reportingConfig } from '../helpers/reporting-agent.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { configOf, createFixture, reply, scripted, statuses, workflow } from './engine-fixture.ts';
@@ -25,6 +26,25 @@ test('a start with a limit that no thread can have is refused, and stores nothin
     });
   }
   expect(git('for-each-ref', 'refs/threads')).toBe('');
+});
+
+test.each<[string, object]>([
+  ['a limit that there is not', { limits: { maxStep: 3 } }],
+  ['a schema that is none', { definition: { ...loop, roles: { writer: { ...loop.roles['writer'], schema: 5 } } } }],
+  [
+    'a schema that JSON Schema refuses',
+    { definition: { ...loop, roles: { writer: { ...loop.roles['writer'], schema: { type: 'nope' } } } } },
+  ],
+  ['a name that no workflow can have', { definition: { ...loop, name: '../loop' } }],
+  [
+    'retries that no role can have',
+    { definition: { ...loop, roles: { writer: { ...loop.roles['writer'], retries: -1 } } } },
+  ],
+])('a start with %s, by a program that nothing checks, stores nothing', async (_, options) => {
+  const { engine, git } = await createFixture(scripted(twice));
+  const started = engine.start({ definition: loop, prompt: 'x', ...options });
+  await expect(started).rejects.toThrow(UwfError);
+  expect(git('for-each-ref')).toBe('');
 });
 
 describe('run', () => {

@@ -62,11 +62,11 @@ async function embedded(options: Partial<WebOptions> = {}): Promise<{
     scripted({ asker: [{ suspend: 'May I?', reply: '---\n$status: told\n---\nYou said {{answer}}' }] }),
   );
   const rules = [
-    { from: '__start__', to: 'asker' },
-    { from: 'asker', to: '__end__' },
+    { from: '__start__', to: 'asker', when: null },
+    { from: 'asker', to: '__end__', when: null },
   ];
   const { thread } = await engine.start({
-    definition: workflow('ask', { asker: statuses('told') }, rules as never),
+    definition: workflow('ask', { asker: statuses('told') }, rules),
     prompt: 'Ask <me>',
   });
   await engine.run(thread);

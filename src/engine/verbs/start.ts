@@ -6,7 +6,9 @@ import { startThread, type PinnedWorkflow, type ThreadParent } from '../../threa
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import type { Limits, WorkflowDefinition } from '../../workflow/definition.ts';
-import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
+import { encodeWorkflow, writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
+import { prepareHashing } from '../../cas/hash.ts';
+import { assertValid } from '../../schema/validate.ts';
 import { admitWorkflow } from '../agents/admission.ts';
 import { bindingFor, getBinding } from '../config/config.ts';
 import { branchOf } from '../children/branch-of.ts';
@@ -35,6 +37,7 @@ export type StartOptions = {
 /** Starts a thread of its own, with `requireAgents` once they were admitted; see `Engine.start`. */
 export async function startNew(engine: EngineContext, options: StartOptions): Promise<ThreadView> {
   const { definition, requireAgents } = options;
+  await assertStorable(definition);
   if (requireAgents) {
     for (const role of Object.keys(definition.roles)) getBinding(engine.config, definition.name, role);
     await admitWorkflow(engine, definition);
@@ -122,9 +125,20 @@ export async function cleanDefinition(
 
 /** A thread with other limits would be a corrupt one. */
 function assertLimits(limits: Limits): void {
-  for (const name of limitNames) {
-    const fault = limits[name] === undefined ? undefined : faultOfLimit(name, limits[name]);
+  for (const [name, value] of Object.entries(limits)) {
+    if (value === undefined) continue;
+    const known = limitNames.find((one) => one === name);
+    const fault = known === undefined ? `is none of ${limitNames.join(', ')}` : faultOfLimit(known, value);
     if (fault === undefined) continue;
     throw new UwfError(`limits.${name} ${fault}`, { code: 'invalid-limits', kind: 'usage', facts: { limit: name } });
   }
+}
+
+/**
+ * A thread of another definition would be a corrupt one. A program may hand in what nothing has checked.
+ * @throws {SchemaViolation}
+ */
+async function assertStorable(definition: WorkflowDefinition): Promise<void> {
+  await prepareHashing();
+  for (const { node } of encodeWorkflow(definition).nodes) await assertValid(node.type, node.payload);
 }

@@ -12,11 +12,11 @@ async function ready(): Promise<Ready> {
   mkdirSync(join(dir, '.uwf/workflows'), { recursive: true });
   writeFileSync(join(dir, '.uwf/workflows/build.yaml'), 'name: build\n');
   const rules = [
-    { from: '__start__', to: 'coder' },
+    { from: '__start__', to: 'coder', when: null },
     { from: 'coder', to: 'coder', when: '$count($steps) < 2' },
-    { from: 'coder', to: '__end__' },
+    { from: 'coder', to: '__end__', when: null },
   ];
-  const definition = workflow('code', { coder: statuses('done') }, rules as never);
+  const definition = workflow('code', { coder: statuses('done') }, rules);
   const { thread } = await engine.start({ definition, prompt: 'Code it' });
   const { head } = await engine.step(thread);
   const noted: unknown[][] = [];

@@ -41,10 +41,10 @@ async function asked(schema: JsonObject, { isHuman = true, canWrite = true, limi
     : scripted({ planner: [{ suspend: 'A or B?', reply: '---\n$status: planned\n---\nI use {{answer}}' }] });
   const { repository, engine } = await createFixture(config);
   const rules = [
-    { from: '__start__', to: 'planner', prompt: 'What is the plan?' },
-    { from: 'planner', to: '__end__' },
+    { from: '__start__', to: 'planner', when: null, prompt: 'What is the plan?' },
+    { from: 'planner', to: '__end__', when: null },
   ];
-  const definition = workflow('plan', { planner: schema }, rules as never, { limits });
+  const definition = workflow('plan', { planner: schema }, rules, { limits });
   const { thread } = await engine.start({ definition, prompt: 'Plan it' });
   await engine.run(thread);
   const noted: unknown[][] = [];
@@ -176,11 +176,11 @@ describe('of two that answer', () => {
 test('a limit is raised by what the form says, which begins with what is missing', async () => {
   const { engine, repository } = await createFixture(scripted({ planner: [{ reply: '---\n$status: on\n---\n' }] }));
   const rules = [
-    { from: '__start__', to: 'planner' },
+    { from: '__start__', to: 'planner', when: null },
     { from: 'planner', to: 'planner', when: '$count($steps) < 9' },
-    { from: 'planner', to: '__end__' },
+    { from: 'planner', to: '__end__', when: null },
   ];
-  const definition = workflow('loop', { planner: statuses('on') }, rules as never, { limits: { maxSteps: 1 } });
+  const definition = workflow('loop', { planner: statuses('on') }, rules, { limits: { maxSteps: 1 } });
   const { thread } = await engine.start({ definition, prompt: 'Loop' });
   await engine.run(thread);
   const noted: unknown[][] = [];
