@@ -294,6 +294,22 @@ describe('a server in trouble', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test('a redirect is not followed: neither the prompt nor the key goes to another host', async () => {
+    const other = await startModelServer([{ text: 'Done.' }]);
+    const location = `${other.url}/chat/completions`;
+    const turn = runTurn(
+      [{ status: 307, headers: { location } }],
+      { apiKeyEnv: 'K', apiKeyHeader: 'api-key' },
+      { env: { K: 'sk-secret' } },
+    );
+    await expect(turn).rejects.toMatchObject({
+      code: 'request-refused',
+      message: expect.stringContaining(location),
+      hint: expect.stringContaining('baseUrl'),
+    });
+    expect(other.requests).toEqual([]);
+  });
+
   test.each(['events', 'line'] as const)('a flood of one %s after the other is cut off', async (floodWith) => {
     const { reply, server } = await runTurn([{ floodWith }, { text: 'x' }]);
     expect(reply).toMatchObject({

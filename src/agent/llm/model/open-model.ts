@@ -42,10 +42,13 @@ export async function openModel(config: LlmConfig, env: Readonly<Record<string, 
   };
 }
 
-/** A `fetch` that ends an answer which does not end by itself. */
+/**
+ * A `fetch` that ends an answer which does not end by itself, and follows no redirect: `fetch` would send the prompt, and
+ * a key in a header of its own, to whatever host the server names.
+ */
 function boundedFetch(maxBytes: number): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await fetch(input, { ...init, redirect: 'manual' });
     if (response.body === null) return response;
     let bytes = 0;
     const bounded = response.body.pipeThrough(

@@ -59,6 +59,15 @@ export function modelFailure(
     const hint = `${TOO_LONG_HINT}, or lower 'maxContextCharacters' of the agent where its tools have said so much`;
     return new ModelUnavailable(`the prompt is too long for '${where.model}': ${detail}; ${hint}`, { isFinal: true });
   }
+  const target = responseHeaders['location'];
+  if (statusCode !== undefined && statusCode >= 300 && statusCode < 400 && target !== undefined) {
+    return new RequestRefused(
+      `${where.baseUrl} redirects to ${redact(target).slice(0, 1000)}, where nothing was sent`,
+      {
+        hint: "if that server may have the prompts and the key, correct 'baseUrl' of the agent in .uwf/config.yaml",
+      },
+    );
+  }
   // An answer that began well and broke off has a status as well.
   if (statusCode === undefined || statusCode < 400) {
     // The errors of the SDK carry the whole request.
