@@ -64,13 +64,16 @@ export function findLimitReached(allowance: Allowance): LimitReached | undefined
 
 /**
  * Returns a message that names the budget a running turn has exceeded, or `undefined`.
- * @param usage what the turn has used so far
+ * @param usage what the turn has used so far, in all of its tries
  */
 export function findBudgetExceeded(allowance: Allowance, usage: Usage): string | undefined {
-  const withTurn = (used: Used): Used => ({ ...used, usage: addUsage(used.usage, usage) });
-  const { usedByThread, usedByRole } = allowance;
-  const used = { usedByThread: withTurn(usedByThread), usedByRole: withTurn(usedByRole) };
-  return firstOf({ ...allowance, ...used }, (used, limit) => used > limit, 'exceeded', budgets)?.text;
+  return firstOf(withTurn(allowance, usage), (used, limit) => used > limit, 'exceeded', budgets)?.text;
+}
+
+/** An allowance of which a running turn has used so much, in all of its tries. */
+export function withTurn(allowance: Allowance, usage: Usage | null): Allowance {
+  const add = (used: Used): Used => ({ ...used, usage: addUsage(used.usage, usage) });
+  return { ...allowance, usedByThread: add(allowance.usedByThread), usedByRole: add(allowance.usedByRole) };
 }
 
 /** An option of `uwf thread resume` that raises a limit. */

@@ -1,4 +1,5 @@
 import type { AgentEvent, Usage } from '../../agent/contract.ts';
+import { addUsage } from '../../schema/built-in/usage.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { AgentTold } from '../events.ts';
@@ -32,6 +33,8 @@ export class TurnListener {
   readonly #turn: ListenedTurn;
   readonly #redacting: RedactingEvents;
   #said: KeptText = emptyText();
+  /** What the tries that are over have used. */
+  #used: Usage | null = null;
   /** Whether the agent has said or done anything in any try: what is no sign of life alone. */
   hasHeardAnswer = false;
 
@@ -58,6 +61,7 @@ export class TurnListener {
   endTry(usage: Usage | undefined): void {
     this.#passOn(this.#redacting.end());
     this.trace.endTry(usage);
+    this.#used = addUsage(this.#used, usage);
   }
 
   hear(event: AgentEvent): void {
@@ -84,8 +88,8 @@ export class TurnListener {
   }
 
   #checkBudget(): void {
-    const { usage } = this.trace;
-    const exceeded = usage && findBudgetExceeded(this.#turn.allowance, usage);
+    const usage = addUsage(this.#used, this.trace.usage);
+    const exceeded = usage === null ? undefined : findBudgetExceeded(this.#turn.allowance, usage);
     if (exceeded !== undefined) this.#turn.clock.fail(new BudgetExceeded(exceeded));
   }
 }

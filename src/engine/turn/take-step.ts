@@ -13,6 +13,7 @@ import { tellNeighbours } from '../leases/tell-neighbours.ts';
 import { storeKeptTurn } from '../recovery/store-kept-turn.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { keepTurn } from '../recovery/kept-turn.ts';
+import { findLimitReached, withTurn } from '../limits/limits.ts';
 import { TurnListener } from '../trace/turn-listener.ts';
 import { filesBefore } from '../workspace/record-workspace.ts';
 import { acceptReply, askAgain, giveUp } from './accept.ts';
@@ -179,9 +180,14 @@ async function runUntilAccepted(step: PreparedStep): Promise<TurnResult> {
       if (accepted.kind !== 'refused') return { ...accepted, ...soFar() };
       const { errors } = accepted.attempt;
       attempts.push({ ...accepted.attempt, usage: used ?? null });
-      const isLast = attempt >= (role.retries ?? DEFAULT_RETRIES) || accepted.isFinal;
-      engine.tell({ event: 'reply.refused', ...place, attempt, errors, isLast });
-      if (isLast) return { ...giveUp(request.role, accepted, attempt + 1), ...soFar() };
+      const isOver = attempt >= (role.retries ?? DEFAULT_RETRIES) || accepted.isFinal;
+      const limit = isOver ? undefined : findLimitReached(withTurn(step.allowance, usage))?.text;
+      engine.tell({ event: 'reply.refused', ...place, attempt, errors, isLast: isOver || limit !== undefined });
+      if (isOver) return { ...giveUp(request.role, accepted, attempt + 1), ...soFar() };
+      if (limit !== undefined) {
+        const reason = `${limit}, and no reply was acceptable: ${errors.join('; ')}`;
+        return { kind: 'suspended', cause: 'limit', reason, text: accepted.attempt.text, ...soFar() };
+      }
       prompt = askAgain(request.promptWithoutSession, errors, reply.session !== undefined);
     }
   } finally {

@@ -4,6 +4,7 @@ import { findBudgetExceeded, findLimitReached, type Allowance } from '../../../s
 import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
+import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
@@ -160,5 +161,45 @@ describe('a limit over the life of a thread', () => {
     config.limits = { maxSteps: 3 };
     expect(await fixture.engine.resume(thread)).toMatchObject({ cause: 'limit' });
     expect(await stepsOf({ engine: fixture.engine, thread })).toBe(3);
+  });
+});
+
+describe('the tries of a turn', () => {
+  const definition = workflow('w', { a: statuses('done') }, [
+    { from: '__start__', to: 'a', when: null },
+    { from: 'a', to: '__end__', when: null },
+  ]);
+
+  test('count together: none is begun once a budget is used up', async () => {
+    const entry = { reply: 'no front matter', usage };
+    const config = scripted(
+      { a: [{ ...entry, retries: [entry, { reply: reply('done'), usage }] }] },
+      { limits: { maxCostUsd: 0.2 } },
+    );
+    const { engine, events } = await createFixture(config);
+    const { thread } = await engine.start({ definition, prompt: 'x' });
+    expect(await engine.run(thread)).toMatchObject({
+      event: 'thread.suspended',
+      cause: 'limit',
+      text: expect.stringMatching(/^the limit of 0.2 US dollars is reached, .*missing front matter/u),
+    });
+    const refused = events.flatMap((event) => (event.event === 'reply.refused' ? [event.isLast] : []));
+    expect(refused).toEqual([false, true]);
+    await expect(engine.resume(thread)).rejects.toMatchObject({ code: 'waits-at-limit', used: 0.2 });
+  });
+
+  test('count together: the one in which a budget is exceeded is stopped', async () => {
+    const told = { kind: 'usage', usage } as const;
+    const tries: ReportedAct[][] = [
+      [{ emit: told }, { reply: { kind: 'reply', text: 'no front matter', usage } }],
+      [{ emit: { kind: 'usage', usage: { ...usage, turns: 2 } } }, { waitFor: '/never' }],
+    ];
+    const fixture = await createFixture(reportingConfig({ a: tries }, { limits: { maxTurns: 2 } }));
+    installReportingAgent(fixture.dir);
+    const { thread } = await fixture.engine.start({ definition, prompt: 'x' });
+    expect(await fixture.engine.run(thread)).toMatchObject({
+      cause: 'limit',
+      text: 'the limit of 2 turns is exceeded',
+    });
   });
 });
