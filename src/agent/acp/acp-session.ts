@@ -146,8 +146,10 @@ export class AcpSession {
       const session = nameOfSession({ id: this.#require(this.#session).id, costUsd: cost.usd });
       return await replyOfPrompt(turn, response, { session, agentVersion: this.#version(), usage });
     } catch (error) {
-      // The cost of this prompt is part of the next prompt's cost.
-      const usage = usageOfPrompt(response, turn.reader, { isAtLeast: true });
+      const known = request.session === undefined ? undefined : readSessionName(request.session).id;
+      // A session that goes on has the cost of this prompt in that of the next one.
+      const cost = known === this.#session?.id ? {} : this.#cost?.share(turn.reader.sessionCostUsd);
+      const usage = usageOfPrompt(response, turn.reader, { ...cost, isAtLeast: true });
       if (usage) request.emit({ kind: 'usage', usage });
       signal.throwIfAborted();
       turn.finish();
@@ -221,6 +223,7 @@ export class AcpSession {
     // Before the prompt is sent, what comes is the session's past, told again.
     if (!isJsonObject(update)) return;
     this.#turn?.reader.read(update);
+    if (update['sessionUpdate'] === 'usage_update') this.#turn?.tellCost(this.#cost);
     this.#hasPast ||=
       update['sessionUpdate'] === 'user_message_chunk' || update['sessionUpdate'] === 'agent_message_chunk';
   }

@@ -34,6 +34,7 @@ describe('a turn', () => {
       { kind: 'tool-result', id: 'call-1', result: 'the notes', durationMs: expect.any(Number) },
       { kind: 'tool-call', id: 'call-2', name: 'execute', arguments: { title: 'Run the tests' } },
       { kind: 'tool-result', id: 'call-2', result: '1 failed', durationMs: expect.any(Number), isError: true },
+      { kind: 'usage', usage: { inputTokens: 0, outputTokens: 0, turns: 2, costUsd: 0.25, isAtLeast: true } },
       { kind: 'usage', usage: { inputTokens: 700, outputTokens: 200, turns: 3, costUsd: 0.25 } },
     ]);
     expect(reply).toMatchObject({ usage: { inputTokens: 700, costUsd: 0.25 } });

@@ -13,6 +13,7 @@ import type { JsonObject } from '../../../src/json.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { temporaryFolder } from '../../helpers/agent-request.ts';
 import { bundledAcpAgent } from '../../helpers/bundled-acp-agent.ts';
+import { runScripted } from './acp-fixture.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 const loop = workflow('loop', { worker: statuses('done'), other: statuses('done') }, [
@@ -74,6 +75,25 @@ test('an agent that has to log in again in the middle of its turn suspends it, a
   const over = await fixture.engine.run(thread);
   expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('wants a person to log in') });
   expect(fixture.git('show', `${over.head}:output.md`)).toBe('So far so good.');
+});
+
+test('an agent that goes on spending is stopped at the limit of cost, and what it has cost counts', async () => {
+  const limits = { maxCostUsd: 0.05, timeoutMs: 10_000 };
+  const fixture = await createFixture({ ...configOf({ worker: acp(['spend', 'hang']) }), limits });
+  const { thread } = await fixture.engine.start({ definition: once, prompt: 'Work.' });
+  const text = 'the limit of 0.05 US dollars is exceeded';
+  expect(await fixture.engine.run(thread)).toMatchObject({ event: 'thread.suspended', cause: 'limit', text });
+  await expect(fixture.engine.resume(thread)).rejects.toMatchObject({ code: 'waits-at-limit', used: 0.1 });
+});
+
+test('what a session has cost until it was cut off counts where it is lost, and else in its next turn', async () => {
+  const words = [`--store=${temporaryFolder()}`, '--resume'];
+  const first = await runScripted([...words, 'spend', 'reply']);
+  const { session } = first.reply as { session: string }; // as every reply of this agent has one
+  const cutOff = await runScripted([...words, 'spend', 'die'], { session });
+  expect(cutOff.events.findLast(({ kind }) => kind === 'usage')).not.toHaveProperty('usage.costUsd');
+  const lost = await runScripted(['spend', 'die']);
+  expect(lost.events.findLast(({ kind }) => kind === 'usage')).toHaveProperty('usage.costUsd', 0.1);
 });
 
 test('a permission that nobody can give suspends the thread, which goes on once it is configured', async () => {

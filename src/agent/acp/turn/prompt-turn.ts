@@ -5,6 +5,8 @@ import { acpEnvironment } from '../process/acp-environment.ts';
 import { OwnTools } from '../own-tools/own-tools.ts';
 import { PermissionGate } from '../permissions/permission-gate.ts';
 import { Terminals } from '../process/terminals.ts';
+import type { SessionCost } from '../usage/session-cost.ts';
+import { usageOfPrompt } from '../usage/usage-of-prompt.ts';
 import { UpdateReader } from './update-reader.ts';
 import type { WorkingFolder } from '../../files/working-folder.ts';
 
@@ -52,6 +54,13 @@ export class PromptTurn {
   /** What a person denied, where the agent has said nothing since. */
   get deniedLast(): string | undefined {
     return this.#denied?.characters === this.reader.characters ? this.#denied.what : undefined;
+  }
+
+  /** Tells what the prompt has cost so far: a limit of cost ends it in its middle. */
+  tellCost(cost: SessionCost | undefined): void {
+    const soFar = cost?.soFar(this.reader.sessionCostUsd);
+    const usage = soFar?.costUsd === undefined ? undefined : usageOfPrompt(undefined, this.reader, soFar);
+    if (usage) this.request.emit({ kind: 'usage', usage });
   }
 
   /** Tells what was left open, now that the agent has finished. */

@@ -72,10 +72,16 @@ export class SessionCost {
    * unknown where it told one before. What an earlier prompt has cost that nothing was told of is in the next one's share.
    */
   share(sumUsd: number | undefined): CostOfPrompt {
+    const share = this.soFar(sumUsd);
+    this.#toldUsd = sumUsd ?? this.#toldUsd;
+    return share;
+  }
+
+  /** The same for a prompt that goes on. */
+  soFar(sumUsd: number | undefined): CostOfPrompt {
     const known = this.usd;
     if (sumUsd === undefined) return known === undefined ? {} : { isAtLeast: true };
     const isFirst = this.#toldUsd === undefined;
-    this.#toldUsd = sumUsd;
     if (!isFirst || this.#left === undefined) return exact(sumUsd - (isFirst ? 0 : (known ?? 0)));
     if (this.#counting === 'anew') return exact(sumUsd);
     if (known === undefined) return { isAtLeast: true };
