@@ -5,6 +5,10 @@ export type Conversation = {
   messages: ModelMessage[];
   /** What the first attempt was told. */
   readonly prompt: string;
+  /** The answers of the model so far. */
+  turns: number;
+  /** What they cost, in US dollars, by the configured price. */
+  costUsd: number;
 };
 
 /** What a prompt adds to a conversation: the corrections without the prompt that the model knows. */

@@ -41,11 +41,15 @@ export type Talk = {
 export async function converse(talk: Talk, input: string, request: AgentRequest): Promise<AgentReply> {
   const { config, conversation, meter, result } = talk;
   const { signal } = request;
-  const maxTurns = config.maxTurns ?? DEFAULT_MAX_TURNS;
   conversation.messages.push({ role: 'user', content: input });
   let told = input;
   let text = '';
-  for (let turn = 1; ; turn += 1) {
+  for (;;) {
+    const limit = limitReached(config, conversation);
+    if (limit !== undefined) {
+      if (result() !== undefined) return replyOf({ text, result: result(), stopReason: 'max-turns' }, meter);
+      return { kind: 'suspend', cause: 'limit', reason: `${request.role}: ${limit}`, text, usage: meter.total };
+    }
     let answer: ModelAnswer;
     try {
       answer = await ask(talk, told, request);
@@ -59,6 +63,8 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
       return { kind: 'suspend', cause: 'agent', reason, ...common, due };
     }
     const usage = meter.add(answer.usage);
+    conversation.turns += 1;
+    conversation.costUsd += usage.costUsd ?? 0;
     conversation.messages.push(...answer.messages);
     if (answer.text.trim() !== '') text = answer.text;
     const results = answer.calls.length === 0 ? undefined : await callTools(talk, answer, signal);
@@ -68,10 +74,6 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
     if (results === undefined) return replyOf({ text, result: result(), stopReason }, meter);
     conversation.messages.push(results.message);
     told = results.told;
-    const limit = limitReached(config, meter, turn >= maxTurns ? maxTurns : undefined);
-    if (limit === undefined) continue;
-    if (result() !== undefined) return replyOf({ text, result: result(), stopReason: 'max-turns' }, meter);
-    return { kind: 'suspend', cause: 'limit', reason: `${request.role}: ${limit}`, text, usage: meter.total };
   }
 }
 
@@ -138,10 +140,11 @@ async function callTools(
   return { message: { role: 'tool', content }, told: told.join('\n\n') };
 }
 
-function limitReached(config: LlmConfig, meter: UsageMeter, maxTurns: number | undefined): string | undefined {
-  const { maxCostUsd } = config;
-  if (maxTurns !== undefined) return `the limit of ${maxTurns} turns of the model is reached`;
-  if (maxCostUsd === undefined || (meter.total.costUsd ?? 0) < maxCostUsd) return undefined;
+/** The limit of a turn that its conversation has reached; the tries of the turn count together. */
+function limitReached(config: LlmConfig, { turns, costUsd }: Conversation): string | undefined {
+  const { maxTurns = DEFAULT_MAX_TURNS, maxCostUsd } = config;
+  if (turns >= maxTurns) return `the limit of ${maxTurns} turns of the model is reached`;
+  if (turns === 0 || maxCostUsd === undefined || costUsd < maxCostUsd) return undefined;
   return `the limit of ${maxCostUsd} US dollars for a turn is reached`;
 }
 

@@ -36,7 +36,7 @@ export function createAgent(config: JsonObject): Agent {
     run: (request) => {
       const { attempt, prompt } = request;
       const known = attempt > 0 ? conversation : undefined;
-      conversation = known ?? { messages: [], prompt };
+      conversation = known ?? { messages: [], prompt, turns: 0, costUsd: 0 };
       return runTurn(checked, conversation, known ? newInput(known, prompt) : prompt, request);
     },
     answers: true,

@@ -367,6 +367,23 @@ describe('limits', () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  test.each([
+    [{ maxTurns: 2 }, '2 turns'],
+    [{ maxCostUsd: 2, price: { inputPerMTok: 100_000, outputPerMTok: 0 } }, '2 US dollars'],
+  ])('the tries of a turn count together: %j', async (config, said) => {
+    const server = await startModelServer([{ text: 'What?' }]);
+    const agent = createAgent({ baseUrl: server.url, model: 'scripted', ...config });
+    const request = agentRequest({ outputSchema: schema });
+    const replies = [];
+    for (const attempt of [0, 1, 2]) replies.push(await agent.run({ ...request, attempt }));
+    expect(replies).toMatchObject([
+      { kind: 'reply', usage: { turns: 1 } },
+      { kind: 'reply', usage: { turns: 1 } },
+      { kind: 'suspend', cause: 'limit', reason: expect.stringContaining(said), usage: { turns: 0 } },
+    ]);
+    expect(server.requests).toHaveLength(2);
+  });
+
   test('an answer that was cut off at its limit is no reply', async () => {
     const { reply } = await runTurn([{ text: 'A long', finishReason: 'length' }]);
     expect(reply).toMatchObject({ kind: 'failed-attempt', text: 'A long' });
