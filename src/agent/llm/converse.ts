@@ -65,11 +65,12 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
     const usage = meter.add(answer.usage);
     conversation.turns += 1;
     conversation.costUsd += usage.costUsd ?? 0;
+    // Before the tools: a turn that ends while they run has paid for this answer.
+    request.emit({ kind: 'usage', usage: meter.total });
     conversation.messages.push(...answer.messages);
     if (answer.text.trim() !== '') text = answer.text;
     const results = answer.calls.length === 0 ? undefined : await callTools(talk, answer, signal);
     request.emit({ kind: 'turn-end', usage });
-    request.emit({ kind: 'usage', usage: meter.total });
     const stopReason = answer.finishReason;
     if (results === undefined) return replyOf({ text, result: result(), stopReason }, meter);
     conversation.messages.push(results.message);
@@ -79,7 +80,7 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
 
 /** Asks, and asks again while that may help; each answer that broke off is a turn of its own in the trace. */
 async function ask(talk: Talk, told: string, request: AgentRequest): Promise<ModelAnswer> {
-  const { config, opened, system, conversation, box, onSign } = talk;
+  const { config, opened, system, conversation, box, meter, onSign } = talk;
   const { signal } = request;
   let isOpen = false;
   const open = (input: string): void => {
@@ -110,6 +111,7 @@ async function ask(talk: Talk, told: string, request: AgentRequest): Promise<Mod
         signal,
       );
     } catch (error) {
+      if (hasArrived) request.emit({ kind: 'usage', usage: meter.addUnknown() });
       signal.throwIfAborted();
       if (error instanceof ModelUnavailable) throw error;
       throw modelFailure(error, config, opened.redact);

@@ -31,6 +31,12 @@ export class UsageMeter {
     return usage;
   }
 
+  /** Takes in an answer that broke off: it was paid for, and its server did not say how much. */
+  addUnknown(): Usage {
+    this.#total = { ...this.#total, isAtLeast: true };
+    return this.#total;
+  }
+
   get total(): Usage {
     return this.#total;
   }

@@ -55,7 +55,7 @@ describe('a turn', () => {
       stopReason: 'stop',
     });
     expect(kindsOf(request).join(' ')).toBe(
-      'turn-start thought usage tool-call tool-result turn-end usage turn-start text turn-end usage',
+      'turn-start thought usage tool-call tool-result turn-end turn-start text usage turn-end',
     );
     expect(server.requests[0]!.messages.map(({ role }) => role)).toEqual(['system', 'user']);
     expect(server.requests[0]!.messages[1]!.content).toBe('Do the work.\n');
@@ -232,7 +232,8 @@ describe('a server in trouble', () => {
 
   test('a stream that is cut in the middle is asked for again, in a turn of its own', async () => {
     const { reply, request, server } = await runTurn([{ cutAfter: 'Half an ans' }, { text: 'A whole answer.' }]);
-    expect(reply).toMatchObject({ text: 'A whole answer.', usage: { turns: 1 } });
+    // The half was paid for as well.
+    expect(reply).toMatchObject({ text: 'A whole answer.', usage: { turns: 1, isAtLeast: true } });
     expect(kindsOf(request)).toEqual([
       'turn-start',
       'text',
@@ -241,8 +242,8 @@ describe('a server in trouble', () => {
       'pause',
       'turn-start',
       'text',
-      'turn-end',
       'usage',
+      'turn-end',
     ]);
     expect(server.requests[1]!.messages).toEqual(server.requests[0]!.messages);
   });

@@ -129,6 +129,22 @@ describe('a thread whose role is done by a model', () => {
     expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
   });
 
+  test('a turn that ends while a command runs has in it what its answers have cost', async () => {
+    const sleeping: ScriptedCall = { name: 'run_command', arguments: { command: 'sleep 60' } };
+    const run = await start([{ calls: [sleeping] }], { limits: { timeoutMs: 4_000 } });
+    const over = await run.engine.run(run.thread);
+    expect(over).toMatchObject({ event: 'thread.suspended', cause: 'timeout' });
+    const { payload } = JSON.parse(run.git('show', `${over.head}:suspend.json`)) as { payload: JsonObject };
+    expect(payload['usage']).toEqual({ inputTokens: 10, outputTokens: 5, turns: 1 });
+  });
+
+  test('a turn that ends in the middle of an answer says that its cost is not known', async () => {
+    const run = await start([{ text: 'x'.repeat(8000), pauseMs: 20 }], { limits: { timeoutMs: 4_000 } });
+    const { head } = await run.engine.run(run.thread);
+    const { payload } = JSON.parse(run.git('show', `${head}:suspend.json`)) as { payload: JsonObject };
+    expect(payload['usage']).toMatchObject({ isAtLeast: true });
+  });
+
   test('a key that is not accepted ends the run, and stores nothing', async () => {
     const run = await start([{ status: 401 }]);
     await expect(run.engine.run(run.thread)).rejects.toMatchObject({ kind: 'agent', code: 'agent-not-authorized' });
