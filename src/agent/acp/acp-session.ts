@@ -219,7 +219,9 @@ export class AcpSession {
 
   #read(params: JsonObject): void {
     this.#updates += 1;
-    const { update } = params;
+    const { update, sessionId } = params;
+    // What another session of the agent says, such as that of a helper, is no part of the reply.
+    if (this.#session !== undefined && typeof sessionId === 'string' && sessionId !== this.#session.id) return;
     // Before the prompt is sent, what comes is the session's past, told again.
     if (!isJsonObject(update)) return;
     this.#turn?.reader.read(update);

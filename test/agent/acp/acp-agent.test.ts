@@ -45,6 +45,11 @@ describe('a turn', () => {
     expect(text).toBe('---\n$status: done\n---\nDo the work.\n');
   });
 
+  test('leaves out what another session of the agent says', async () => {
+    const { text } = await runScripted(['aside', 'reply', 'aside']);
+    expect(text).toBe('---\n$status: done\n---\nDo the work.\n');
+  });
+
   test('that ends with a tool call replies with what was said before it', async () => {
     const { text, events } = await runScripted(['reply', 'openCall']);
     expect(text).toBe('---\n$status: done\n---\nDo the work.\n');
