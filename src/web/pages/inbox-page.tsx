@@ -43,7 +43,7 @@ export async function inboxPage(visit: Visit): Promise<Html> {
   return (
     <Page site={site} title="Inbox" place="/inbox" live={{ topic: 'threads', state: isRead ? state : '' }}>
       <h1>
-        Inbox <span class="count">{shown.length}</span>
+        Inbox <span class="count">{shown.length + suspended.length - waiting.length}</span>
       </h1>
       {shown.length === 0 && <p>{isRead ? 'Nothing waits for you.' : 'Looking for what waits for you …'}</p>}
       {shown.map((view, index) =>
