@@ -14,6 +14,7 @@ import { hitsInText, type SecretHit } from '../../thread/secrets/find-hits.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
 import { SecretScan, type SecretPlace } from '../../thread/secrets/secret-scan.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
+import { renderText } from '../html.ts';
 import { WaitingThreads } from '../live/waiting-threads.ts';
 import { MessagePage } from '../pages/message-page.tsx';
 import { repositoryName, type Site } from '../site.ts';
@@ -147,7 +148,7 @@ class Pages {
     const among = new Set(this.#threads.keys());
     const threads = await listThreads(this.#site.engine, { statuses: threadStatuses, among });
     const page = <ExportPage site={this.#site} threads={threads} nowMs={this.#nowMs} />;
-    await this.#write((await page).toString(), 'index.html');
+    await this.#write(await renderText(page), 'index.html');
   }
 
   /** @returns whether there was one more */
@@ -173,11 +174,10 @@ class Pages {
       const [, first, second = ''] = path.exec(url.pathname) ?? [];
       if (first === undefined) continue;
       try {
-        return (await page(visit, decodeURIComponent(first), decodeURIComponent(second))).toString();
+        return await renderText(page(visit, decodeURIComponent(first), decodeURIComponent(second)));
       } catch (error) {
         if (!(error instanceof UwfError)) throw error;
-        const said = <MessagePage title="This cannot be shown" text={error.message} again="/" />;
-        return (await said).toString();
+        return renderText(<MessagePage title="This cannot be shown" text={error.message} again="/" />);
       }
     }
     throw new Error(`no page for ${url.pathname}`);

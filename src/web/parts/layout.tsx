@@ -1,5 +1,6 @@
 import { raw } from 'hono/html';
-import type { Html } from '../html.ts';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import { renderText, type Html } from '../html.ts';
 import type { Site } from '../site.ts';
 
 type PageProps = {
@@ -60,9 +61,17 @@ export function Page({ site, title, place, live, isWide, children }: PageProps):
   );
 }
 
-/** The frame of every page, also of those for visitors who are not logged in. */
-export function Document({ title, children }: { title: string; children?: unknown }): Html {
-  return (
+/**
+ * Characters that turn the direction of the text behind them: what is read is then not what was said. Marks for a single place
+ * stay, which some scripts are written with.
+ *
+ * Source: Unicode TR 9, 2; CVE-2021-42574.
+ */
+const turning = /[\u202A-\u202E\u2066-\u2069]/g;
+
+/** The frame of every page, also of those for visitors who are not logged in. Nothing in it turns the direction of text. */
+export async function Document({ title, children }: { title: string; children?: unknown }): Promise<HtmlEscapedString> {
+  const page = await renderText(
     <>
       {raw('<!doctype html>')}
       <html lang="en">
@@ -76,6 +85,7 @@ export function Document({ title, children }: { title: string; children?: unknow
         </head>
         <body>{children}</body>
       </html>
-    </>
+    </>,
   );
+  return raw(page.replaceAll(turning, '\uFFFD'));
 }

@@ -65,3 +65,11 @@ test('texts of threads are shown as texts', async () => {
   expect(page).not.toMatch(/<script(?! src="\/assets\/)/);
   expect(await visitor.page('/')).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
 });
+
+test('nothing that an agent or a person says turns the direction of the text around it', async () => {
+  const { repository } = await createMemoryRepository(Date.now);
+  await startLoop(repository, { prompt: 'remove \u202Etxt.important\u202C and \u2067this\u2069, not \u200F\u05D0' });
+  const visitor = await visitorOf(repository);
+  const page = await visitor.page('/');
+  expect(page).toContain('remove \uFFFDtxt.important\uFFFD and \uFFFDthis\uFFFD, not \u200F\u05D0');
+});
