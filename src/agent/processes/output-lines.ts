@@ -4,7 +4,7 @@ const NEWLINE = 0x0a;
 export class OutputFlood extends Error {}
 
 /**
- * Reads a stream line by line, without the ends of the lines. What follows the last end is left out.
+ * Reads a stream line by line, without the ends of the lines. The last line needs no end.
  * @param maxBytes of one line
  * @param onBytes told how many bytes have arrived; what it throws ends the reading
  * @throws {OutputFlood} at a longer line
@@ -28,4 +28,5 @@ export async function* readOutputLines(
     if (size > maxBytes) throw new OutputFlood(`a single message of more than ${maxBytes} bytes`);
     parts.push(chunk.subarray(start));
   }
+  if (size > 0) yield Buffer.concat(parts);
 }
