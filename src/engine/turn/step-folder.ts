@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endStrays, findStrays } from '../../agent/processes/stray-processes.ts';
+import { namesIn } from '../../git/system/names-in.ts';
 import { tryTo } from '../../or-else.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import { storing } from '../../git/format/object-errors.ts';
@@ -12,8 +14,29 @@ import { share } from '../../git/system/sharing.ts';
 /** How much space is held for what the turn comes to. */
 const RESERVED_BYTES = 1024 * 1024;
 
+/** How long what a killed step has started has to end by itself. */
+const GRACE_MS = 1_000;
+
+/** No process has this number. */
+const NO_LEADER = -1;
+
 /**
- * Makes the folder of a step, and removes what a killed process left of an earlier one of the thread.
+ * Removes the folders of steps of a thread that were killed, and ends what their agents started in sessions of its own: it would
+ * work on beside the next agent. Under the lease no other process works on this thread.
+ */
+export async function clearLeftSteps({ stateDir }: Repository, threadId: string): Promise<void> {
+  if (stateDir === undefined) return;
+  const parent = join(stateDir, 'steps');
+  for (const name of namesIn(parent)) {
+    if (!name.startsWith(`${threadId}-`)) continue;
+    const folder = join(parent, name);
+    await endStrays(findStrays(NO_LEADER, folder), NO_LEADER, folder, GRACE_MS);
+    removeStepFolder(folder);
+  }
+}
+
+/**
+ * Makes the folder of a step.
  *
  * It holds the role's schema as `schema.json`, for what reports a result (`uwf mcp`), and `reserved`: space on the disk
  * that becomes free with the folder, for the reply to be stored.
@@ -23,10 +46,6 @@ export function makeStepFolder({ stateDir }: Repository, threadId: string, schem
   const parent = stateDir === undefined ? tmpdir() : join(stateDir, 'steps');
   return storing(parent, () => {
     makeFolders(parent);
-    // Under the lease no other process works on this thread.
-    for (const name of readdirSync(parent)) {
-      if (name.startsWith(`${threadId}-`)) rmSync(join(parent, name), { recursive: true, force: true });
-    }
     const folder = mkdtempSync(join(parent, `${threadId}-`));
     share(folder);
     return fillFolder(folder, schema);

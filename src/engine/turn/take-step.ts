@@ -21,7 +21,7 @@ import { appendEnd, appendHeldTurn, appendTurn, suspendAtLimit } from './append.
 import { atLimit, chooseRole, journalFacts, openStep } from './decide.ts';
 import { prepareStep } from './prepare.ts';
 import { inWholeCharacters, runAgent, withinGrace } from './run.ts';
-import { makeStepFolder, removeStepFolder } from './step-folder.ts';
+import { clearLeftSteps, makeStepFolder, removeStepFolder } from './step-folder.ts';
 import type {
   ChosenStep,
   PreparedStep,
@@ -162,6 +162,7 @@ async function runUntilAccepted(step: PreparedStep): Promise<TurnResult> {
     return { attempts, usage, session, trace: trace && redaction.value(trace) };
   };
   try {
+    await clearLeftSteps(engine.repository, state.id);
     stepDir = makeStepFolder(engine.repository, state.id, role.schema);
     const env = { ...request.env, UWF_STEP_DIR: stepDir };
     for (let attempt = 0; ; attempt += 1) {

@@ -11,6 +11,7 @@ import { findLease, findLeaseRecord, findLeasesOf } from '../leases/find-lease.t
 import type { LeaseRecord } from '../leases/lease-file.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
 import { requestStop } from '../leases/stop-request.ts';
+import { clearLeftSteps } from '../turn/step-folder.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
 /** What a stop found: no process at work, or one that has ended now; `isKilled` if it had to be killed. */
@@ -129,7 +130,7 @@ async function endOrphans(repository: Repository, thread: ThreadId): Promise<Sto
   for (const group of groups) await endGroupLedBy(group, 0);
   // To take a dead lease over is to clean up after it. It is held where another process has taken it over, to go on.
   const lease = await takeLease(repository, thread).catch(inPlaceOf(LeaseHeld, undefined));
-  lease?.release();
+  if (lease !== undefined) await clearLeftSteps(repository, thread).finally(() => lease.release());
   return { wasRunning, isKilled: wasRunning };
 }
 
