@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endStrays, findStrays } from '../../agent/processes/stray-processes.ts';
+import { readIfThere } from '../../git/repository/git-directory.ts';
+import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../../git/system/process-identity.ts';
 import { namesIn } from '../../git/system/names-in.ts';
 import { tryTo } from '../../or-else.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
@@ -20,9 +22,12 @@ const GRACE_MS = 1_000;
 /** No process has this number. */
 const NO_LEADER = -1;
 
+/** The file that names the process whose step it is. */
+const HOLDER = 'holder';
+
 /**
- * Removes the folders of steps of a thread that were killed, and ends what their agents started in sessions of its own: it would
- * work on beside the next agent. Under the lease no other process works on this thread.
+ * Removes the folders of steps of a thread whose processes are dead, and ends what their agents started in sessions of its own: it
+ * would work on beside the next agent.
  */
 export async function clearLeftSteps({ stateDir }: Repository, threadId: string): Promise<void> {
   if (stateDir === undefined) return;
@@ -30,6 +35,9 @@ export async function clearLeftSteps({ stateDir }: Repository, threadId: string)
   for (const name of namesIn(parent)) {
     if (!name.startsWith(`${threadId}-`)) continue;
     const folder = join(parent, name);
+    const holder = parseIdentity(readIfThere(join(folder, HOLDER)) ?? '');
+    // The lease is no proof: a person can have removed it while its holder worked.
+    if (holder !== undefined && isAlive(holder) !== false) continue;
     await endStrays(findStrays(NO_LEADER, folder), NO_LEADER, folder, GRACE_MS);
     removeStepFolder(folder);
   }
@@ -38,8 +46,8 @@ export async function clearLeftSteps({ stateDir }: Repository, threadId: string)
 /**
  * Makes the folder of a step.
  *
- * It holds the role's schema as `schema.json`, for what reports a result (`uwf mcp`), and `reserved`: space on the disk
- * that becomes free with the folder, for the reply to be stored.
+ * It holds the process as `holder`, the role's schema as `schema.json`, for what reports a result (`uwf mcp`), and `reserved`: space
+ * on the disk that becomes free with the folder, for the reply to be stored.
  * @throws {StorageFull} / {StorageReadOnly}
  */
 export function makeStepFolder({ stateDir }: Repository, threadId: string, schema: JsonObject): string {
@@ -54,9 +62,11 @@ export function makeStepFolder({ stateDir }: Repository, threadId: string, schem
 
 function fillFolder(folder: string, schema: JsonObject): string {
   try {
-    const file = join(folder, 'schema.json');
-    writeFileSync(file, JSON.stringify(schema));
-    share(file);
+    const files = { [HOLDER]: formatIdentity(ownIdentity()), 'schema.json': JSON.stringify(schema) };
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(folder, name), text);
+      share(join(folder, name));
+    }
     // Not synced: file systems account for what is written at once. Random, because some of them compress.
     writeFileSync(join(folder, 'reserved'), randomBytes(RESERVED_BYTES));
     return folder;

@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runningProcesses } from '../../../src/agent/processes/process-table.ts';
 import { clearLeftSteps, makeStepFolder } from '../../../src/engine/turn/step-folder.ts';
+import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
@@ -16,14 +17,21 @@ function startIn(stepDir: string): number {
 
 const isRunning = (pid: number): boolean => runningProcesses()?.some((process) => process.pid === pid) ?? false;
 
-test('what a killed step of a thread left is removed and ended, and nothing of another thread', async () => {
+/** A process that has ended. */
+function deadProcess(): string {
+  const child = spawnSync(process.execPath, ['-e', '']);
+  return formatIdentity({ ...ownIdentity(), pid: child.pid, startTime: '1' });
+}
+
+test('what a killed step of a thread left is removed and ended, and nothing of another thread or a step at work', async () => {
   const repository = await createTemporaryRepository().open();
-  // Before there is a folder for steps.
-  await clearLeftSteps(repository, newThreadId(1));
   const [killed, other] = [newThreadId(1), newThreadId(2)];
-  const folders = [killed, other].map((thread) => makeStepFolder(repository, thread, {}));
-  const [left = 0, kept = 0] = folders.map(startIn);
+  // Before there is a folder for steps.
   await clearLeftSteps(repository, killed);
-  expect([left, kept].map(isRunning)).toEqual([false, true]);
-  expect(readdirSync(join(repository.stateDir ?? '', 'steps'))).toEqual([folders[1]?.split('/').at(-1)]);
+  const folders = [killed, other, killed].map((thread) => makeStepFolder(repository, thread, {}));
+  for (const folder of folders.slice(0, 2)) writeFileSync(join(folder, 'holder'), deadProcess());
+  const pids = folders.map(startIn);
+  await clearLeftSteps(repository, killed);
+  expect(pids.map(isRunning)).toEqual([false, true, true]);
+  expect(folders.map((folder) => existsSync(folder))).toEqual([false, true, true]);
 });
