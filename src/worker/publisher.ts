@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UwfError } from '../errors.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
+import type { Remote } from '../git/transport/remote.ts';
 import type { PushFence } from '../sync/push/plan-push.ts';
 import { pushOnce } from '../sync/push/push-threads.ts';
+import { sortRefs } from '../sync/refs/sorted-refs.ts';
 import { readTracked, refsOf } from '../sync/refs/tracking.ts';
 import { findThread } from '../thread/find/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -33,6 +35,16 @@ export class StepHeldBack extends UwfError {
       facts: { thread, reason },
     });
   }
+}
+
+/** A person removed the thread from the remote while its turn was at work. */
+function removedThere(thread: ThreadId, { name }: Remote): UwfError {
+  return new UwfError(`thread ${thread} was removed at ${name}`, {
+    code: 'removed-there',
+    kind: 'conflict',
+    hint: `what was done is stored here; 'uwf push ${name} ${thread}' publishes it nevertheless`,
+    facts: { thread, remote: name },
+  });
 }
 
 /**
@@ -155,6 +167,10 @@ export class Publisher {
     // A child can be told of before its ref is there.
     for (const thread of this.#touched) if (await findThread(repository, thread)) scope.add(thread);
     const there = refsOf(await readTracked(repository, remote));
+    // A push that names a thread takes the mark of its removal away. A worker names what it was told of, not what a person wants.
+    const { removed } = sortRefs(there);
+    if (removed.has(this.#thread)) throw removedThere(this.#thread, remote);
+    for (const thread of removed.keys()) scope.delete(thread);
     return pushOnce(repository, remote, { there, scope, refused: new Set(), fence }, sync);
   }
 }

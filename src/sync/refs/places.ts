@@ -3,6 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readState, stateCommit } from '../../thread/read/thread-state.ts';
 import { timePrefix, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, activeRef, HISTORY_PREFIX, utcDate } from '../../thread/thread-refs.ts';
+import { removedRef } from './shared-ref.ts';
 
 /** A thread may have ended on another day than it would here, by the clock of the machine that ended it. */
 const DAYS_AROUND = 4;
@@ -10,9 +11,9 @@ const DAY_MS = 86_400_000;
 /** A longer time is one pattern for all days. */
 const MAX_DAYS = 100;
 
-/** The names of refs that a thread which was active a moment ago can have. */
+/** The names of refs that a thread which was active a moment ago can have, and of the mark that it was removed. */
 export function placesNow(thread: ThreadId, nowMs: number): string[] {
-  return [activeRef(thread), ...patternsOfEnds(nowMs, nowMs, thread)];
+  return [activeRef(thread), removedRef(thread), ...patternsOfEnds(nowMs, nowMs, thread)];
 }
 
 /** Patterns of the refs of the children that a thread called since its last step: their ids begin with its time. */

@@ -9,6 +9,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { activeRef, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { openArchiveThere, tipOfArchived } from '../archive/archive-there.ts';
 import { OF_ANOTHER_CLONE, planArchiveRemoval, toBringChains } from '../archive/plan-archive-push.ts';
+import { claimRef } from '../claims/claim.ts';
 import { makeRemovalMark } from './removal-mark.ts';
 import type { ThreadChange } from '../report.ts';
 import { ThreadNotThere } from '../fetch/select-refs.ts';
@@ -49,7 +50,14 @@ export async function removeRemoteThread(
   thread: ThreadId,
   { signal, onProgress }: Pick<SyncOptions, 'signal' | 'onProgress'> = {},
 ): Promise<ThreadChange> {
-  const patterns = [activeRef(thread), `${HISTORY_PREFIX}*`, removedRef(thread), LIST_REF, `${ENDS_PREFIX}*`];
+  const patterns = [
+    activeRef(thread),
+    `${HISTORY_PREFIX}*`,
+    removedRef(thread),
+    claimRef(thread),
+    LIST_REF,
+    `${ENDS_PREFIX}*`,
+  ];
   const refs = await remote.list(patterns, signal);
   const there = sortRefs(refs);
   const tips = there.threads.get(thread) ?? [];
@@ -65,10 +73,13 @@ export async function removeRemoteThread(
     const hint = `to bring all that is archived there, and repeat: ${toBringChains(remote)}`;
     throw notRemovedThere(thread, remote, OF_ANOTHER_CLONE, 'conflict', hint);
   }
+  const claim = there.claims.get(thread);
   const edits = [
     { name: removedRef(thread), value: mark.id, expected: known },
     ...(fromArchive?.edits ?? []),
     ...tips.map((tip): PushEdit => ({ name: refOfTip(thread, tip), value: null, expected: tip.id })),
+    // Its worker ends the turn, and publishes nothing more.
+    ...(claim === undefined ? [] : [{ name: claimRef(thread), value: null, expected: claim }]),
   ];
   const guard = await repository.objects.write([...mark.batch.objects, ...(fromArchive?.batch.objects ?? [])]);
   try {

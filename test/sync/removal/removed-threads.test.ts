@@ -8,6 +8,7 @@ import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { removeThread } from '../../../src/thread/remove/remove-thread.ts';
 import { DirectRemote } from '../../helpers/direct-remote.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
+import { Claims } from '../../../src/worker/claims.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';
 
 describe('a thread that was removed', () => {
@@ -66,6 +67,22 @@ describe('a thread that was removed', () => {
     expect(await server.refs.list('refs/uwf/removed/')).toEqual([]);
     await fetchThreads(ben.context, ben.remote);
     expect(await ben.threads()).toEqual(kept);
+  });
+
+  test('at the remote takes along the claim of the worker that is at work on it', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id } = await share(ada, ben);
+    const { head } = await getThread(ben.repository, id);
+    const who = { worker: 'ben', host: 'box', session: '0123456789abcdef', deadlineMs: 60_000 };
+    const claims = new Claims(ben.repository, ben.remote, who);
+    let isLost = false;
+    const lost = (): void => void (isLost = true);
+    expect(await claims.take([{ thread: id, head, losses: 0, replaces: null, lost }])).toEqual([id]);
+    await removeRemoteThread(ada.context, ada.remote, id);
+    expect(await server.refs.list('refs/uwf/claims/')).toEqual([]);
+    await claims.renew();
+    expect(isLost).toBe(true);
   });
 
   test('leaves the same mark whoever removes it', async () => {
