@@ -6,7 +6,7 @@ import type { EngineEvent, ThreadOver } from '../../engine/events.ts';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Remote } from '../../git/transport/remote.ts';
-import { findThread } from '../../thread/find/find-thread.ts';
+import { findThread, getThread } from '../../thread/find/find-thread.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import { readState } from '../../thread/read/thread-state.ts';
 import { activeRef } from '../../thread/thread-refs.ts';
@@ -79,6 +79,7 @@ export class FollowedThread {
   /**
    * Looks at the remote, and fetches what has changed.
    * @throws {RemoteUnreachable}
+   * @throws {ThreadNotFound} if the thread was removed
    * @throws {UwfError} `thread-refused` if what the remote has is not sound
    */
   async look(): Promise<Look> {
@@ -87,8 +88,8 @@ export class FollowedThread {
     while (await this.#round(look)) this.#options.signal?.throwIfAborted();
     look.isClaimed = [...this.#seen.values()].some(({ claim }) => claim !== undefined);
     const { repository } = this.#engine;
-    const pointer = await findThread(repository, this.thread);
-    if (pointer === undefined) return look;
+    // It was removed, here or at the remote, if it is here no more.
+    const pointer = await getThread(repository, this.thread);
     const state = await readState(repository, pointer.id, pointer.head);
     const isOnItsWay =
       state.head.kind === 'suspend' &&

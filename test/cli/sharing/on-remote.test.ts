@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { CommandStopped } from '../../../src/cli/process/signals.ts';
-import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
+import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../../helpers/temporary-repository.ts';
 import { startWorker } from '../../helpers/worker-process.ts';
 import { createTeam, gatedWriter } from '../../helpers/worker-team.ts';
 
@@ -77,4 +77,17 @@ test('a stopped thread is listed and shown as such, and a run at the remote lets
   expect((await laptop.uwf(['thread', 'list'])).stdout).toContain('stopped at origin');
   await laptop.uwf(['thread', 'run', thread, '--on', 'origin', '-b']);
   expect(await laptop.json(['thread', 'show', thread, '--json=claim'])).toEqual({ claim: null });
+});
+
+test('following ends when another clone removes the thread', async () => {
+  const { remote, laptop, box } = createTeam();
+  const sending = laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin']);
+  const sent = (): string => runGit(remote, ['for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads']).trim();
+  while (sent() === '') await sleep(50);
+  const thread = sent();
+  await box.uwf(['fetch']);
+  expect((await box.uwf(['thread', 'rm', thread, '--remote', '--force'])).code).toBe(0);
+  const { code, stderr } = await sending;
+  expect(stderr).toContain(`there is no thread '${thread}'`);
+  expect(code).toBe(2);
 });
