@@ -17,7 +17,7 @@ import {
 import { GitFailed, runGit } from '../process/run-git.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 import { runWithoutFailing } from './find-changes.ts';
-import { findGone, removeLinked } from './remove-linked.ts';
+import { findGone, realPlace, removeLinked } from './remove-linked.ts';
 import { restoreWorkTree, type WorkTreeContent } from './restore-work-tree.ts';
 import { runWorktree } from './run-worktree.ts';
 import { SnapshotRefused, takeSnapshot, type SnapshotLimits } from './snapshot.ts';
@@ -117,7 +117,7 @@ async function makeBranch(git: GitPlace, { branches, commit }: OwnContent): Prom
 /** Removes a work tree with its registration, and the branches that were made for it if they are where they were. */
 export async function removeOwnWorkTree(git: GitPlace, folder: string, branches: readonly MadeBranch[]): Promise<void> {
   // Its note names them, and goes with it.
-  for (const branch of branches) await dropBranch(git, branch);
+  for (const branch of branches) await dropBranch(git, branch, folder);
   removeLinked(git.location, folder);
 }
 
@@ -157,7 +157,14 @@ export function isFreeFolder(folder: string): boolean {
   return !existsSync(folder) || orElse(() => readdirSync(folder).length === 0, false);
 }
 
-/** Removes the branch of a work tree. One that has moved stays: it has commits that are not recorded. */
-async function dropBranch(git: GitPlace, { branch, commit }: MadeBranch): Promise<void> {
-  await runGit({ ...git, args: ['update-ref', '-d', branch, commit] }).catch(inPlaceOf(GitFailed, undefined));
+/**
+ * Removes a branch that was made for a work tree. It stays if it has commits that are not recorded, or if it is checked out
+ * elsewhere than in `folder`. It need not be at the recorded commit: agents make branches of their own, and leave it where it was.
+ */
+async function dropBranch(git: GitPlace, { branch, commit }: MadeBranch, folder?: string): Promise<void> {
+  const args = ['for-each-ref', '--format=%(objectname) %(worktreepath)', `--merged=${commit}`, branch];
+  const told = await runGit({ ...git, args }).catch(inPlaceOf(GitFailed, ''));
+  const [, now, at] = /^(\S+) (.*)\n$/s.exec(String(told)) ?? [];
+  if (now === undefined || (at && (folder === undefined || realPlace(at) !== realPlace(folder)))) return;
+  await runGit({ ...git, args: ['update-ref', '-d', branch, now] }).catch(inPlaceOf(GitFailed, undefined));
 }

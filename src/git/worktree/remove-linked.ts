@@ -6,6 +6,11 @@ import { linkedWorkTrees, type LinkedWorkTree } from '../repository/linked-work-
 import { isMadeForThread } from '../repository/thread-work-tree.ts';
 import type { RepositoryLocation } from '../repository.ts';
 
+/** The real path of a folder that may be gone, and whose parent can still lie behind a link. */
+export function realPlace(folder: string): string {
+  return join(realPath(dirname(folder)), basename(folder));
+}
+
 /**
  * Finds the registration of a work tree that uwf made and whose folder is gone, or empty: git makes no work tree there while it
  * is registered. One that `git worktree lock` locked is not found: its disk may not be mounted.
@@ -13,7 +18,7 @@ import type { RepositoryLocation } from '../repository.ts';
 export function findGone(location: RepositoryLocation, folder: string): LinkedWorkTree | undefined {
   if (existsSync(folder) && readdirSync(folder).length > 0) return undefined;
   const { commonDir } = location;
-  const top = join(realPath(dirname(folder)), basename(folder));
+  const top = realPlace(folder);
   return linkedWorkTrees(location).find(
     (tree) => tree.top === top && isMadeForThread({ ...tree, commonDir }) && !existsSync(join(tree.gitDir, 'locked')),
   );
@@ -26,8 +31,7 @@ export function findGone(location: RepositoryLocation, folder: string): LinkedWo
  * that another process is just making. File system errors come through as they are.
  */
 export function removeLinked(location: RepositoryLocation, folder: string): void {
-  // The folder may be gone, and its parent still lie behind a link.
-  const top = join(realPath(dirname(folder)), basename(folder));
+  const top = realPlace(folder);
   // The registration last: without it, a killed process would leave a folder that no command finds.
   const registered = linkedWorkTrees(location).filter((tree) => tree.top === top);
   rmSync(folder, { recursive: true, force: true });

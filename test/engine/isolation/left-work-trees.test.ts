@@ -128,3 +128,27 @@ test('the work trees of a repository that was moved come along, and a copy of it
   expect(left).toContain(`/${unsaved} is the work tree of a thread`);
   expect(left).not.toMatch(new RegExp(`${open}|${over}`));
 });
+
+test('gc removes the branch of a work tree in which the agent made one of its own, unless a person has it checked out', async () => {
+  const scene = createIsolating('worktree');
+  const env = { HOME: createTemporaryFolder(), XDG_STATE_HOME: createTemporaryFolder() };
+  const branches = (): string[] =>
+    scene.git('for-each-ref', '--format=%(refname:short)', 'refs/heads').trim().split('\n');
+  const [main = ''] = branches();
+  scene.write(
+    'agent',
+    agent.replace('#!/bin/sh', '#!/bin/sh\ngit checkout -qb own; echo y > made; git add made; git commit -qm own'),
+  );
+  await scene.uwf(['run', 'w', '-p', 'x'], { env });
+  const made = branches().find((name) => name.startsWith('uwf/')) ?? '';
+  scene.git('checkout', '-q', made);
+  await scene.uwf(['gc'], { env });
+  expect(branches()).toEqual([main, 'own', made].toSorted());
+
+  scene.git('checkout', '-q', main);
+  scene.git('branch', '-D', 'own');
+  await scene.uwf(['run', 'w', '-p', 'x'], { env });
+  scene.git('branch', '-D', made);
+  await scene.uwf(['gc'], { env });
+  expect(branches()).toEqual([main, 'own'].toSorted());
+});
