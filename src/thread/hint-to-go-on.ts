@@ -13,6 +13,16 @@ function isFailure({ role, reason }: Pick<ThreadSuspend, 'role' | 'reason'>): bo
   return reason.startsWith(`${role} failed: `) || reason.startsWith(`${role} failed in `);
 }
 
+/** The reason of an isolated turn during which the main work tree changed. {@link isOfMain} recognises it. */
+export function mainChangedReason(role: string, changes: string): string {
+  return `the main work tree changed during the turn of ${role}: ${changes}`;
+}
+
+/** Tells whether an isolated turn is held because the main work tree changed; otherwise its files are not recorded. */
+function isOfMain({ role, reason }: Pick<ThreadSuspend, 'role' | 'reason'>): boolean {
+  return reason.startsWith(mainChangedReason(role, ''));
+}
+
 /** Returns the command that continues a thread, for a hint. */
 export function hintToGoOn({ id, head }: { id: ThreadId; head: ThreadCommit }): string {
   return head.kind === 'suspend' ? hintToResume(id, head.node) : `run 'uwf thread step ${id}'`;
@@ -38,8 +48,11 @@ export function hintToResume(id: ThreadId, why: WhyItWaits): string {
       return `'${resume}' goes on, or says how much more it has to be allowed`;
     case 'permission':
       return `answer with '${resume} -p yes' (or no)`;
-    case 'isolation':
-      return `look at what changed; '${resume}' stores the turn, '${resume} -p <what to do>' takes it again`;
+    case 'isolation': {
+      // What was not recorded is not stored by a resume either, before that is put right.
+      const first = isOfMain(why) ? 'look at what changed;' : 'once that is put right,';
+      return `${first} '${resume}' stores the turn, '${resume} -p <what to do>' takes it again`;
+    }
     case 'child':
       return `'uwf thread show ${id}' names the child thread that it waits for; '${resume}' goes on with that`;
     case 'human':

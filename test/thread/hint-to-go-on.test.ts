@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { ThreadCommit } from '../../src/thread/thread-commit.ts';
-import { failureReason, hintToGoOn, hintToResume, type WhyItWaits } from '../../src/thread/hint-to-go-on.ts';
+import {
+  failureReason,
+  hintToGoOn,
+  hintToResume,
+  mainChangedReason,
+  type WhyItWaits,
+} from '../../src/thread/hint-to-go-on.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 
 const id = parseThreadId('01KTWEWZ760000000000000000');
@@ -21,12 +27,16 @@ describe('the hint at a suspended thread', () => {
     ['agent', "answer with 'uwf thread resume <id> -p <answer>'"],
     ['invalid-reply', "'uwf thread resume <id>' takes the turn again, once what stopped it is put right"],
     ['timeout', "'uwf thread resume <id>' takes the turn again, once what stopped it is put right"],
-    [
-      'isolation',
-      "look at what changed; 'uwf thread resume <id>' stores the turn, 'uwf thread resume <id> -p <what to do>' takes it again",
-    ],
   ] as const)('that stopped for %s', (cause, expected) => {
     expect(hint({ cause })).toBe(expected);
+  });
+
+  test('that stopped for isolation says whether a resume alone is enough to store the turn', () => {
+    const go = "'uwf thread resume <id>' stores the turn, 'uwf thread resume <id> -p <what to do>' takes it again";
+    const cause = 'isolation';
+    expect(hint({ cause, reason: mainChangedReason('writer', 'a.txt') })).toBe(`look at what changed; ${go}`);
+    const reason = 'not all files that writer left could be recorded: a.bin has 9 bytes';
+    expect(hint({ cause, reason })).toBe(`once that is put right, ${go}`);
   });
 
   test('asks for no answer where the agent failed, or where only time has to pass', () => {

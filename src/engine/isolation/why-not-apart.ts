@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { isIsolated } from '../../workflow/definition.ts';
 import { describeMissing } from '../../git/worktree/missing-files.ts';
 import { describeChanges } from '../../git/worktree/work-tree-changes.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
+import { mainChangedReason } from '../../thread/hint-to-go-on.ts';
 import type { TraceDraft } from '../../thread/append/trace-files.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
@@ -24,13 +26,17 @@ export function whyNotApart(
   isResumed: boolean,
 ): string | undefined {
   if (!isIsolated(files.isolation) || result.kind !== 'done') return undefined;
-  if (workspace === undefined)
-    return `the work tree of ${role} could not be recorded: ${files.cwd} is no work tree of the repository any more; what is there is kept if the turn is taken again, and is recorded once its .git is gone or put right`;
+  if (workspace === undefined) {
+    const why = existsSync(files.cwd)
+      ? 'is no work tree of the repository any more; what is there is kept if the turn is taken again, and is recorded once its .git is gone or put right'
+      : 'is gone, and what the turn left there with it; a new one is made if the turn is taken again';
+    return `the work tree of ${role} could not be recorded: ${files.cwd} ${why}`;
+  }
   const { shortfall, missing } = workspace;
   const lack = shortfall ?? (missing && describeMissing(missing));
   if (lack !== undefined) return `not all files that ${role} left could be recorded: ${lack}`;
   if (isolation === undefined || isResumed) return undefined;
-  const changed = `the main work tree changed during the turn of ${role}: ${describeChanges(isolation.main)}`;
+  const changed = mainChangedReason(role, describeChanges(isolation.main));
   if (hasNamedMain(engine, result.trace)) return `${changed}; a tool call of the turn named it`;
   return files.isolation === 'strict' ? `${changed}; that may also have been a person who works there` : undefined;
 }

@@ -152,3 +152,14 @@ test('gc removes the branch of a work tree in which the agent made one of its ow
   await scene.uwf(['gc'], { env });
   expect(branches()).toEqual([main, 'own'].toSorted());
 });
+
+test('a turn that has deleted its work tree waits, and is told as gone; taken again, it has a new one', async () => {
+  const scene = createIsolating('worktree');
+  const env = { HOME: createTemporaryFolder(), XDG_STATE_HOME: createTemporaryFolder() };
+  scene.write('agent', agent.replace('#!/bin/sh', '#!/bin/sh\ngrep -q gently || rm -rf "$PWD"'));
+  const { code, stderr } = await scene.uwf(['run', 'w', '-p', 'x'], { env });
+  expect(code).toBe(4);
+  expect(stderr).toMatch(/ is gone, and what the turn left there with it; .*once that is put right/s);
+  const [, thread = ''] = /thread (\S+) is suspended/.exec(stderr) ?? [];
+  expect(await scene.uwf(['thread', 'resume', thread, '-p', 'gently'], { env })).toMatchObject({ code: 0 });
+});
