@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { isTreeOfNodes } from '../../cas/commit-nodes.ts';
 import { INDEX_NAME } from '../../cas/index-blob.ts';
 import { messageOf } from '../../errors.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { withoutPlaces } from '../../git/repository/git-directory.ts';
+import { isMadeForThread } from '../../git/repository/thread-work-tree.ts';
 import { pathAsText } from '../../git/format/quote-path.ts';
 import { forgetCopied, INCLUDE_FILE } from '../../git/worktree/copied-files.ts';
 import { describeMissing, type MissingFiles } from '../../git/worktree/missing-files.ts';
@@ -108,8 +111,8 @@ export async function recordWorkspace(
     const event = { event: 'snapshot.shortened', thread: state.id, role, reason } as const;
     engine.tell(missing === undefined ? event : { ...event, missing });
   };
-  const location = await workTreeAt(engine, cwd);
-  if (location === undefined) {
+  const location = (await workTreeAt(engine, cwd)) ?? (isIsolated(isolation) && (await workTreeAbove(engine, cwd)));
+  if (!location) {
     shortened('it did not work in a work tree of this repository');
     return undefined;
   }
@@ -165,4 +168,14 @@ async function workTreeAt({ repository, env }: EngineContext, cwd: string): Prom
   // It may be no folder of any repository, or none any more: the agent's business.
   const found = await discoverRepository(cwd, withoutPlaces(env)).catch(() => undefined);
   return found?.workTree !== undefined && found.commonDir === own?.commonDir ? found : undefined;
+}
+
+/** The work tree of a thread that a folder was in, which the agent has removed or moved. */
+async function workTreeAbove(engine: EngineContext, cwd: string): Promise<RepositoryLocation | undefined> {
+  if (existsSync(cwd)) return undefined;
+  let above = dirname(cwd);
+  while (!existsSync(above)) above = dirname(above);
+  const found = await workTreeAt(engine, above);
+  // If all of it is gone, a work tree of people can lie above it.
+  return found !== undefined && isMadeForThread(found) ? found : undefined;
 }

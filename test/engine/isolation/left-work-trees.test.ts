@@ -163,3 +163,20 @@ test('a turn that has deleted its work tree waits, and is told as gone; taken ag
   const [, thread = ''] = /thread (\S+) is suspended/.exec(stderr) ?? [];
   expect(await scene.uwf(['thread', 'resume', thread, '-p', 'gently'], { env })).toMatchObject({ code: 0 });
 });
+
+test('what a turn left is recorded although it has removed its working folder', async () => {
+  const scene = createIsolating('worktree');
+  const env = { HOME: createTemporaryFolder(), XDG_STATE_HOME: createTemporaryFolder() };
+  scene.write('site/page', 'x');
+  scene.write('agent', agent.replace('#!/bin/sh', '#!/bin/sh\nrm -r "$PWD"; cd "${PWD%/*}"'));
+  scene.git('add', '-A');
+  scene.git('commit', '-qm', 'site');
+  const inSite = chain('w', ['coder']).replace('"description"', '"cwd":"site","description"');
+  scene.write('.uwf/workflows/w.yaml', `${inSite}\nisolation: worktree\n`);
+  scene.write('.uwf/config.yaml', config(['../agent']));
+  const { code, stderr } = await scene.uwf(['run', 'w', '-p', 'x'], { env });
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  const [, thread = ''] = /thread (\S+)/.exec(stderr) ?? [];
+  const { stdout } = await scene.uwf(['thread', 'code', thread, '--json=files'], { env });
+  expect(stdout).toMatch(/left.*site\/page/s);
+});
