@@ -185,7 +185,8 @@ export class NewCommits {
   }
 
   async #settleParent(parent: ObjectId, nesting: number, report: ReportFault): Promise<CommitPlace | undefined> {
-    const isThreads = this.#verdicts.has(parent) || this.#places.has(parent);
+    // A bad verdict can be that on a commit of code, which the ref of a thread leads to.
+    const isThreads = this.#verdicts.get(parent) === '' || this.#places.has(parent);
     if (!isThreads && !(await isThreadCommit(this.#cache.repository, parent))) {
       await this.#origin.checkCode(parent, report);
       return undefined;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { registerWorkflow } from '../../../src/workflow/registry/register-workflow.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
+import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import { hashObject } from '../../../src/git/format/object-id.ts';
 import { appendStep, type StepDraft } from '../../../src/thread/append/append-step.ts';
 import { createDice, growThread } from '../grow-thread.ts';
@@ -50,6 +51,22 @@ describe('checking what a fetch brought', () => {
     const { head } = await startLoop(remote);
     const faults = await checkAll(remote, { tips: [tipOf('refs/threads/7ZZZZZZZZZ0000000000000000', head.id)] });
     expect(Object.values(refusals(faults))).toEqual([expect.stringContaining('more than 30 days from now')]);
+  });
+
+  test('takes a thread that stands on a commit of code which a ref of another thread leads to', async () => {
+    const remote = createMapRepository();
+    const batch = new ObjectBatch(remote.objects.format);
+    const author = { name: 'Ada', email: 'ada@example.com', atMs: 1_795_262_400_000 };
+    const message = 'code\n';
+    const code = batch.addCommit({ tree: batch.addTree([]), parents: [], author, committer: author, message });
+    await remote.objects.write(batch.objects);
+    const { id, head } = await startLoop(remote, { base: code });
+    const [stray, thread] = ['refs/threads/01M8DBYFTZFFDNM31EXCKTXQ1R', `refs/threads/${id}`];
+    for (const tips of [
+      [tipOf(stray, code), tipOf(thread, head.id)],
+      [tipOf(thread, head.id), tipOf(stray, code)],
+    ])
+      expect(refusals(await checkAll(remote, { tips }))).toEqual({ [stray]: expect.stringContaining('no index') });
   });
 
   test('takes a thread of a machine whose clock is days ahead', async () => {
