@@ -44,10 +44,11 @@ export function hintAtHeldBack(
   }
   const { location } = repository;
   const isShallow = location !== undefined && existsSync(join(location.commonDir, 'shallow'));
-  if (rejected.some(({ isRefusedThere }) => isRefusedThere)) {
+  const refusedThere = rejected.find(({ isRefusedThere }) => isRefusedThere);
+  if (refusedThere !== undefined) {
     const unshallow =
       "this clone is shallow, and the remote may lack what was cut off: 'git fetch --unshallow' brings it here";
-    const hint = isShallow ? unshallow : hintAtRefusal(remote);
+    const hint = isShallow ? unshallow : hintAtRefusal(remote, refusedThere.reason);
     if (hint !== undefined) out.hint(hint);
   }
   const [stuck] = held.flatMap(({ remedy = [] }) => remedy);

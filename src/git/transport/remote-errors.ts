@@ -33,10 +33,10 @@ export function noSuchRemote(remote: string, known: readonly string[]): UwfError
 
 /**
  * What to try after a remote refused a ref, in case it takes only branches and tags; `undefined` if its refs are below a prefix
- * already, or it has no name for which one can be configured.
+ * already, or if it could not store what came, whatever the name: its disk is full, or is not its own to write.
  */
-export function hintAtRefusal({ name, isConfigured, refPrefix }: Remote): string | undefined {
-  if (refPrefix !== undefined) return undefined;
+export function hintAtRefusal({ name, isConfigured, refPrefix }: Remote, reason: string): string | undefined {
+  if (refPrefix !== undefined || reason.startsWith('unpacker error')) return undefined;
   if (!isConfigured) return "a host that takes only branches and tags needs a name: 'git remote add <name> <url>'";
   const command = `git config remote.${name}.uwfPrefix refs/heads/uwf/`;
   return `if the host takes only branches and tags: '${command}', and let its CI leave out the branches uwf/**`;

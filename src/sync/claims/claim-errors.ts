@@ -3,7 +3,7 @@ import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 
 export function claimsRefused(remote: Remote, reason: string): UwfError {
-  const hint = hintAtRefusal(remote);
+  const hint = hintAtRefusal(remote, reason);
   return new UwfError(`${remote.name} takes no claims of threads: ${reason}`, {
     code: 'claims-refused',
     kind: 'refused',

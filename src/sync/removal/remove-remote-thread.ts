@@ -24,7 +24,9 @@ function notRemovedThere(
   remote: Remote,
   reason: string,
   kind: 'conflict' | 'refused',
-  hint = kind === 'conflict' ? `run 'uwf fetch ${remote.name}', look at the thread, and repeat` : hintAtRefusal(remote),
+  hint = kind === 'conflict'
+    ? `run 'uwf fetch ${remote.name}', look at the thread, and repeat`
+    : hintAtRefusal(remote, reason),
 ): UwfError {
   const { name } = remote;
   return new UwfError(`${name} still has thread ${thread}: ${reason}`, {

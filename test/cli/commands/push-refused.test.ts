@@ -58,3 +58,14 @@ test('a push from a shallow clone that the remote refuses says how to get what w
   const { code, stderr } = await shallow.uwf(['push', empty.dir, '--with-commits']);
   expect({ code, stderr }).toMatchObject({ code: 7, stderr: expect.stringContaining('git fetch --unshallow') });
 });
+
+test('a remote that cannot store what is sent needs no other names of refs', async () => {
+  const server = createTemporaryRepository({ bare: true });
+  const { uwf, json, git } = createLoopRepository();
+  git('remote', 'add', 'origin', server.dir);
+  await json(['thread', 'start', 'loop', '-p', 'x']);
+  server.git('config', 'receive.maxInputSize', '1');
+  const { code, stdout, stderr } = await uwf(['push']);
+  expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining('unpacker error') });
+  expect(stderr).not.toContain('uwfPrefix');
+});
