@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { endProcessGroup } from '../../../src/agent/processes/process-group.ts';
@@ -13,8 +12,11 @@ test('a grandchild is found below its grandparent, in the group of its parent', 
   });
   const pid = child.pid ?? 0;
   onTestFinished(async () => void (await endProcessGroup(pid, 0)));
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]; // 'data' has one argument
-  const grandchild = Number(/\d+/u.exec(line.toString())?.[0]);
+  // The grandchild writes to the same pipe, and may be first.
+  let said = '';
+  child.stdout.on('data', (data) => (said += String(data)));
+  await expect.poll(() => said).toMatch(/grandchild \d+\n/u);
+  const grandchild = Number(/grandchild (\d+)\n/u.exec(said)?.[1]);
 
   expect(descendantsOf(pid)).toEqual([grandchild]);
   expect(descendantsOf(process.pid)).toEqual(expect.arrayContaining([pid, grandchild]));
