@@ -24,16 +24,19 @@ export async function findReferrers(
   const asked = new Set(hashes);
   const found = new Map<NodeHash, Referrer[]>();
   for await (const commit of readChain(repository, head)) {
-    const here: [NodeHash, Referrer][] = [];
     for (const entry of commit.index) {
       // Every start has the schemas of all built-in types, which link to nothing.
       if (typeNameOf(entry.hash) !== undefined) continue;
       const node = await readNodeAt(repository, entry);
       for (const link of new Set(await refs(source, node))) {
-        if (asked.has(link)) here.push([link, { hash: entry.hash, in: commit.hash }]);
+        if (!asked.has(link)) continue;
+        const referrers = found.get(link) ?? [];
+        found.set(link, referrers);
+        referrers.push({ hash: entry.hash, in: commit.hash });
       }
     }
-    for (const [link, referrer] of here) found.set(link, [referrer, ...(found.get(link) ?? [])]);
   }
+  // The chain is read from its head.
+  for (const referrers of found.values()) referrers.reverse();
   return found;
 }

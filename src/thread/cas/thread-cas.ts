@@ -12,7 +12,6 @@ import { readChain } from '../read/read-chain.ts';
 import { getThread } from '../find/find-thread.ts';
 import { WrongThreadState } from '../thread-errors.ts';
 import { scratchRef } from '../thread-refs.ts';
-import { scratchNodes } from './thread-scratch.ts';
 
 /** A node of a thread's store, and the step that took it in; `step` is undefined while it waits for one. */
 export type ThreadCasEntry = { hash: NodeHash; step: NodeHash | undefined };
@@ -67,6 +66,8 @@ export function threadCas(repository: Repository, thread: string): ThreadCas {
     const kept = nodesBehind(repository, [pointer.head]);
     return putNodes(repository, nodes, { ref: scratchRef(pointer.id), kept, ...(blob && { blob }) });
   };
+  /** What searches have read, for as long as neither the thread moves nor what waits under it. */
+  let read: { at: string; source: NodeSource } | undefined;
   const cas: ThreadCas = {
     put: (text) => cas.putTyped(builtIn.content, { text }),
     putAll: (nodes) => putAll(nodes),
@@ -76,8 +77,13 @@ export function threadCas(repository: Repository, thread: string): ThreadCas {
 
     async find(hash) {
       const { id, head } = await getThread(repository, thread);
-      const source = combineSources(await scratchNodes(repository, id), nodesBehind(repository, [head]));
-      return source.find(hash);
+      const waiting = await repository.refs.read(scratchRef(id));
+      const at = `${waiting} ${head}`;
+      if (read?.at !== at) {
+        const tips = waiting === undefined ? [] : [waiting];
+        read = { at, source: combineSources(nodesBehind(repository, tips), nodesBehind(repository, [head])) };
+      }
+      return read.source.find(hash);
     },
 
     async delete(hash) {

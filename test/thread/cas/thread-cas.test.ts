@@ -36,6 +36,24 @@ describe('the store of a thread', () => {
     expect(await cas.get(thread.start.hash)).toMatchObject({ type: builtIn['thread-start'] });
   });
 
+  test('reads a commit once for many nodes, and what was put or moved since is found', async () => {
+    const old = await cas.put('Old.');
+    const state = await appendStep(repository, thread, stepDraft());
+    // More than the indexes that are kept for all readers.
+    const texts = Array.from({ length: 5000 }, (_, at) => ({ type: builtIn.content, payload: { text: `${at}` } }));
+    await cas.putAll(texts);
+    const spied = watched(repository);
+    const watching = threadCas(spied.repository, thread.id);
+    const { oid } = await watching.get(old);
+    spied.read.length = 0;
+    await watching.get(old);
+    expect(spied.read).toEqual([oid]);
+    const late = await watching.put('Late.');
+    expect(await watching.find(late)).toBeDefined();
+    await appendStep(repository, state, stepDraft());
+    expect(await watching.find(late)).toBeDefined();
+  });
+
   test('does not have what lies elsewhere', async () => {
     const other = await startLoop(repository);
     const note = await threadCas(repository, other.id).put('A note.');
