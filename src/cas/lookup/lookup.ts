@@ -15,6 +15,9 @@ import type { NamedSegment, SegmentStore } from './segment-store.ts';
 /** A node that the lookup knows of. Whether the blob is there, and is that node, is for the reader to check. */
 type Candidate = { hash: NodeHash; oid: ObjectId };
 
+/** The blobs that claim to be each node. */
+type Unclaimed = ReadonlyMap<NodeHash, readonly ObjectId[]>;
+
 /** Segments that were added, and the commits at which reading stopped because they were known. */
 type Added = { names: string[]; covered: ReadonlySet<ObjectId> };
 
@@ -35,6 +38,8 @@ export class Lookup {
   readonly #repository: Repository;
   readonly #memory = new MemorySegments();
   #store: SegmentStore;
+  /** What was put, and the commits that have it. */
+  #unclaimed: { at: string; nodes: Unclaimed } = { at: '', nodes: new Map() };
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(repository: Repository) {
@@ -70,15 +75,33 @@ export class Lookup {
     });
   }
 
-  /** Nodes put and not yet taken in, between two bounds. Read from the refs at every call. */
+  /** Nodes put and not yet taken in, between two bounds. */
   async unclaimed(low: bigint, high: bigint): Promise<Candidate[]> {
-    const found: Candidate[] = [];
-    for (const ref of await this.#repository.refs.list('refs/uwf/')) {
-      if (!volatileRef.test(ref.name)) continue;
-      const { entries } = await readCommitNodes(this.#repository, ref.id);
-      found.push(...(entries ?? []).filter(({ hash }) => isBetween(hash, low, high)));
+    const put = await this.#readUnclaimed();
+    return [...put].flatMap(([hash, oids]) => (isBetween(hash, low, high) ? oids.map((oid) => ({ hash, oid })) : []));
+  }
+
+  /** The blobs that claim to be a node put and not yet taken in. */
+  async unclaimedBlobs(hash: NodeHash): Promise<readonly ObjectId[]> {
+    return (await this.#readUnclaimed()).get(hash) ?? [];
+  }
+
+  /** Reads the nodes put and not yet taken in, where a ref has moved since the last time. */
+  async #readUnclaimed(): Promise<Unclaimed> {
+    const refs = (await this.#repository.refs.list('refs/uwf/')).filter(({ name }) => volatileRef.test(name));
+    const at = refs.map(({ id }) => id).join(' ');
+    if (this.#unclaimed.at === at) return this.#unclaimed.nodes;
+    const nodes = new Map<NodeHash, ObjectId[]>();
+    for (const { id } of refs) {
+      const { entries = [] } = await readCommitNodes(this.#repository, id);
+      for (const { hash, oid } of entries) {
+        const oids = nodes.get(hash) ?? [];
+        nodes.set(hash, oids);
+        if (!oids.includes(oid)) oids.push(oid);
+      }
     }
-    return found;
+    this.#unclaimed = { at, nodes };
+    return nodes;
   }
 
   /** Takes in what the refs reach and no segment covers; searches at the same moment wait for one another. */

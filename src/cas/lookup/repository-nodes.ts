@@ -68,9 +68,7 @@ async function findAnew(
   hash: NodeHash,
   refused: UwfError | undefined,
 ): Promise<StoredNode | undefined> {
-  const bits = hashBits(hash);
-  const unclaimed = await lookup.unclaimed(bits, bits);
-  const put = await choose(repository, hash, new Set(unclaimed.map(({ oid }) => oid)));
+  const put = await choose(repository, hash, await lookup.unclaimedBlobs(hash));
   if (put.node !== undefined) return put.node;
   await lookup.update();
   const updated = await choose(repository, hash, lookup.knownBlobs(hash));

@@ -12,6 +12,7 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import type { TemporaryRepository } from '../../helpers/temporary-repository.ts';
+import { watched } from '../../helpers/watched-repository.ts';
 import { commitFiles, commitNodes, textNode } from '../commit-of-nodes.ts';
 
 beforeAll(prepareHashing);
@@ -95,6 +96,19 @@ describe.each([
     for (const wrong of ['', 'G', 'u', '!', `${hashes[0]}0`]) {
       await expect(nodes.findByPrefix(wrong)).rejects.toThrow(InvalidNodeHash);
     }
+  });
+
+  test('that were put are found without reading again what lists them', async () => {
+    const { repository, read } = watched(await open());
+    // More than the indexes that are kept for all readers.
+    const all = Array.from({ length: 5000 }, (_, at) => textNode(`${at}`));
+    await putScratch(repository, parseRefName('refs/uwf/pins'), { nodes: all, types: [] });
+    await append(repository, 'a', 'refs/uwf/scratch/01KTWEWZ760000000000000000');
+    const nodes = repositoryNodes(repository);
+    await nodes.find(all[0]!.hash);
+    read.length = 0;
+    const found = [await nodes.find(all[1]!.hash), await nodes.find(textNode('a').hash)];
+    expect(read).toEqual(found.map((node) => node!.oid));
   });
 
   test('that were put and dropped again are not found any more', async () => {
