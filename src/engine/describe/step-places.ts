@@ -12,6 +12,9 @@ type Until = { id: ThreadId; head: ObjectId };
 const hashLength = 13;
 const FORM = 'steps 1';
 
+/** The places that were found last: an export asks for those of one thread for each of its pages. */
+const latest = new WeakMap<Repository, { head: ObjectId; places: StepPlaces }>();
+
 /**
  * Finds where the steps of a thread are, as nothing in git leads from a step's number or hash to its commit.
  *
@@ -19,7 +22,15 @@ const FORM = 'steps 1';
  * remembered is right for every head that reaches the last of it; the rest is forgotten.
  * @throws {CorruptThread} if the chain is damaged, or its steps are not numbered one after the other
  */
-export async function findStepPlaces(repository: Repository, { id, head }: Until): Promise<StepPlaces> {
+export async function findStepPlaces(repository: Repository, until: Until): Promise<StepPlaces> {
+  const last = latest.get(repository);
+  if (last?.head === until.head) return last.places;
+  const places = await readStepPlaces(repository, until);
+  latest.set(repository, { head: until.head, places });
+  return places;
+}
+
+async function readStepPlaces(repository: Repository, { id, head }: Until): Promise<StepPlaces> {
   const path = derivedPath(repository, id, 'steps');
   const known = new StepPlaces(path === undefined ? '' : readLines(path, head.length), head.length);
   const newer: string[] = [];

@@ -110,6 +110,18 @@ describe('where the steps of a thread are', () => {
     expect((await findStepPlaces(repository, pointer)).commitOf(6)).toBe(pointer.head);
   });
 
+  test('is read once for one head', async () => {
+    const { open, pointer } = await longThread(6);
+    const { repository, read } = watched(await open());
+    const places = await findStepPlaces(repository, pointer);
+    read.length = 0;
+    expect(await findStepPlaces(repository, pointer)).toBe(places);
+    expect(read).toEqual([]);
+    const earlier = { id: pointer.id, head: places.commitOf(4)! };
+    expect((await findStepPlaces(repository, earlier)).count).toBe(4);
+    expect((await findStepPlaces(repository, pointer)).count).toBe(6);
+  });
+
   test.each([
     ['cut off', (text: string) => text.slice(0, -9)],
     ['mixed', (text: string) => text.replaceAll('0', '1')],
