@@ -22,10 +22,10 @@ export async function diagnoseWorkTrees(engine: WorkTreesContext): Promise<Diagn
       wayOut(top),
     ),
   );
-  const left = (await findLeftWorkTrees(engine)).map(({ top, thread }) =>
+  const left = (await findLeftWorkTrees(engine, all)).map(({ top, thread }) =>
     warning('work-tree-left', `${top} has files that no snapshot has, and thread ${thread} is over`, wayOut(top)),
   );
-  const elsewhere = (await findStrayWorkTrees(engine)).map(({ top, thread }) =>
+  const elsewhere = (await findStrayWorkTrees(engine, all)).map(({ top, thread }) =>
     warning(
       'work-tree-elsewhere',
       `${top} is the work tree of a thread, and such work trees are in ${workTreesFolder(engine)} now`,

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { removeOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
-import { relinkWorkTree } from '../../git/repository/linked-work-trees.ts';
+import { relink } from '../../git/repository/linked-work-trees.ts';
 import { markUnfinished } from '../../git/repository/thread-work-tree.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { sizeOf } from '../../git/system/size-of.ts';
@@ -9,7 +9,7 @@ import { isWithin } from '../../is-within.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { orElse, tryTo } from '../../or-else.ts';
-import { findOver, listWorkTrees, noteAtRest } from './find-reusable.ts';
+import { findOver, listWorkTrees, noteAtRest, type ListedWorkTree } from './find-reusable.ts';
 import { gitPlace, workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
 
 /**
@@ -27,7 +27,7 @@ export async function collectWorkTrees(
   const all = listWorkTrees(engine, git);
   for (const [at, { top, gitDir, note, branches }] of all.entries()) {
     onProgress?.(`comparing and removing work trees: ${at + 1} of ${all.length}`);
-    tryTo(() => relinkWorkTree(git.location, top));
+    tryTo(() => relink({ top, gitDir }));
     const isOver = note !== undefined && isGone(top) && (await isThreadOver(engine, note.thread));
     const resting = isOver ? note : note && (await noteAtRest(engine, git, { top, note }));
     if (resting === undefined && (note !== undefined || !isUnfinished(engine, top))) continue;
@@ -52,11 +52,15 @@ export function findAsideWorkTrees(engine: WorkTreesContext): string[] {
 /**
  * Lists the work trees that are elsewhere since the repository was moved or `isolation.folder` changed, with the thread that will
  * bring them here when it goes on.
+ * @param all the work trees of threads
  */
-export async function findStrayWorkTrees(engine: WorkTreesContext): Promise<{ top: string; thread?: ThreadId }[]> {
+export async function findStrayWorkTrees(
+  engine: WorkTreesContext,
+  all: readonly ListedWorkTree[],
+): Promise<{ top: string; thread?: ThreadId }[]> {
   const folder = realPath(workTreesFolder(engine));
   const strays: { top: string; thread?: ThreadId }[] = [];
-  for (const { top, note } of listWorkTrees(engine, gitPlace(engine))) {
+  for (const { top, note } of all) {
     if (isWithin(top, folder) || !existsSync(top)) continue;
     const thread = note && isThreadId(note.thread) ? note.thread : undefined;
     const isAwaited =
@@ -66,12 +70,15 @@ export async function findStrayWorkTrees(engine: WorkTreesContext): Promise<{ to
   return strays;
 }
 
-/** Lists the work trees of threads that are over, or gone, with files that no snapshot has; not those that are elsewhere. */
-export async function findLeftWorkTrees(engine: WorkTreesContext): Promise<{ top: string; thread: ThreadId }[]> {
+/** Lists the work trees of threads that are over, or gone, with files that no snapshot has; not those that are elsewhere. @param all the work trees of threads */
+export async function findLeftWorkTrees(
+  engine: WorkTreesContext,
+  all: readonly ListedWorkTree[],
+): Promise<{ top: string; thread: ThreadId }[]> {
   const git = gitPlace(engine);
   const folder = realPath(workTreesFolder(engine));
   const left: { top: string; thread: ThreadId }[] = [];
-  for (const { top, note } of listWorkTrees(engine, git)) {
+  for (const { top, note } of all) {
     if (note === undefined || !isThreadId(note.thread) || !existsSync(top) || !isWithin(top, folder)) continue;
     if (!(await isThreadOver(engine, note.thread))) continue;
     if ((await noteAtRest(engine, git, { top, note })) === undefined) left.push({ top, thread: note.thread });

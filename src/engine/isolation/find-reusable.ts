@@ -26,14 +26,14 @@ import { workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
 /** A work tree that was made for a thread. */
 export type ThreadWorkTree = { top: string; note: ThreadNote };
 
+/** A work tree of a thread as the repository records it, with the branches that were made for it. */
+export type ListedWorkTree = LinkedWorkTree & { note: ThreadNote | undefined; branches: readonly MadeBranch[] };
+
 /**
  * Lists the work trees of threads, also those that are elsewhere since the repository was moved or `isolation.folder` changed.
  * Without a note are those that are not whole, and one that another process has just moved to the place of its own thread.
  */
-export function listWorkTrees(
-  engine: WorkTreesContext,
-  git: GitPlace,
-): (LinkedWorkTree & { note: ThreadNote | undefined; branches: readonly MadeBranch[] })[] {
+export function listWorkTrees(engine: WorkTreesContext, git: GitPlace): ListedWorkTree[] {
   const folder = realPath(workTreesFolder(engine));
   return linkedWorkTrees(git.location).flatMap((tree) => {
     const { top, gitDir } = tree;

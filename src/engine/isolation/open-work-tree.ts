@@ -7,7 +7,7 @@ import { runGit } from '../../git/process/run-git.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
-import { relinkWorkTree } from '../../git/repository/linked-work-trees.ts';
+import { relink } from '../../git/repository/linked-work-trees.ts';
 import { branchesMadeFor, mainWorkTree, noteThread, type ThreadNote } from '../../git/repository/thread-work-tree.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
@@ -84,7 +84,7 @@ export async function openWorkTree(
 async function bringHere(engine: EngineContext, git: GitPlace, folder: string, thread: ThreadId): Promise<void> {
   const stray = listWorkTrees(engine, git).find(({ top, note }) => note?.thread === thread && existsSync(top));
   if (stray === undefined) return;
-  relinkWorkTree(git.location, stray.top);
+  relink(stray);
   makeRoom(git, dirname(folder));
   // To another disk git moves none: doctor names it.
   await moveOwnWorkTree(git, stray.top, folder);

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
 import type { RefName } from '../../git/ref-store.ts';
-import { relinkWorkTree } from '../../git/repository/linked-work-trees.ts';
+import { linkedWorkTrees, relink } from '../../git/repository/linked-work-trees.ts';
 import { tryTo } from '../../or-else.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
@@ -48,7 +48,10 @@ export function workTreeFolder(engine: Parameters<typeof workTreesFolder>[0], th
 /** Puts back the `.git` of a thread's work tree that an agent removed, so that its files can be recorded. */
 export function relinkOwnTree(engine: Parameters<typeof workTreesFolder>[0], thread: ThreadId): void {
   const { location } = engine.repository;
-  if (location !== undefined) tryTo(() => relinkWorkTree(location, workTreeFolder(engine, thread)));
+  if (location === undefined) return;
+  const top = realPath(workTreeFolder(engine, thread));
+  const own = linkedWorkTrees(location).find((tree) => tree.top === top);
+  if (own !== undefined) tryTo(() => relink(own));
 }
 
 /** A name for people, and a digest, because two repositories can have one name. */

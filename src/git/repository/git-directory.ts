@@ -72,13 +72,18 @@ export function commonDirOf(gitDir: string, env: GitEnvironment): string {
  * Source: gitrepository-layout(5), "gitfile"; `read_gitfile_gently` in git's setup.c.
  */
 export function readGitFile(path: string, env: GitEnvironment): string {
-  const target = /^gitdir: (.+?)[\r\n]*$/s.exec(readRegularFile(path, MAX_BYTES).toString('utf8'))?.[1];
-  if (target === undefined) throw new RepositoryNotFound(path, "the file does not start with 'gitdir: '");
-  const gitDir = resolve(dirname(path), target);
+  const gitDir = targetOfGitFile(path, readRegularFile(path, MAX_BYTES).toString('utf8'));
+  if (gitDir === undefined) throw new RepositoryNotFound(path, "the file does not start with 'gitdir: '");
   if (!isGitDirectory(gitDir, env)) {
     throw new RepositoryNotFound(path, `it leads to ${gitDir}, where no repository is`);
   }
   return gitDir;
+}
+
+/** Where the text of a `.git` file leads, which need not be there; `undefined` if it has another form. */
+export function targetOfGitFile(path: string, text: string): string | undefined {
+  const target = /^gitdir: (.+?)[\r\n]*$/s.exec(text)?.[1];
+  return target === undefined ? undefined : resolve(dirname(path), target);
 }
 
 /** The kind of a path, with symbolic links followed; `undefined` if it is missing or of another kind. */

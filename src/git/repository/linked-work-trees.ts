@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { readIfThere, realPath } from './git-directory.ts';
+import { readIfThere, realPath, targetOfGitFile } from './git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { namesIn } from '../system/names-in.ts';
 
@@ -37,22 +37,19 @@ export function linkedWorkTrees({ commonDir }: Pick<RepositoryLocation, 'commonD
 export function linkOf({ top, gitDir }: LinkedWorkTree): 'here' | 'elsewhere' | 'nowhere' {
   const link = join(top, '.git');
   if (lstatSync(link, { throwIfNoEntry: false })?.isDirectory()) return 'elsewhere';
-  const target = /^gitdir: (.+?)[\r\n]*$/s.exec(readIfThere(link) ?? '')?.[1];
-  if (target === undefined || !existsSync(resolve(top, target))) return 'nowhere';
-  return realPath(resolve(top, target)) === realPath(gitDir) ? 'here' : 'elsewhere';
+  const target = targetOfGitFile(link, readIfThere(link) ?? '');
+  if (target === undefined || !existsSync(target)) return 'nowhere';
+  return realPath(target) === realPath(gitDir) ? 'here' : 'elsewhere';
 }
 
 /**
  * Puts right the `.git` of a linked work tree that leads nowhere, as `git worktree repair` does. File system errors come
  * through as they are.
  */
-export function relinkWorkTree(location: Pick<RepositoryLocation, 'commonDir'>, folder: string): void {
-  if (!existsSync(folder)) return;
-  const top = realPath(folder);
-  const registered = linkedWorkTrees(location).find((tree) => tree.top === top);
-  if (registered === undefined || linkOf(registered) !== 'nowhere') return;
-  const link = join(folder, '.git');
+export function relink(tree: LinkedWorkTree): void {
+  if (!existsSync(tree.top) || linkOf(tree) !== 'nowhere') return;
+  const link = join(tree.top, '.git');
   // A link of the file system that an agent left there would be followed.
   rmSync(link, { force: true });
-  writeFileSync(link, `gitdir: ${registered.gitDir}\n`, { flag: 'wx' });
+  writeFileSync(link, `gitdir: ${tree.gitDir}\n`, { flag: 'wx' });
 }
