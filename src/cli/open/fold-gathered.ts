@@ -1,11 +1,8 @@
-import { countSmallPacks } from '../../git/maintenance/foldable-packs.ts';
+import { countSmallPacks, MAX_GATHERED } from '../../git/maintenance/foldable-packs.ts';
 import { orElse } from '../../or-else.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { configOrNone } from './open-config.ts';
-
-/** As many packs as git lets gather (`gc.autoPackLimit`). */
-const MAX_GATHERED = 50;
 
 /** Repacking so many small packs takes a fraction of a second. What takes longer continues without uwf. */
 const MAX_WAIT_MS = 10_000;
@@ -17,11 +14,10 @@ const MAX_WAIT_MS = 10_000;
  * pack, a thousand `cas put` as much as 42 MB. No command fails because of it.
  */
 export async function foldGathered(cli: CliEnvironment, repository: Repository): Promise<void> {
-  const { location, stateDir } = repository;
-  if (location === undefined || stateDir === undefined) return;
-  if (orElse(() => countSmallPacks(location), 0) < MAX_GATHERED) return;
+  const { location } = repository;
+  if (location === undefined || orElse(() => countSmallPacks(location), 0) < MAX_GATHERED) return;
   const { foldPacks } = await configOrNone(cli, repository);
   if (foldPacks === false) return;
   const { foldInBackground } = await import('../../git/maintenance/fold-in-background.ts');
-  await foldInBackground(location, stateDir, cli.env)?.settled(MAX_WAIT_MS);
+  await foldInBackground(repository, cli.env)?.settled(MAX_WAIT_MS);
 }

@@ -7,6 +7,7 @@ import { findProgram } from '../../agent/processes/find-program.ts';
 import { checkAgent } from '../../agent/load/load-agent.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { examineRepository, type Examination } from '../../git/maintenance/examine-repository.ts';
+import { MAX_GATHERED } from '../../git/maintenance/foldable-packs.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { isOlderGit } from '../../git/process/git-version.ts';
 import { placeInside } from '../../git/repository/read-file-inside.ts';
@@ -25,8 +26,6 @@ import { describeInterruption, findInterruption, hintAtInterruption } from '../r
 
 /** The first git with everything that uwf asks of it: `repack --geometric` of 2.33. */
 const OLDEST_GIT = [2, 33] as const;
-/** More packs than git itself lets gather by default (`gc.autoPackLimit`). */
-const MANY_PACKS = 50;
 /** Clocks of machines that ask for the time differ by less. */
 const CLOCK_SLACK_MS = 5 * 60_000;
 const LONG_UNPUSHED_MS = 14 * 86_400_000;
@@ -84,7 +83,7 @@ function ofGit({ gitVersion, isShallow, packs, config }: Examination): Diagnosis
     const hint = "run 'git config --unset gc.pruneExpire': two weeks are git's default";
     found.push(problem('prunes-at-once', message, hint));
   }
-  if (packs > MANY_PACKS) {
+  if (packs > MAX_GATHERED) {
     found.push(warning('many-packs', `there are ${packs} packs, which makes every look-up slower`, "run 'uwf gc'"));
   }
   return found;

@@ -69,9 +69,7 @@ export async function takeStep(
 /** Lets the role that was chosen take its turn, and decides what comes after it. Meanwhile git repacks small packs. */
 export async function takeChosenStep(step: ChosenStep): Promise<Stepped> {
   const { config, env, repository } = step.engine;
-  const { location, stateDir } = repository;
-  const isRepacked = config.foldPacks !== false && location !== undefined && stateDir !== undefined;
-  const repacking = isRepacked ? foldInBackground(location, stateDir, env) : undefined;
+  const repacking = config.foldPacks === false ? undefined : foldInBackground(repository, env);
   let after: ThreadState;
   try {
     after = (await appendHeldTurn(step)) ?? (await takeTurn(step));

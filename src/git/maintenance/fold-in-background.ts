@@ -5,7 +5,7 @@ import { isNumber, isString, objectOf } from '../../shape.ts';
 import { derivedContent, readDerivedJson } from '../system/derived-file.ts';
 import { readIfThere } from '../repository/git-directory.ts';
 import { formatIdentity, identityOf, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
 import { foldSmallPacks } from './consolidate-packs.ts';
 import { countSmallPacks } from './foldable-packs.ts';
 import { makeFolders } from '../system/make-folders.ts';
@@ -40,15 +40,13 @@ export type StartedFolding = {
  * old packs, so nothing is removed after it ends. Only one repacking runs at a time, and none beside the user's `git gc`.
  * After one that repacked nothing, the next starts when there are as many more packs. A command never fails because of it,
  * and a killed one blocks nothing; `uwf gc` reports the errors.
- * @param stateDir the state folder, which records the process
  * @returns the repacking, or `undefined` if none was started
  */
 export function foldInBackground(
-  location: RepositoryLocation,
-  stateDir: string,
+  { location, stateDir }: Pick<Repository, 'location' | 'stateDir'>,
   env: GitEnvironment,
 ): StartedFolding | undefined {
-  if (process.platform === 'win32') return undefined;
+  if (process.platform === 'win32' || location === undefined || stateDir === undefined) return undefined;
   // An error means a full or read-only disk: a later command tries again.
   return orElse(() => {
     const packs = countSmallPacks(location);

@@ -8,6 +8,9 @@ import type { RepositoryLocation } from '../repository.ts';
 import { orElse } from '../../or-else.ts';
 import { whileOpen } from '../system/while-open.ts';
 
+/** How many packs git lets gather by default (`gc.autoPackLimit`). */
+export const MAX_GATHERED = 50;
+
 /** A smaller pack is small. Repacked packs soon exceed this. */
 const MAX_SMALL_BYTES = 1024 * 1024;
 

@@ -40,7 +40,7 @@ async function createScene(): Promise<Scene> {
   if (location === undefined || stateDir === undefined) throw new Error('the repository is on a disk');
   let head: ObjectId | undefined;
   let number = 0;
-  const fold: Scene['fold'] = (environment = env) => foldInBackground(location, stateDir, environment);
+  const fold: Scene['fold'] = (environment = env) => foldInBackground(repository, environment);
   return {
     ...temporary,
     repository,
