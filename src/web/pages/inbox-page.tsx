@@ -1,4 +1,4 @@
-import { html } from 'hono/html';
+import { raw } from 'hono/html';
 import type { NodeHash } from '../../cas/hash.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { findTurnOf } from '../../engine/describe/find-turn.ts';
@@ -9,7 +9,7 @@ import { readSaidUpTo } from '../../thread/read/read-said.ts';
 import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { readStepChanges } from '../diff/read-file-changes.ts';
-import type { Html } from '../html.ts';
+import { renderText, type Html } from '../html.ts';
 import { stateOf } from '../live/topics.ts';
 import { AnswerPanel } from '../parts/answer-panel.tsx';
 import { CalledBy } from '../parts/called-by.tsx';
@@ -88,7 +88,7 @@ type WaitingProps = { visit: Visit; view: ThreadView; hasFiles: boolean };
 async function Waiting(props: WaitingProps): Promise<Html> {
   try {
     // What is inside is read here, so that its faults are those of this thread.
-    return await html`${<WaitingThread {...props} />}`;
+    return raw(await renderText(<WaitingThread {...props} />));
   } catch (error) {
     return <UnreadableThread {...unreadable(props.view.thread, error)} />;
   }
