@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { CommandStopped } from '../../../src/cli/process/signals.ts';
 import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../../helpers/temporary-repository.ts';
+import { until } from '../../faults/scene.ts';
 import { startWorker } from '../../helpers/worker-process.ts';
 import { createTeam, gatedWriter } from '../../helpers/worker-team.ts';
 
@@ -83,7 +84,7 @@ test('following ends when another clone removes the thread', async () => {
   const { remote, laptop, box } = createTeam();
   const sending = laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin']);
   const sent = (): string => runGit(remote, ['for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads']).trim();
-  while (sent() === '') await sleep(50);
+  await until('the thread is at the remote', () => sent() !== '');
   const thread = sent();
   await box.uwf(['fetch']);
   expect((await box.uwf(['thread', 'rm', thread, '--remote', '--force'])).code).toBe(0);
