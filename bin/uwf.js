@@ -37,8 +37,8 @@ function run() {
     void program.main(argv).then((code) => {
       process.off('beforeExit', endStuck);
       process.exitCode = code;
-      // A command that failed has compiled little of its code, and the cache would keep that for good. V8 uses no cache that was
-      // made under other flags.
+      // A command that failed has compiled little of its code, and the cache would keep that for good. What was compiled under
+      // other flags V8 would refuse.
       if (code === 0 && !program.hasOtherFlags()) loader.keep(program.commandNameOf(argv));
       // An exit saves the millisecond or two that Node takes to clean up.
       if (program.isAllWritten()) process.exit();
@@ -92,6 +92,7 @@ function createLoader(folder, argv, env) {
   const programs = new Map();
   const modules = new Map();
   const commands = likelyCommands(argv);
+  // V8 uses no cache that was made under other flags.
   const flags = [...process.execArgv, env.NODE_OPTIONS ?? ''].join(' ').trim();
   // A relative path is ignored: it would run code from the current folder.
   const home = [env.XDG_CACHE_HOME, env.HOME && `${env.HOME}/.cache`].find((path) => path && isAbsolute(path));
