@@ -132,7 +132,7 @@ export { LeaseHeld } from './engine/leases/lease.ts';
 export type { Answer, AskOptions } from './engine/verbs/ask.ts';
 export type { Compacted, CompactOptions } from './engine/verbs/compact.ts';
 export type { PokeOptions } from './engine/verbs/poke.ts';
-export type { ResumeOptions } from './engine/verbs/resume.ts';
+export type { ResumeOptions } from './engine/verbs/store-answer.ts';
 export type { RunOptions } from './engine/verbs/run.ts';
 export { simulateThread, type Divergence, type Simulated } from './engine/verbs/simulate.ts';
 export type { StartOptions } from './engine/verbs/start.ts';

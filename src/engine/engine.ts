@@ -10,7 +10,7 @@ import type { ThreadOver } from './events.ts';
 import { knownSecrets } from './redact/known-secrets.ts';
 import type { PokeOptions } from './verbs/poke.ts';
 import type { ContextPreview } from './verbs/preview-context.ts';
-import type { ResumeOptions } from './verbs/resume.ts';
+import type { ResumeOptions } from './verbs/store-answer.ts';
 import type { RunOptions } from './verbs/run.ts';
 import type { StartOptions } from './verbs/start.ts';
 import type { StepOptions } from './verbs/step.ts';

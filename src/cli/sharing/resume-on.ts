@@ -1,4 +1,4 @@
-import type { ResumeOptions } from '../../engine/verbs/resume.ts';
+import type { ResumeOptions } from '../../engine/verbs/store-answer.ts';
 import type { ExitCode } from '../errors/exit-code.ts';
 import { goOnThere } from '../follow/follow-remote.ts';
 import { openEngine } from '../open/open-engine.ts';

@@ -3,11 +3,14 @@ import { countedLimits, type CountedLimit, type MoreLimits } from '../../schema/
 import type { Limits } from '../../schema/built-in/limits.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { NO_TURN, sumOf, usageReplacedBy } from '../../thread/read/tally.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
+import { nothingForDataError } from '../../thread/fault-of.ts';
+import { findThread } from '../../thread/find/find-thread.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
 import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { usageOfChildren } from './usage-of-children.ts';
 
 /** Default limits. */
 export const DEFAULT_LIMITS: Readonly<Required<Pick<Limits, 'maxSteps' | 'maxDepth'>>> = {
@@ -43,6 +46,8 @@ export type Allowance = {
   /** What all turns of the thread's life, and those of the role, have used. */
   usedByThread: Used;
   usedByRole: Used;
+  /** That of the turn that called the thread, whose budgets hold for it, too; absent where none did. */
+  caller?: { thread: ThreadId; allowance: Allowance } | undefined;
 };
 
 /** A limit that keeps a role from running. */
@@ -55,6 +60,8 @@ export type LimitReached = {
   missing: number;
   /** `the limit of 4 visits to coder is reached`. */
   text: string;
+  /** The caller that has this limit; absent where the thread itself has it. */
+  caller?: ThreadId | undefined;
 };
 
 /** Finds the first limit that keeps a role from running; `undefined` if none does. */
@@ -73,7 +80,13 @@ export function findBudgetExceeded(allowance: Allowance, usage: Usage): string |
 /** An allowance of which a running turn has used so much, in all of its tries. */
 export function withTurn(allowance: Allowance, usage: Usage | null): Allowance {
   const add = (used: Used): Used => ({ ...used, usage: addUsage(used.usage, usage) });
-  return { ...allowance, usedByThread: add(allowance.usedByThread), usedByRole: add(allowance.usedByRole) };
+  const { caller } = allowance;
+  return {
+    ...allowance,
+    usedByThread: add(allowance.usedByThread),
+    usedByRole: add(allowance.usedByRole),
+    caller: caller && { ...caller, allowance: withTurn(caller.allowance, usage) },
+  };
 }
 
 /** An option of `uwf thread resume` that raises a limit. */
@@ -98,15 +111,18 @@ export const limitOptions: readonly (readonly [CountedLimit, LimitOption])[] = c
   counted[name].option,
 ]);
 
-const budgets: readonly CountedLimit[] = ['maxTurns', 'maxTokens', 'maxCostUsd'];
+/** The limits that count what the children of a thread use, too. */
+const budgets = ['maxTurns', 'maxTokens', 'maxCostUsd'] as const satisfies CountedLimit[];
 const names: readonly CountedLimit[] = ['maxVisits', 'maxSteps', ...budgets];
 
 function firstOf(
-  { role, ofThread, ofRole, more, usedByThread, usedByRole }: Allowance,
+  allowance: Allowance,
   isOver: (used: number, limit: number) => boolean,
   verb: string,
   among: readonly CountedLimit[] = names,
+  ofCaller?: ThreadId,
 ): LimitReached | undefined {
+  const { role, ofThread, ofRole, more, usedByThread, usedByRole, caller } = allowance;
   // Visits are counted for the role, also where the workflow or the thread limits them.
   const { maxVisits, ...others } = { ...DEFAULT_LIMITS, ...ofThread };
   const sets: { limits: Limits; whose: string; usedBy: Used }[] = [
@@ -125,11 +141,14 @@ function firstOf(
       const used = rounded(counted[name].of(usedBy));
       if (!isOver(used, limit)) continue;
       const what = name === 'maxVisits' ? `visits to ${role}` : `${counted[name].unit}${whose}`;
+      const where = ofCaller === undefined ? '' : ` in thread ${ofCaller}, which called it,`;
       const missing = roundUp(name, allowed + Math.max(0, used - limit));
-      return { name, limit, used, missing, text: `the limit of ${limit} ${what} is ${verb}` };
+      return { name, limit, used, missing, text: `the limit of ${limit} ${what}${where} is ${verb}`, caller: ofCaller };
     }
   }
-  return undefined;
+  // What people have allowed a child is theirs to spend, whatever its callers may.
+  const above = caller && { ...caller.allowance, more: sumOf(caller.allowance.more, more) };
+  return above && firstOf(above, isOver, verb, budgets, caller.thread);
 }
 
 /** Without what adding up fractions leaves behind. */
@@ -142,31 +161,62 @@ function roundUp(name: CountedLimit, amount: number): number {
   return name === 'maxCostUsd' ? Math.ceil(amount * 100) / 100 : Math.ceil(amount);
 }
 
+/** A thread whose definition was read. */
+type DefinedThread = { engine: EngineContext; state: ThreadState; definition: WorkflowDefinition };
+
 /**
  * Puts together what limits a role's turn, and what the thread has used of it over its life: its steps, its turns that
- * ended in a suspension, and the steps that were done again.
+ * ended in a suspension, the steps that were done again, and the children of all these.
  * @param replaced the step that the turn does again, where it does one
  * @param more what is about to be added, beside what the thread's resumptions have added
+ * @param isCalling whether the turn is at work, so that its children count
  */
 export async function allowanceOf(
-  { engine, state, definition }: { engine: EngineContext; state: ThreadState; definition: WorkflowDefinition },
+  { engine, state, definition }: DefinedThread,
   role: string,
-  { replaced, more = {} }: { replaced?: CommitOf<'step'> | undefined; more?: MoreLimits } = {},
+  {
+    replaced,
+    more = {},
+    isCalling = false,
+  }: { replaced?: CommitOf<'step'> | undefined; more?: MoreLimits; isCalling?: boolean } = {},
 ): Promise<Allowance> {
   const { tally } = state;
-  const ofRole = tally.roles.get(role) ?? NO_TURN;
-  const again = replaced && addUsage(replaced.node.usage, await usageReplacedBy(engine.repository, replaced));
-  const usedByThread = { steps: tally.steps, usage: addUsage(addUsage(tally.usage, tally.replaced), again) };
+  const { repository, config } = engine;
+  const ofThread = combineLimits(config.limits, definition.limits, state.start.node.limits);
+  const ofRole = findRole(definition, role)?.limits ?? {};
+  const roles = tally.roles.get(role) ?? NO_TURN;
+  const again = replaced && addUsage(replaced.node.usage, await usageReplacedBy(repository, replaced));
+  let usage = addUsage(addUsage(tally.usage, tally.replaced), again);
   // A step is done again by the role that took it.
-  const usedByRole = { steps: ofRole.visits, usage: addUsage(addUsage(ofRole.usage, ofRole.replaced), again) };
+  let usageOfRole = addUsage(addUsage(roles.usage, roles.replaced), again);
+  if (budgets.some((name) => ofThread[name] !== undefined || ofRole[name] !== undefined)) {
+    const ofChildren = await usageOfChildren(repository, state, isCalling);
+    for (const used of ofChildren.values()) usage = addUsage(usage, used);
+    usageOfRole = addUsage(usageOfRole, ofChildren.get(role));
+  }
   return {
     role,
-    ofThread: combineLimits(engine.config.limits, definition.limits, state.start.node.limits),
-    ofRole: findRole(definition, role)?.limits ?? {},
+    ofThread,
+    ofRole,
     more: sumOf(tally.more, more),
-    usedByThread,
-    usedByRole,
+    usedByThread: { steps: tally.steps, usage },
+    usedByRole: { steps: roles.visits, usage: usageOfRole },
+    caller: await callerOf(engine, state),
   };
+}
+
+/** What the turn that called a thread may use; `undefined` where none did, is not here, or has gone on without the thread. */
+async function callerOf(engine: EngineContext, { id, start: { node } }: ThreadState): Promise<Allowance['caller']> {
+  const { call, parentRole: role, parentState } = node;
+  // A fork is nobody's child.
+  if (call === undefined || role === null || id !== node.id) return undefined;
+  const { repository } = engine;
+  const pointer = await findThread(repository, parseThreadId(call.thread));
+  const state = pointer && (await readState(repository, pointer.id, pointer.head).catch(nothingForDataError));
+  // A thread can be made to name itself as its caller.
+  if (!state || state.start.node.depth >= node.depth || stateHash(state) !== parentState) return undefined;
+  const definition = await definitionOf(engine, state);
+  return { thread: state.id, allowance: await allowanceOf({ engine, state, definition }, role, { isCalling: true }) };
 }
 
 /**
@@ -186,11 +236,11 @@ export async function findLimitWaitedAt(
 
 /** A thread waits at a limit, which only a person's word raises. */
 export class WaitsAtLimit extends UwfError {
-  constructor(thread: ThreadId, { name, used, missing, text }: LimitReached) {
+  constructor(thread: ThreadId, { name, used, missing, text, caller = thread }: LimitReached) {
     super(`thread ${thread} waits at a limit: ${text} (${used} used)`, {
       code: 'waits-at-limit',
       kind: 'usage',
-      hint: `run 'uwf thread resume ${thread} --${counted[name].option} ${missing}' to let it use ${missing} more`,
+      hint: `run 'uwf thread resume ${caller} --${counted[name].option} ${missing}' to let it use ${missing} more`,
       facts: { thread, limit: name, used },
     });
   }

@@ -1,32 +1,22 @@
 import { findLimitWaitedAt, WaitsAtLimit } from '../limits/limits.ts';
 import type { Repository } from '../../git/repository.ts';
-import { inPlaceOf } from '../../or-else.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
-import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
-import { asksForWords } from '../../thread/hint-to-go-on.ts';
 import { findThreadsAt } from '../../thread/find/find-children.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
-import { reopenThread, resumeThread } from '../../thread/append/resume-thread.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readState, stateHash, type ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
-import { RESUME } from '../../workflow/definition.ts';
 import { admitThreads } from '../agents/admission.ts';
-import { tellTaken, type EngineContext } from '../engine-context.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { branchOf, tellContinued } from '../children/branch-of.ts';
-import { definitionOf } from '../children/sub-workflow.ts';
 import { findWaitingChild, findWaitingChildren } from '../children/waiting-children.ts';
 import type { ThreadOver } from '../events.ts';
-import { LeaseHeld, type Lease } from '../leases/lease.ts';
-import { runOn, runThread, type RunOptions } from './run.ts';
+import type { Lease } from '../leases/lease.ts';
+import { runOn, runThread } from './run.ts';
+import { assertCanReopen, storeReopened, storeResumption, type ResumeOptions } from './store-answer.ts';
+import { takeUpWaiting } from './take-up.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
-
-export type ResumeOptions = RunOptions & {
-  answer?: string | undefined;
-  /** How much more than its limits the thread may use. */
-  more?: MoreLimits | undefined;
-};
 
 type Resumption = Omit<ResumeOptions, 'adoptLease'>;
 
@@ -57,9 +47,8 @@ async function goOn(
 ): Promise<ThreadOver> {
   return withThread(engine, thread, adoptLease, async (before, lease) => {
     const { answer, more } = options;
-    if (answer === undefined && (await takeUpBranches(engine, before, more))) {
-      return runResumed(engine, lease, before, {});
-    }
+    const taken = answer === undefined ? await takeUpWaiting(engine, before, more) : undefined;
+    if (taken !== undefined) return runResumed(engine, lease, before, taken);
     const child = await findAnsweredChild(engine, before, answer);
     if (child === undefined) {
       assertHears(before, answer);
@@ -122,54 +111,6 @@ async function runResumed(
   return runOn(engine, lease, resumed, { isAnswered, ...wish });
 }
 
-/** Stores the resumption of a suspended thread, and runs nothing. One whose run was cut off goes on without, unless it is answered. */
-export async function storeResumption(
-  engine: EngineContext,
-  before: ThreadState,
-  { answer, more }: Pick<ResumeOptions, 'answer' | 'more'>,
-): Promise<ThreadState> {
-  const isCutOff = before.head.kind !== 'suspend' && answer === undefined && more === undefined;
-  const redaction = engine.redaction();
-  const said = answer && redaction.text(answer);
-  const resumed = isCutOff ? before : await resumeThread(engine.repository, before, said, more, redaction.taken);
-  tellTaken(engine, { thread: before.id, role: null }, redaction);
-  return resumed;
-}
-
-/** Causes that a new try may do away with. The others need a person who has seen what happened in that thread. */
-const passing: ReadonlySet<SuspendCause> = new Set(['agent', 'invalid-reply', 'timeout', 'limit']);
-
-/**
- * Takes up all branches of a block that wait, but for those that ask for words: the caller then runs them beside each other.
- * @returns false if fewer than two wait, or all of them ask
- */
-export async function takeUpBranches(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<boolean> {
-  const waiting = await findWaitingChildren(engine, state);
-  if (waiting.length < 2 || waiting.every(({ branch }) => branch === undefined)) return false;
-  return takeUpBelow(engine, state, more);
-}
-
-/** Resumes a thread without running it, if it waits for no words. */
-async function takeUp(engine: EngineContext, thread: ThreadId, more?: MoreLimits): Promise<boolean> {
-  return withThread(engine, thread, undefined, async (state) => {
-    if (state.head.kind !== 'suspend') return false;
-    const { node } = state.head;
-    const isPassing = node.cause === 'child' ? await takeUpBelow(engine, state, more) : passing.has(node.cause);
-    if (!isPassing || asksForWords(node) || (await findLimitWaitedAt(engine, state, more))) return false;
-    await resumeThread(engine.repository, state, undefined, more);
-    return true;
-  });
-}
-
-async function takeUpBelow(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<boolean> {
-  let isAny = false;
-  for (const { thread } of await findWaitingChildren(engine, state)) {
-    const isTaken = await takeUp(engine, thread, more).catch(inPlaceOf(LeaseHeld, false));
-    isAny ||= isTaken;
-  }
-  return isAny;
-}
-
 /** An answer to a caller is meant for the child that asked. Of several branches, only the person knows which. */
 export async function findAnsweredChild(
   engine: EngineContext,
@@ -228,39 +169,12 @@ export async function assertWithinLimits(engine: EngineContext, state: ThreadSta
   if (reached) throw new WaitsAtLimit(state.id, reached);
 }
 
-async function assertCanReopen(engine: EngineContext, ended: ThreadState): Promise<void> {
-  if (ended.end?.node.outcome === 'cancelled') {
-    const hint = `run 'uwf thread fork ${ended.id}' to go on from its last step as another thread`;
-    throw new WrongThreadState(ended.id, 'cancelled', 'a cancelled thread does not go on', hint);
-  }
-  const definition = await definitionOf(engine, ended);
-  if (!definition.moderator.some((rule) => rule.from === RESUME)) {
-    const what = `workflow ${definition.name} has no rule from ${RESUME} that says who goes on`;
-    const hint = `add one to the workflow, or start a new thread with 'uwf run ${definition.name}'`;
-    throw new WrongThreadState(ended.id, statusOfHead(ended.head), what, hint);
-  }
-}
-
 async function reopen(
   engine: EngineContext,
   ended: ThreadState,
   { answer, more, ...wish }: Resumption,
 ): Promise<ThreadOver> {
   return runThread(engine, (await storeReopened(engine, ended, { answer, more })).id, wish);
-}
-
-/** Takes an ended thread up as a new one, and runs nothing. */
-export async function storeReopened(
-  engine: EngineContext,
-  ended: ThreadState,
-  { answer, more }: Pick<ResumeOptions, 'answer' | 'more'>,
-): Promise<ThreadState> {
-  await assertCanReopen(engine, ended);
-  const redaction = engine.redaction();
-  const said = answer && redaction.text(answer);
-  const reopened = await reopenThread(engine.repository, ended, said, more, redaction.taken);
-  tellTaken(engine, { thread: reopened.id, role: null }, redaction);
-  return reopened;
 }
 
 /** Goes on with the thread that waits for a child, where there is one and it waits for no other child. */

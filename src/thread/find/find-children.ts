@@ -14,6 +14,9 @@ import { readState, stateCommit, stateHash, type ThreadState } from '../read/thr
 /** A child thread, and its start. */
 export type ChildThread = { pointer: ThreadPointer; start: LightStart };
 
+/** Threads that were looked at: at which head, and what they were found to be. */
+export type SeenThreads = Map<ThreadId, { head: ObjectId; child: ChildThread | undefined }>;
+
 /** The caller: the fields of it that the starts of its children name. */
 export type Caller = { id: ThreadId; startHash: NodeHash };
 
@@ -40,11 +43,13 @@ export async function findChildren(repository: Repository, { id, start }: Thread
 /**
  * Lists the child threads that a thread called under an id since its last step, or start, by the time in their ids. A fork of a
  * child is none: no call leads to it.
+ * @param seen what earlier calls for the same state and id found; what this one finds is added
  */
 export async function findCalledNow(
   repository: Repository,
   state: Pick<ThreadState, 'start' | 'last'>,
   callerId: ThreadId,
+  seen?: SeenThreads,
 ): Promise<ChildThread[]> {
   const { commit, hash } = stateCommit(state);
   const called = await findByPrefix(repository, timePrefix(commit.committer.atMs));
@@ -52,6 +57,7 @@ export async function findCalledNow(
     repository,
     called,
     ({ node }, { id }) => id === node.id && node.call?.thread === callerId && node.parentState === hash,
+    seen,
   );
 }
 
@@ -79,12 +85,19 @@ async function childrenAmong(
   repository: Repository,
   pointers: readonly ThreadPointer[],
   isChild: (start: LightStart, pointer: ThreadPointer) => boolean,
+  seen: SeenThreads = new Map(),
 ): Promise<ChildThread[]> {
   const children: ChildThread[] = [];
   const starts: KnownStarts = new Map();
   for (const pointer of pointers) {
-    const start = await findStart(repository, pointer.head, starts, pointer.id);
-    if (start && isChild(start, pointer)) children.push({ pointer, start });
+    const { id, head } = pointer;
+    let found = seen.get(id);
+    if (found?.head !== head) {
+      const start = await findStart(repository, head, starts, id);
+      found = { head, child: start && isChild(start, pointer) ? { pointer, start } : undefined };
+      seen.set(id, found);
+    }
+    if (found.child !== undefined) children.push(found.child);
   }
   return children;
 }

@@ -18,7 +18,8 @@ child runs the child on, and an interrupted thread goes on from its head. A thre
 its workflow has rules from __resume__ (or $START.resume). A cancelled thread does not: fork it.
 
 Limits of steps, visits, turns, tokens and cost hold for the whole life of a thread; an answer does not raise them. If a
-thread is suspended at a limit, say how much more it may use: --steps 10 allows ten more steps.
+thread is suspended at a limit, say how much more it may use: --steps 10 allows ten more steps. A child thread can wait at
+a limit of its caller; what you allow the caller is for all of its children.
 
 A turn that was suspended because its files hold secrets does not run again: without an answer its files are searched again
 and stored with its reply. --allow-secrets stores them as they are, and also a kept reply that could not be searched.
