@@ -2,9 +2,9 @@ import { parseNodeHash } from '../cas/hash.ts';
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { getNode } from '../cas/node-source.ts';
 import { builtIn, typeNameOf } from '../schema/built-in.ts';
-import { threadCas } from '../thread/cas/thread-cas.ts';
+import { threadCas, type ThreadCas } from '../thread/cas/thread-cas.ts';
 import { inputOf, numberInput, textInput, threadInput } from './mcp-tool.ts';
-import type { McpTool } from './mcp-tool.ts';
+import type { McpScope, McpTool } from './mcp-tool.ts';
 import { threadIn } from './readable-threads.ts';
 import { payloadOf } from '../schema/payload-of.ts';
 
@@ -30,7 +30,7 @@ const getTool: McpTool = {
     const nodes =
       textInput(input, 'thread') === undefined && scope.thread === undefined
         ? repositoryNodes(repository)
-        : threadCas(repository, await threadIn(scope, input, 'read'));
+        : storeOf(scope, await threadIn(scope, input, 'read'));
     const node = await getNode(nodes, parseNodeHash((textInput(input, 'hash') ?? '').toUpperCase()));
     const { type, payload } = node;
     const text =
@@ -60,6 +60,17 @@ const putTool: McpTool = {
       : `${hash}\nThis is the hash of the text without its secrets: ${rules.join(', ')}.`;
   },
 };
+
+/** The store that was read last remembers what it has read: an agent reads node by node, and mostly in its own thread. */
+const lastStores = new WeakMap<McpScope, { thread: string; store: ThreadCas }>();
+
+function storeOf(scope: McpScope, thread: string): ThreadCas {
+  const last = lastStores.get(scope);
+  if (last?.thread === thread) return last.store;
+  const store = threadCas(scope.repository, thread);
+  lastStores.set(scope, { thread, store });
+  return store;
+}
 
 /** The tools that read nodes, and put texts under a thread. */
 export const casTools: readonly McpTool[] = [getTool, putTool];

@@ -3,6 +3,7 @@ import { isNodeHash, parseNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { combineSources, getNode, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import { isArtifact, listScratch, removeFromScratch } from '../../cas/scratch.ts';
 import { UwfError } from '../../errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Node } from '../../cas/node.ts';
 import type { JsonValue } from '../../json.ts';
@@ -66,8 +67,8 @@ export function threadCas(repository: Repository, thread: string): ThreadCas {
     const kept = nodesBehind(repository, [pointer.head]);
     return putNodes(repository, nodes, { ref: scratchRef(pointer.id), kept, ...(blob && { blob }) });
   };
-  /** What searches have read, for as long as neither the thread moves nor what waits under it. */
-  let read: { at: string; source: NodeSource } | undefined;
+  const ofThread = nodesOfTip(repository);
+  const waitingNodes = nodesOfTip(repository);
   const cas: ThreadCas = {
     put: (text) => cas.putTyped(builtIn.content, { text }),
     putAll: (nodes) => putAll(nodes),
@@ -78,12 +79,7 @@ export function threadCas(repository: Repository, thread: string): ThreadCas {
     async find(hash) {
       const { id, head } = await getThread(repository, thread);
       const waiting = await repository.refs.read(scratchRef(id));
-      const at = `${waiting} ${head}`;
-      if (read?.at !== at) {
-        const tips = waiting === undefined ? [] : [waiting];
-        read = { at, source: combineSources(nodesBehind(repository, tips), nodesBehind(repository, [head])) };
-      }
-      return read.source.find(hash);
+      return combineSources(waitingNodes(waiting), ofThread(head)).find(hash);
     },
 
     async delete(hash) {
@@ -115,6 +111,16 @@ export function threadCas(repository: Repository, thread: string): ThreadCas {
     },
   };
   return cas;
+}
+
+/** The nodes behind a tip that moves. What searches have read is remembered for as long as it stays where it is. */
+function nodesOfTip(repository: Repository): (tip: ObjectId | undefined) => NodeSource {
+  let read: { tip: ObjectId | undefined; nodes: NodeSource } | undefined;
+  return (tip) => {
+    if (read === undefined || read.tip !== tip)
+      read = { tip, nodes: nodesBehind(repository, tip === undefined ? [] : [tip]) };
+    return read.nodes;
+  };
 }
 
 function onlyOf(hashes: readonly NodeHash[]): NodeHash {
