@@ -20,17 +20,22 @@ export function pinOf({ type, payload }: Node): Pin | undefined {
 /** What keeps pinned objects: commits as further parents, trees and blobs in the tree of the commit. */
 export type PinKeepers = { parents: ObjectId[]; entries: { path: string; mode: '040000' | '100644'; id: ObjectId }[] };
 
-/** Says how a commit is to keep what the nodes of its tree pin; each object once. */
-export function keepersOf(nodes: Iterable<Node>): PinKeepers {
-  const parents = new Set<ObjectId>();
-  const entries = new Map<ObjectId, PinKeepers['entries'][number]>();
+/** How a tree keeps a pinned tree or blob. */
+export function pinnedAt(id: ObjectId, kind: 'tree' | 'blob'): PinKeepers['entries'][number] {
+  return { path: `${PINNED_FOLDER}/${id}`, mode: kind === 'tree' ? '040000' : '100644', id };
+}
+
+/**
+ * Says how a commit is to keep what the nodes of its tree pin; each object once.
+ * @param kept what further nodes of it pin
+ */
+export function keepersOf(nodes: Iterable<Node>, kept: PinKeepers = { parents: [], entries: [] }): PinKeepers {
+  const parents = new Set(kept.parents);
+  const entries = new Map(kept.entries.map((entry) => [entry.id, entry]));
   for (const node of nodes) {
     const pin = pinOf(node);
     if (pin?.kind === 'commit') parents.add(pin.oid);
-    else if (pin) {
-      const mode = pin.kind === 'tree' ? '040000' : '100644';
-      entries.set(pin.oid, { path: `${PINNED_FOLDER}/${pin.oid}`, mode, id: pin.oid });
-    }
+    else if (pin) entries.set(pin.oid, pinnedAt(pin.oid, pin.kind));
   }
   return { parents: [...parents], entries: [...entries.values()] };
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ObjectBatch } from '../git/stores/object-batch.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { publish } from '../git/stores/publish.ts';
+import { readAnyTree, readCommit } from '../git/stores/read.ts';
 import { RefMoved } from '../git/ref-store.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
@@ -13,7 +14,7 @@ import type { IndexEntry } from './index-blob.ts';
 import type { EncodedNode, Node } from './node.ts';
 import { writeNodeTree } from './node-tree.ts';
 import type { NodeFile, TreeFile } from './node-tree.ts';
-import { keepersOf } from './pins.ts';
+import { keepersOf, pinnedAt, PINNED_FOLDER, type PinKeepers } from './pins.ts';
 
 const artifacts = 'artifacts/';
 const MAX_ATTEMPTS = 100;
@@ -131,11 +132,12 @@ async function edit(
 ): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const expected = (await repository.refs.read(ref)) ?? null;
-    const files = change(expected === null ? [] : await readCommitIndex(repository, expected));
+    const present = expected === null ? [] : await readCommitIndex(repository, expected);
+    const files = change(present);
     if (files === undefined) return;
     const batch = new ObjectBatch(repository.objects.format);
     for (const blob of blobs) batch.addBlob(blob);
-    const value = files.length === 0 ? null : await addCommit(repository, batch, files);
+    const value = files.length === 0 ? null : await addCommit(repository, batch, files, { tip: expected, present });
     try {
       await publish(repository, batch, [{ name: ref, expected, value }]);
       return;
@@ -147,14 +149,34 @@ async function edit(
   }
 }
 
-async function addCommit(repository: Repository, batch: ObjectBatch, files: readonly TreeFile[]): Promise<ObjectId> {
+async function addCommit(
+  repository: Repository,
+  batch: ObjectBatch,
+  files: readonly TreeFile[],
+  before: { tip: ObjectId | null; present: readonly IndexEntry[] },
+): Promise<ObjectId> {
   // Blobs that the replaced commit holds need no second writing: the ref keeps them until the very change that makes
   // the new commit keep them.
   const read = async (file: TreeFile): Promise<Node> => ('node' in file ? file.node : readNodeAt(repository, file));
-  const mayPin = files.filter(({ path }) => path.endsWith('.json') && !path.startsWith('types/'));
-  const pins = keepersOf(await Promise.all(mayPin.map(read)));
+  const kept = await keptBy(repository, before.tip);
+  const added = files.filter((file) => 'node' in file);
+  const isGrown = files.length === before.present.length + added.length;
+  // What is there already need be read only to find out what of its pins has to go.
+  const isKnown = isGrown || (kept.parents.length === 0 && kept.entries.length === 0);
+  const mayPin = (isKnown ? added : files).filter(({ path }) => path.endsWith('.json') && !path.startsWith('types/'));
+  const pins = keepersOf(await Promise.all(mayPin.map(read)), isGrown ? kept : undefined);
   const tree = writeNodeTree(batch, files, pins.entries);
   const who = { ...repository.committer, atMs: repository.now() };
   const message = `scratch: ${files.length} ${files.length === 1 ? 'node' : 'nodes'}\n`;
   return batch.addCommit({ tree, parents: pins.parents, author: who, committer: who, message });
+}
+
+/** How a scratch commit keeps what its nodes pin. */
+async function keptBy({ objects }: Repository, tip: ObjectId | null): Promise<PinKeepers> {
+  if (tip === null) return { parents: [], entries: [] };
+  const { tree, parents } = await readCommit(objects, tip);
+  const folder = (await readAnyTree(objects, tree)).find(({ name }) => name === PINNED_FOLDER);
+  const pinned = folder === undefined ? [] : await readAnyTree(objects, folder.id);
+  const entries = pinned.map(({ mode, id }) => pinnedAt(id, mode === '40000' ? 'tree' : 'blob'));
+  return { parents: [...parents], entries };
 }

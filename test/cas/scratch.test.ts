@@ -18,6 +18,7 @@ import { parseRefName } from '../../src/git/format/ref-name.ts';
 import { encodeBuiltIn } from '../../src/schema/built-in.ts';
 import { createMemoryRepository, expectCleanMemory } from '../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
+import { watched } from '../helpers/watched-repository.ts';
 import { textNode } from './commit-of-nodes.ts';
 
 beforeAll(prepareHashing);
@@ -153,6 +154,39 @@ describe('what a scratch tree holds', () => {
       'pinned',
     ]);
     expect(await repository.objects.has(oid)).toBe(true);
+  });
+
+  test('reads no node that it holds to take in another, and goes on keeping what those pin', async () => {
+    const { repository: whole } = await createMemoryRepository();
+    const blobOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+    const pinOf = (text: string): ReturnType<typeof encodeNode> => {
+      const oid = hashObject({ type: 'blob', data: blobOf(text) });
+      return encodeNode(ARTIFACT_TYPE, { kind: 'blob', oid, title: text });
+    };
+    const lists = Array.from({ length: 20 }, (_, at) => encodeNode(CONTENT_TYPE, { text: `${at}`, refs: [] }));
+    const { repository, read } = watched(whole);
+    const readTo = async (change: () => Promise<unknown>): Promise<number> => {
+      read.length = 0;
+      await change();
+      return read.length;
+    };
+    const pinned = async (): Promise<string[]> => {
+      const { tree } = await readCommit(whole.objects, (await whole.refs.read(ref))!);
+      const folder = (await readTree(whole.objects, tree)).find(({ name }) => name === 'pinned');
+      return folder === undefined ? [] : (await readTree(whole.objects, folder.id)).map(({ name }) => name).toSorted();
+    };
+    const oids = ['a', 'b'].map((text) => hashObject({ type: 'blob', data: blobOf(text) })).toSorted();
+    await putScratch(repository, ref, { nodes: lists, types: [] });
+    expect(await readTo(() => putScratch(repository, ref, { nodes: [textNode('x')], types: [] }))).toBeLessThan(10);
+    expect(await readTo(() => removeFromScratch(repository, ref, [lists[0]!.hash]))).toBeLessThan(10);
+    await putScratch(repository, ref, { nodes: [pinOf('a')], types: [], blobs: [blobOf('a')] });
+    const second = { nodes: [pinOf('b')], types: [], blobs: [blobOf('b')] };
+    expect(await readTo(() => putScratch(repository, ref, second))).toBeLessThan(10);
+    expect(await pinned()).toEqual(oids);
+    await removeFromScratch(repository, ref, [pinOf('a').hash]);
+    expect(await pinned()).toEqual([hashObject({ type: 'blob', data: blobOf('b') })]);
+    await removeFromScratch(repository, ref, [pinOf('b').hash]);
+    expect(await pinned()).toEqual([]);
   });
 
   test('is text only where a node is text alone', () => {
