@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UwfError } from '../errors.ts';
 import { ObjectBatch } from '../git/stores/object-batch.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
+import { parseRefName } from '../git/format/ref-name.ts';
 import { publish } from '../git/stores/publish.ts';
 import { readAnyTree, readCommit } from '../git/stores/read.ts';
 import { RefMoved } from '../git/ref-store.ts';
@@ -26,6 +28,23 @@ const MAX_ATTEMPTS = 100;
 export function artifactPath(node: Node & { hash: NodeHash }): string {
   const isText = node.type === CONTENT_TYPE && isJsonObject(node.payload) && !('refs' in node.payload);
   return `${artifacts}${node.hash}.${isText ? 'md' : 'json'}`;
+}
+
+/**
+ * Checks the name of a ref that nodes are put at. What is put replaces the commit that a ref points at: a branch or a thread
+ * would lose its own.
+ * @throws {InvalidRefName} if git would refuse it
+ * @throws {UwfError} `no-scratch-ref` if it is another ref
+ */
+export function parseScratchRef(text: string): RefName {
+  const ref = parseRefName(text);
+  if (ref.startsWith('refs/uwf/scratch/') || ref === 'refs/uwf/pins') return ref;
+  throw new UwfError(`'${text}' is no scratch ref: what it points at would be replaced`, {
+    code: 'no-scratch-ref',
+    kind: 'usage',
+    hint: 'name a ref below refs/uwf/scratch/',
+    facts: { ref },
+  });
 }
 
 /** The path under which a tree keeps the schema of a type that its nodes have. */

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { isAbsolute } from 'node:path';
+import { UwfError } from '../errors.ts';
 import { orElse, tryTo } from '../or-else.ts';
 import type { AskPerson, ChildOutcome } from '../agent/contract.ts';
 import type { NodeHash } from '../cas/hash.ts';
@@ -154,6 +156,7 @@ export function createEngineContext(
 ): EngineContext {
   const { repository, onEvent } = options;
   const { location } = repository;
+  for (const name of ['cwd', 'workTrees'] as const) assertAbsolute(name, options[name]);
   const cwd = options.cwd ?? location?.workTree ?? location?.gitDir ?? '/';
   let { signal } = options;
   let ownKey: Uint8Array | undefined;
@@ -203,6 +206,17 @@ export function createEngineContext(
       journal.write({ event: 'debug', thread, about, facts: clean(facts) ?? {} });
     },
   };
+}
+
+/** A relative path would mean another folder in each process. */
+function assertAbsolute(name: string, path: string | undefined): void {
+  if (path === undefined || isAbsolute(path)) return;
+  throw new UwfError(`the engine's '${name}' is no absolute path: '${path}'`, {
+    code: 'relative-path',
+    kind: 'usage',
+    hint: "make it absolute with 'resolve' of node:path",
+    facts: { path },
+  });
 }
 
 /** Tells a person which rules have taken secrets out of what they, or a role, have said; never the secrets. */

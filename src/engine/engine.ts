@@ -89,7 +89,10 @@ export interface Engine {
   context(thread: string, role?: string): Promise<ContextPreview>;
 }
 
-/** Makes an engine for a repository. */
+/**
+ * Makes an engine for a repository.
+ * @throws {UwfError} `relative-path` if `cwd` or `workTrees` is no absolute path
+ */
 export function createEngine(options: EngineOptions): Engine {
   const { redactor = createOwnRedactor(options) } = options;
   const engine = createEngineContext({ ...options, redactor }, async (...given) =>

@@ -47,6 +47,14 @@ test.each<[string, object]>([
   expect(git('for-each-ref')).toBe('');
 });
 
+test.each([{ cwd: '.' }, { cwd: '' }, { workTrees: 'trees' }])('a relative path is refused: %j', async (options) => {
+  await expect(createFixture(scripted(twice), options)).rejects.toMatchObject({
+    code: 'relative-path',
+    kind: 'usage',
+    message: expect.stringContaining(`'${Object.keys(options)[0]}'`) as string,
+  });
+});
+
 describe('run', () => {
   test('hands the work from role to role until the moderator ends it', async () => {
     const { engine, events, dir, git } = await createFixture(scripted(twice));

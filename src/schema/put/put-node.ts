@@ -4,8 +4,7 @@ import { encodeNode } from '../../cas/node.ts';
 import type { EncodedNode, Node } from '../../cas/node.ts';
 import { combineSources, getNode, MemorySource } from '../../cas/node-source.ts';
 import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
-import { putScratch } from '../../cas/scratch.ts';
-import { parseRefName } from '../../git/format/ref-name.ts';
+import { parseScratchRef, putScratch } from '../../cas/scratch.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonValue } from '../../json.ts';
 import { encodeBuiltIn, isThreadType, typeNameOf } from '../built-in.ts';
@@ -36,6 +35,7 @@ export type PutOptions = {
  * @throws {ObjectMissing} {WrongPin} if it is an artifact whose git object is not there, or is of another kind
  * @throws {DanglingLink} {WrongLinkType} if it links to what is not there, or not of the right type
  * @throws {InvalidRefName} if git would refuse the name of the ref
+ * @throws {UwfError} `no-scratch-ref` if it is neither below `refs/uwf/scratch/` nor `refs/uwf/pins`
  */
 export async function putNode(
   repository: Repository,
@@ -61,7 +61,7 @@ export async function putNodes(
   options: PutOptions,
 ): Promise<NodeHash[]> {
   await prepareHashing();
-  const ref = parseRefName(options.ref);
+  const ref = parseScratchRef(options.ref);
   const given = nodes.map(({ type, payload }) => encodeNode(type, payload));
   const kept = options.kept ?? new MemorySource();
   const source = combineSources(kept, sourceOf(repository));

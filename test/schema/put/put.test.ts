@@ -94,6 +94,19 @@ describe('putNode', () => {
     await expect(put).rejects.toMatchObject({ code: 'invalid-ref-name', kind: 'usage' });
   });
 
+  test.each([
+    'HEAD',
+    'refs/heads/main',
+    'refs/threads/01KTWEWZ760000000000000000',
+    'refs/uwf/pinned',
+    'refs/uwf/scratch',
+  ])("refuses '%s', which is no scratch ref", async (ref) => {
+    const { repository } = await createMemoryRepository();
+    const put = putNode(repository, builtIn.content, { text: 'a' }, { ref });
+    await expect(put).rejects.toMatchObject({ code: 'no-scratch-ref', kind: 'usage' });
+    expect(await repository.refs.list('refs/')).toEqual([]);
+  });
+
   test('takes along what the node links to elsewhere, but not what is kept anyway', async () => {
     const memory = await createMemoryRepository();
     const { repository } = memory;
