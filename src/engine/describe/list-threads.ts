@@ -122,7 +122,9 @@ export async function* eachThread(
             : await summaryIfLike(engine, pointer, statuses, remembered);
         if (summary === undefined) continue;
         const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
-        if (!isWanted || !(await isLike(repository, summary, options))) continue;
+        const promptOf = async (): Promise<string | undefined> =>
+          'damage' in pointer ? undefined : remembered.promptOf(pointer);
+        if (!isWanted || !(await isLike(summary, options, promptOf))) continue;
         yield summary;
         count += 1;
         if (count === limit) return;
@@ -185,7 +187,11 @@ async function mayHaveStatus(
   }
 }
 
-async function isLike(repository: Repository, summary: ThreadSummary, wanted: ListOptions): Promise<boolean> {
+async function isLike(
+  summary: ThreadSummary,
+  wanted: ListOptions,
+  promptOf: () => Promise<string | undefined>,
+): Promise<boolean> {
   const { workflow, role, text, endedBeforeMs = Infinity, endedSinceMs = -Infinity } = wanted;
   if (workflow !== undefined && summary.workflow !== workflow) return false;
   if (role !== undefined && summary.nextRole !== role) return false;
@@ -195,8 +201,7 @@ async function isLike(repository: Repository, summary: ThreadSummary, wanted: Li
   }
   if (text === undefined || hasText(summary.prompt, text)) return true;
   // Only its first line is remembered; the rest is read where it may matter.
-  const { readThreadPrompt } = await import('../../thread/read/read-start.ts');
-  return summary.head !== null && hasText((await readThreadPrompt(repository, summary.head)) ?? '', text);
+  return hasText((await promptOf()) ?? '', text);
 }
 
 function hasText(prompt: string, text: string): boolean {

@@ -82,6 +82,15 @@ export class RememberedThreads {
     return withVerdict(this.#repository, pointer, this.#corrupt, facts);
   }
 
+  /** The whole prompt of a thread, of which only the first line is remembered; `undefined` if it cannot be read. */
+  async promptOf(pointer: ThreadPointer): Promise<string | undefined> {
+    const { openOrigins, originOf } = await import('../../thread/find/find-origins.ts');
+    const { readThreadPrompt } = await import('../../thread/read/read-start.ts');
+    this.#origins ??= openOrigins(this.#repository);
+    const origin = await originOf(this.#repository, this.#origins, pointer);
+    return origin && readThreadPrompt(this.#repository, origin.start);
+  }
+
   /** Looks up which heads exist, all at once: in the order of their ids neighbours share a page of a pack's index. */
   async #lookUp(): Promise<ReadonlySet<ObjectId>> {
     if (this.#present !== undefined) return this.#present;

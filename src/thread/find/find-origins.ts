@@ -38,17 +38,26 @@ export async function possibleChildren(
   const starts: KnownStarts = new Map();
   const possible: ThreadPointer[] = [];
   for (const pointer of pointers) {
-    let origin = origins.get(pointer);
-    if (origin === undefined) {
-      if (starts.size > MAX_STARTS) starts.clear();
-      origin = await findOrigin(repository, pointer, starts);
-      if (origin === undefined) continue;
-      origins.set(pointer, origin);
-    }
-    if (origin.parentStart === parentStart) possible.push(pointer);
+    if (starts.size > MAX_STARTS) starts.clear();
+    const origin = await originOf(repository, origins, pointer, starts);
+    if (origin?.parentStart === parentStart) possible.push(pointer);
   }
   origins.save();
   return possible;
+}
+
+/** The origin of a thread: what is remembered, or what its commits say, which is then remembered. */
+export async function originOf(
+  repository: Repository,
+  origins: HeadTable<ThreadOrigin>,
+  pointer: ThreadPointer,
+  starts: KnownStarts = new Map(),
+): Promise<ThreadOrigin | undefined> {
+  const known = origins.get(pointer);
+  if (known !== undefined) return known;
+  const found = await findOrigin(repository, pointer, starts);
+  if (found !== undefined) origins.set(pointer, found);
+  return found;
 }
 
 /** So many commits are read without their nodes: of a longer thread a tally may be kept, so that fewer are read. */

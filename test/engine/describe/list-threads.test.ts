@@ -14,6 +14,7 @@ import { getThread } from '../../../src/thread/find/find-thread.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
+import { addManySteps } from '../../thread/long-thread.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
 
 function contextOf(repository: Repository): EngineContext {
@@ -49,6 +50,19 @@ describe('a list of some of many threads', () => {
     const { repository, read } = watched(await open());
     expect(await listThreads(contextOf(repository), { limit: 3 })).toEqual(first);
     expect(read).toEqual([]);
+  });
+
+  test('by a text reads of each thread its start, however many steps there are, once it has read the others', async () => {
+    const { open, threads } = await manyThreads(3);
+    const writer = await open();
+    for (const thread of threads) await addManySteps(writer, thread, 20, 0);
+    const search = async (): Promise<ObjectId[]> => {
+      const { repository, read } = watched(await open());
+      expect(await listThreads(contextOf(repository), { text: 'Poem' })).toEqual([]);
+      return read;
+    };
+    expect((await search()).length).toBeGreaterThan(3 * 20);
+    expect((await search()).length).toBeLessThanOrEqual(3 * 5);
   });
 
   test('by status reads of the others only what tells their status, and goes on until there are enough', async () => {
