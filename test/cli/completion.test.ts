@@ -2,7 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { shells } from '../../src/cli/commands/completion.ts';
+import { parseObjectId } from '../../src/git/format/object-id.ts';
 import { packageRoot } from '../../src/package-root.ts';
+import { newThreadId } from '../../src/thread/new-thread-id.ts';
+import { activeRef } from '../../src/thread/thread-refs.ts';
 import { createLoopRepository, runCommand } from '../helpers/cli.ts';
 
 const { uwf, json, git } = createLoopRepository();
@@ -116,6 +119,24 @@ describe('behind -C', () => {
     expect((await uwf(['__complete', '-C', '~', 'run', 'else'], home)).stdout).toMatch(/^elsewhere\t/);
     expect((await uwf(['__complete', '-C', '~/.uwf', 'run', 'else'], home)).stdout).toMatch(/^elsewhere\t/);
   });
+});
+
+test('of many threads the newest are offered, and older ones that begin as the word does', async () => {
+  const { dir, open, ...repository } = createLoopRepository();
+  const { thread: oldest, head } = (await repository.json(['thread', 'start', 'loop', '-p', 'x'])) as {
+    thread: string;
+    head: string;
+  };
+  const store = await open();
+  const value = parseObjectId(head);
+  const names = Array.from({ length: 60 }, () => activeRef(newThreadId(store.now() + 86_400_000)));
+  await store.refs.update(names.map((name) => ({ name, expected: null, value })));
+  await store.close();
+  const newest = await offered('-C', dir, 'thread', 'show', '');
+  expect(newest).toHaveLength(50);
+  expect(newest).not.toContain(oldest);
+  expect(await offered('-C', dir, 'thread', 'show', oldest.slice(0, 10).toLowerCase())).toEqual([oldest]);
+  expect(await offered('-C', dir, 'cas', 'list', '-t', oldest.slice(0, 10))).toEqual([oldest]);
 });
 
 test('steps are offered by number and hash where a thread is named, else by hash', async () => {

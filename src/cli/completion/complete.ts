@@ -92,7 +92,7 @@ async function ofCommand(
     positionals[command.arguments.findIndex(({ candidates }) => candidates === 'thread')] ??
     (cli.env['UWF_THREAD'] || undefined);
   const list = (candidates: Candidates | undefined): Promise<Candidate[]> =>
-    candidates === undefined ? Promise.resolve([]) : listCandidates(cli, candidates, thread);
+    candidates === undefined ? Promise.resolve([]) : listCandidates(cli, candidates, current, thread);
   const last = options.at(-1);
   const isWaiting = last !== undefined && last.value === undefined && takesWord(last.spec);
   if (isWaiting) return list(last.spec.candidates);
@@ -128,15 +128,27 @@ const MAX_CANDIDATES = 50;
 /**
  * Lists the words that fit a kind of argument; none for files, which the shell completes itself.
  *
+ * @param current how the word begins that is being typed
  * @param thread the thread whose steps are meant; without one, those of the newest threads
  */
-async function listCandidates(cli: CliEnvironment, candidates: Candidates, thread?: string): Promise<Candidate[]> {
+async function listCandidates(
+  cli: CliEnvironment,
+  candidates: Candidates,
+  current: string,
+  thread?: string,
+): Promise<Candidate[]> {
   if (typeof candidates !== 'string') return candidates.map((word) => ({ word, about: '' }));
   switch (candidates) {
     case 'thread': {
-      const threads = await listThreads(readingContext(await openForReading(cli)), {
+      const repository = await openForReading(cli);
+      const typed = current.toUpperCase();
+      // Beside the newest there are older ones, which are found by how they begin.
+      const pointers = typed === '' ? undefined : await listPointers(repository, undefined, { damaged: () => {} });
+      const like = pointers?.map(({ id }) => id).filter((id) => id.startsWith(typed));
+      const threads = await listThreads(readingContext(repository), {
         statuses: threadStatuses,
         limit: MAX_CANDIDATES,
+        among: like && new Set(like),
       });
       return threads.map(({ thread, status, workflow, prompt }) => ({
         word: thread,
