@@ -1,3 +1,4 @@
+import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
 import type { WebApp } from './routes/web-app.ts';
 import type { WebOptions } from './web-options.ts';
@@ -7,9 +8,22 @@ import type { WebOptions } from './web-options.ts';
  *
  * All addresses are at the root of the server, so the page needs a host or a port of its own. It runs no agent and reads no
  * configuration; what visitors may do is handed in. What makes the pages is loaded with the first request.
+ * @throws {UwfError} `weak-secret` if `secret` is empty, or `key` is shorter than 32 bytes
  */
 export function createWebHandler(repository: Repository, options: WebOptions): (request: Request) => Promise<Response> {
+  assertSecret(options);
   let loading: Promise<WebApp> | undefined;
   const load = async (): Promise<WebApp> => (await import('./routes/create-app.ts')).createApp(repository, options);
   return async (request) => (await (loading ??= load())).fetch(request);
+}
+
+/** Who has the secret or the key may do all that visitors may; a program that lacks a setting hands in ''. */
+function assertSecret({ secret, key }: WebOptions): void {
+  const isEmpty = 'password' in secret ? secret.password === '' : secret.token === '' || secret.once === '';
+  if (!isEmpty && (key === undefined || key.length >= 32)) return;
+  throw new UwfError(isEmpty ? "the page's secret is empty" : "the page's key is shorter than 32 bytes", {
+    code: 'weak-secret',
+    kind: 'usage',
+    hint: `give ${isEmpty ? 'a token or a password that cannot be guessed' : '32 random bytes'}`,
+  });
 }

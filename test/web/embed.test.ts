@@ -83,6 +83,18 @@ async function logIn(post: Awaited<ReturnType<typeof embedded>>['post']): Promis
   return response.headers.get('set-cookie')?.split(';')[0] ?? '';
 }
 
+test.each<[string, Pick<WebOptions, 'secret' | 'key'>]>([
+  ['an empty token', { secret: { token: '' } }],
+  ['an empty token for one visitor', { secret: { token, once: '' } }],
+  ['an empty password', { secret: { password: '' } }],
+  ['a short key', { secret: { token }, key: new Uint8Array(31) }],
+])('a page with %s would let anybody in, and is refused', async (_, options) => {
+  const { repository } = await createFixture(scripted({}));
+  expect(() => createWebHandler(repository, options)).toThrow(
+    expect.objectContaining({ code: 'weak-secret', kind: 'usage' }),
+  );
+});
+
 test('a program that embeds the page has visitors who log in, read and answer', async () => {
   const { engine, thread, origin, failures, post } = await embedded();
   expect((await fetch(origin, { redirect: 'manual' })).headers.get('location')).toBe('/login?to=%2F');
