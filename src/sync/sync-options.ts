@@ -28,7 +28,10 @@ export type SyncOptions = {
   dryRun?: boolean | undefined;
   /** The environment of git processes. Default: a fetch does not pack refs. */
   env?: GitEnvironment | undefined;
-  /** Stops the exchange when aborted. Threads that were done stay done; no thread is left half done. */
+  /**
+   * Stops the exchange when aborted: the signal's reason is raised. Threads that were done stay done; no thread is left half
+   * done.
+   */
   signal?: AbortSignal | undefined;
   /** Gets git's progress messages, a line at a time. */
   onProgress?: ((line: string) => void) | undefined;

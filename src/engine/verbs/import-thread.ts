@@ -22,7 +22,7 @@ export type Imported = { thread: ThreadId; head: ObjectId; isNew: boolean };
 /**
  * Stores a thread that was exported with its nodes: the same nodes, the same commits, under the same id.
  *
- * The file is refused whole unless the thread that it makes passes every check of {@link verifyThread} and exports to the
+ * The file is refused whole unless the thread that it makes passes every check of `uwf thread verify` and exports to the
  * very same bytes; one that has no rows for suspensions and resumptions, to what the first version of the format says. Until then nothing is written, and then all at once.
  * @param chunks the file; it is held in memory as the objects that it makes
  * @throws {RefusedImport} if it is anything else
