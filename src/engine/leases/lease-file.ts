@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../git/system/derived-file.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
-import { asStorageError, errnoOf, isShortOfFiles, storing } from '../../git/format/object-errors.ts';
+import { asStorageError, errnoOf, isNotThere, isShortOfFiles, storing } from '../../git/format/object-errors.ts';
 import { isWithoutHardLinks } from '../../git/system/durable-file.ts';
 import { isOlderThan } from '../../git/system/older-than.ts';
 import {
@@ -63,7 +63,7 @@ export function readLeaseRecord(path: string): LeaseRecord | UnreadableRecord | 
   } catch (error) {
     // It may be sound, and its holder at work.
     if (isShortOfFiles(error)) throw asStorageError(error, path);
-    return errnoOf(error) === 'ENOENT' ? undefined : 'unreadable';
+    return isNotThere(error) ? undefined : 'unreadable';
   }
   const value = readSummed(text.trimEnd());
   return isLeaseRecord(value) ? value : 'unreadable';

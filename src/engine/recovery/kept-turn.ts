@@ -6,7 +6,7 @@ import { orElse, succeeds } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
 import { createDurableFile, removeFile, syncFolder } from '../../git/system/durable-file.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
-import { asStorageError, errnoOf } from '../../git/format/object-errors.ts';
+import { asStorageError, errnoOf, isNotThere } from '../../git/format/object-errors.ts';
 import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { MissingFiles } from '../../git/worktree/missing-files.ts';
@@ -200,7 +200,7 @@ function readIfThere(path: string): string | undefined {
   try {
     return readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW).toString('utf8');
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
+    if (isNotThere(error)) return undefined;
     throw error instanceof UwfError ? error : asStorageError(error, path);
   }
 }

@@ -115,8 +115,8 @@ export function asStorageError(error: unknown, path: string): unknown {
 }
 
 /**
- * Converts an error of the file system that no code expected: a full disk, no permission, too many open files. Anything else
- * comes back as it is.
+ * Converts an error of the file system that no code expected: a full disk, no permission, too many open files, a file in
+ * place of a folder. Anything else comes back as it is.
  * @param place what to name if the error names no path
  */
 export function asEnvironmentError(error: unknown, place: string): unknown {
@@ -124,6 +124,14 @@ export function asEnvironmentError(error: unknown, place: string): unknown {
   // Node's own errors of system calls have it, and errors of programs do not.
   if (code === undefined || typeof error !== 'object' || error === null || !('syscall' in error)) return error;
   const path = 'path' in error && typeof error.path === 'string' ? error.path : place;
+  if (code === 'ENOTDIR')
+    return new UwfError(`there is no folder for ${path}: a file is in place of one`, {
+      code: 'file-in-place-of-folder',
+      kind: 'environment',
+      hint: 'see which part of that path is a file, and move it away; nothing that was stored is lost',
+      cause: error,
+      facts: { path },
+    });
   if (!readOnly.has(code)) return asStorageError(error, path);
   return new UwfError(`no permission for ${path} (${code}, ${String(error.syscall)})`, {
     code: 'no-permission',

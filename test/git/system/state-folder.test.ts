@@ -1,10 +1,21 @@
-import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { packageRoot } from '../../../src/package-root.ts';
 import { readDerivedFile, writeDerivedFile } from '../../../src/git/system/derived-file.ts';
 import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
-import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
+import { heldToPermissions } from '../../helpers/held-to-permissions.ts';
+import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
 const thread = '01KAM4N5AVSHBNJ0A3YRPCEZ9A';
 
@@ -105,4 +116,40 @@ test('pipes and devices in a git folder keep no command waiting', async () => {
   ]) {
     expect(await uwf(command)).toMatchObject({ code: expect.any(Number) });
   }
+});
+
+test('threads are read where a file is in place of the state folder, and what writes names it', async () => {
+  const { dir, json, uwf } = createLoopRepository();
+  const { thread: id } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  rmSync(join(dir, '.git/uwf'), { recursive: true });
+  writeFileSync(join(dir, '.git/uwf'), 'mine\n');
+  for (const command of [
+    ['thread', 'list'],
+    ['thread', 'show', id],
+    ['thread', 'verify', id],
+    ['log', id],
+  ]) {
+    expect(await uwf(command)).toMatchObject({ code: 0 });
+  }
+  for (const command of [
+    ['thread', 'run', id],
+    ['thread', 'cancel', id],
+    ['cas', 'put', 'a text'],
+  ]) {
+    const { code, stderr } = await uwf(command);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/there is no folder for \S+\/.git\/uwf\/\S+: a file is in place of one\nhint: /);
+  }
+  expect(readFileSync(join(dir, '.git/uwf'), 'utf8')).toBe('mine\n');
+});
+
+test('a thread is not called corrupt, and offered for removal, because leases may not be read', async () => {
+  const { dir, json } = createLoopRepository();
+  const { thread: id } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  chmodSync(join(dir, '.git/uwf'), 0);
+  const words = [...heldToPermissions, process.execPath, join(packageRoot(), 'bin/uwf.js'), 'thread', 'rm', id];
+  const { stderr } = spawnSync('env', words, { cwd: dir, env: isolatedGitEnvironment, encoding: 'utf8' });
+  chmodSync(join(dir, '.git/uwf'), 0o700);
+  expect(stderr).toContain('no permission for');
+  expect(stderr).not.toContain('--force');
 });

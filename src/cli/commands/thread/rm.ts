@@ -6,6 +6,7 @@ import type { Repository } from '../../../git/repository.ts';
 import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
 import { lastSeenAt } from '../../../sync/refs/tracking.ts';
 import { removeRemoteThread } from '../../../sync/removal/remove-remote-thread.ts';
+import { faultOf } from '../../../thread/fault-of.ts';
 import { findThread, getThread, listPointers, type ThreadPointer } from '../../../thread/find/find-thread.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/read/thread-status.ts';
@@ -203,6 +204,9 @@ async function readStatus(repository: Repository, { id, head }: ThreadPointer): 
     const status = statusOfHead(await readThreadCommit(repository, head));
     return isOver(status) || findLease(repository, id) === undefined ? status : 'running';
   } catch (error) {
-    return error instanceof NewerFormat ? 'newer' : 'corrupt';
+    if (error instanceof NewerFormat) return 'newer';
+    // The hint is to remove it as it is, so what only this process cannot read is not called corrupt.
+    if (faultOf(error) === undefined) throw error;
+    return 'corrupt';
   }
 }
