@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { assertThere } from '../../git/repository/assert-there.ts';
 import { watchRefs } from '../../git/stores/ref-changes.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
@@ -20,6 +21,7 @@ export type ListChange = ThreadSummary | { thread: ThreadId; status: 'removed' }
  * run, stopped, ended. A thread that leaves the list is given a last time, as it is now. Ends when the signal is aborted.
  *
  * While nothing changes no ref is read: the times of a few folders are looked at, and the leases.
+ * @throws {UwfError} `repository-not-found` if the repository is removed meanwhile
  */
 export async function* followThreads(
   engine: EngineContext,
@@ -31,6 +33,7 @@ export async function* followThreads(
   let known = new Map<ThreadId, string>();
   while (!signal.aborted) {
     if (hasChanged()) {
+      assertThere(repository);
       const listed = new Map<ThreadId, string>();
       for (const summary of (await listThreads(engine, options)).toReversed()) {
         const written = JSON.stringify(summary);

@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { randomBytes } from 'node:crypto';
 import { prepareHashing } from '../../cas/hash.ts';
 import { createEngineContext } from '../../engine/engine-context.ts';
+import { assertThere } from '../../git/repository/assert-there.ts';
 import type { Repository } from '../../git/repository.ts';
 import { createRedactor } from '../../redaction/create-redactor.ts';
 import { SecretScan } from '../../thread/secrets/secret-scan.ts';
@@ -43,6 +44,10 @@ export async function createApp(repository: Repository, options: WebOptions): Pr
   addGuard(app, hosts);
   addAssets(app);
   addLogin(app, sessions, secret, cookie);
+  app.use(async (_, next) => {
+    assertThere(repository);
+    await next();
+  });
   addActions(app, visitOf, sessions);
   addPages(app, visitOf);
   addLive(app, new Live(engine, site.waiting), signal ?? new AbortController().signal);

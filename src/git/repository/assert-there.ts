@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs';
+import { UwfError } from '../../errors.ts';
+import type { Repository } from '../repository.ts';
+
+/**
+ * Checks that an open repository has not gone meanwhile: to all readers, one that has is an empty one.
+ * @throws {UwfError} `repository-not-found`
+ */
+export function assertThere({ location }: Repository): void {
+  if (location === undefined || existsSync(location.commonDir)) return;
+  throw new UwfError(`the repository ${location.commonDir} is there no more`, {
+    code: 'repository-not-found',
+    kind: 'environment',
+    hint: 'it was removed or moved, or its disk is away; start the command again where the repository is now',
+    facts: { path: location.commonDir },
+  });
+}
