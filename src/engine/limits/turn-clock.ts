@@ -34,7 +34,8 @@ export class Interrupted extends UwfError {
     super('stopped before the step was finished; nothing of it was stored', {
       code: 'interrupted',
       kind: 'interrupted',
-      hint: `'uwf thread run ${thread}' goes on from the last step`,
+      // Who cancels a thread has its process stopped first, and ends the thread when that is done.
+      hint: `'uwf thread run ${thread}' goes on from the last step, unless the thread was cancelled`,
       cause,
     });
   }

@@ -1,5 +1,10 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { packageRoot } from '../../../src/package-root.ts';
 import { createCliRepository } from '../../helpers/cli.ts';
+import { isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
 const caller = `name: caller
 roles:
@@ -42,4 +47,24 @@ test('a person who cancels a child is told how its caller goes on, and that work
   });
   const { thread } = (await json(['thread', 'start', 'child', '-p', 'x'])) as { thread: string };
   expect(await uwf(['thread', 'cancel', thread])).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a run whose thread another process cancels does not promise that it can go on', async () => {
+  const slow =
+    "agents: { slow: { package: 'builtin:command', config: { argv: [sleep, '600'] } } }\ndefaultAgent: slow\n";
+  const { dir, uwf, json } = createCliRepository({ '.uwf/workflows/child.yaml': child, '.uwf/config.yaml': slow });
+  const { thread } = (await json(['thread', 'start', 'child', '-p', 'x'])) as { thread: string };
+  const running = spawn(process.execPath, [join(packageRoot(), 'bin/uwf.js'), 'thread', 'run', thread], {
+    cwd: dir,
+    env: { ...isolatedGitEnvironment, UWF_TRUST: 'all' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const said = text(running.stderr);
+  await expect
+    .poll(async () => ((await json(['thread', 'show', thread])) as { status: string }).status, { timeout: 20_000 })
+    .toBe('running');
+  expect(await uwf(['thread', 'cancel', thread])).toMatchObject({ code: 0 });
+  expect(await said).toContain(
+    `hint: 'uwf thread run ${thread}' goes on from the last step, unless the thread was cancelled`,
+  );
 });
