@@ -1,5 +1,6 @@
 import type { Repository } from '../../git/repository.ts';
 import type { FetchReport } from '../../sync/report.ts';
+import { NOT_BROUGHT } from '../../sync/fetch/receive-refs.ts';
 import { hintToResume } from '../../thread/hint-to-go-on.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { Output } from '../output/output.ts';
@@ -8,11 +9,16 @@ import type { Output } from '../output/output.ts';
 const MAX_THREADS = 20;
 
 /**
- * Prints a hint after a fetch: how to answer a suspended thread, or how to read one.
+ * Prints hints after a fetch: how the remote gets back what it has lost; how to answer a suspended thread, or how to read one.
  *
  * It reads heads only, so its cost does not depend on the length of threads.
  */
 export async function hintAfterFetch(out: Output, repository: Repository, report: FetchReport): Promise<void> {
+  const lost = report.refused.find(({ reason }) => reason === NOT_BROUGHT);
+  if (lost !== undefined) {
+    const send = `'git push ${report.remote} :${lost.ref}' and then 'uwf sync ${report.remote}'`;
+    out.hint(`if the remote has lost it, a clone that has all of ${lost.ref} sends it again with ${send}`);
+  }
   const present = report.threads.flatMap(({ thread, head }) => (head === null ? [] : [{ thread, head }]));
   const newest = present.toSorted((a, b) => (a.thread < b.thread ? 1 : -1)).slice(0, MAX_THREADS);
   const [first] = newest;

@@ -54,7 +54,7 @@ export function formatPush(
     return [`${isDry ? 'would push' : 'pushed'} to ${url}: ${sum}`, ...lines, visible].join('\n');
   }
   if (lines.length === 0)
-    return `nothing to push to ${url}: ${isAsked ? 'it has everything' : 'it had everything when it was last seen'}`;
+    return `nothing to push to ${url}: ${isAsked ? 'its refs are up to date' : 'it had everything when it was last seen'}`;
   return [`nothing ${isDry ? 'would be' : 'was'} pushed to ${url}`, ...lines].join('\n');
 }
 

@@ -36,7 +36,7 @@ type Expectations = {
 };
 
 /** The reason for a ref whose commit did not come. The cause is known at the remote only. */
-const NOT_BROUGHT = 'what it leads to did not come: it is damaged, incomplete or too large there';
+export const NOT_BROUGHT = 'what it leads to did not come: it is damaged, incomplete or too large there';
 
 type ParsedRef = RemoteRef & { ref: SharedRef };
 

@@ -59,7 +59,9 @@ describe('a push', () => {
       `would push to ${url}: 1 thread (1 new)\n * [new thread]       ${thread(1)}\nanyone who can read that repository could read them then`,
     );
     expect(formatPush(nothingPushed, paint, { isDry: true })).toBe(formatPush(nothingPushed, paint));
-    expect(formatPush(nothingPushed, paint, { isAsked: true })).toBe(`nothing to push to ${url}: it has everything`);
+    expect(formatPush(nothingPushed, paint, { isAsked: true })).toBe(
+      `nothing to push to ${url}: its refs are up to date`,
+    );
   });
 });
 
