@@ -47,6 +47,7 @@ export class LeaseHeld extends UwfError {
 const RENEW_MS = 15_000;
 const HAND_OVER_POLL_MS = 20;
 const REQUEST_POLL_MS = 250;
+const RELEASE_POLL_MS = 1_000;
 
 /** The right to work on a thread, held by this process until it is released. */
 export interface Lease {
@@ -184,8 +185,19 @@ class FileLease implements Lease {
   release(): void {
     clearInterval(this.#timer);
     clearInterval(this.#listening);
-    // An error means that it is gone, or that the disk has become read-only: then it is free when this process has ended.
-    if (this.#isMine()) tryTo(() => rmSync(this.#path));
+    if (this.#remove()) return;
+    // A worker whose disk has become read-only lives on, and would find the thread taken, by itself, when the disk is well again.
+    const again = setInterval(() => this.#remove() && clearInterval(again), RELEASE_POLL_MS);
+    again.unref();
+  }
+
+  /** Removes the file; false if that cannot be done now. */
+  #remove(): boolean {
+    const remove = (): true => {
+      if (this.#isMine()) rmSync(this.#path, { force: true });
+      return true;
+    };
+    return orElse(remove, false);
   }
 
   /** For what may stay unsaid: on this host it is the process that counts, and a group that is gone is not met again. */

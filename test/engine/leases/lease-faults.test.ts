@@ -9,7 +9,7 @@ import {
   replaceRecordFile,
   type LeaseRecord,
 } from '../../../src/engine/leases/lease-file.ts';
-import { takeLease } from '../../../src/engine/leases/lease.ts';
+import { LeaseHeld, takeLease } from '../../../src/engine/leases/lease.ts';
 import { takeOverLease } from '../../../src/engine/leases/take-over-lease.ts';
 import { readSummed, writeSummed } from '../../../src/engine/leases/summed-line.ts';
 import { StorageFull, StorageReadOnly, TooManyOpenFiles } from '../../../src/git/format/object-errors.ts';
@@ -127,6 +127,15 @@ describe('on a full disk, a holder', () => {
     const lease = await takeLease(repository, thread);
     failFs('rmSync', { code: 'EROFS' });
     expect(() => lease.release()).not.toThrow();
+  });
+
+  test('releases its lease later where nothing could be removed for a while', async () => {
+    const lease = await takeLease(repository, thread);
+    failFs('rmSync', { code: 'EROFS', where: (at) => at === path, times: 1 });
+    lease.release();
+    await expect(takeLease(repository, thread)).rejects.toThrow(LeaseHeld);
+    await expect.poll(() => existsSync(path), { timeout: 10_000 }).toBe(false);
+    expect((await takeLease(repository, thread)).token).not.toBe(lease.token);
   });
 
   test('releases a lease that was removed by hand without an error', async () => {
