@@ -26,11 +26,11 @@ export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
   const listed = await listThreads(site.engine, { ...optionsOf(filters), limit: PAGE_THREADS });
   const last = listed.length === PAGE_THREADS ? listed.at(-1) : undefined;
   // What waits or runs may have begun long ago.
-  const { threads: waiting, isRead } = isFiltered ? { threads: [], isRead: true } : await site.waiting.now();
+  const { threads: found, isRead } = isFiltered ? { threads: [], isRead: true } : await site.waiting.now();
+  const [waiting, interrupted] = [found.filter(isWaiting), found.filter(isInterrupted)];
   const running = isFiltered ? [] : await runningThreads(site.engine);
-  const threads = [
-    ...new Map([...waiting.slice(0, PAGE_THREADS), ...running, ...listed].map((each) => [each.thread, each])).values(),
-  ];
+  const shown = [...waiting.slice(0, PAGE_THREADS), ...interrupted.slice(0, PAGE_THREADS), ...running, ...listed];
+  const threads = [...new Map(shown.map((each) => [each.thread, each])).values()];
   return (
     <Page site={site} title="Threads" place="/" live={{ topic: 'threads', state: isRead ? state : '' }}>
       <h1>Threads</h1>
@@ -39,6 +39,11 @@ export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
       {waiting.length > PAGE_THREADS && (
         <p>
           <a href="/?status=suspended">{formatCount(waiting.length)} threads wait for you</a>
+        </p>
+      )}
+      {interrupted.length > PAGE_THREADS && (
+        <p>
+          <a href="/?status=interrupted">{formatCount(interrupted.length)} threads were interrupted</a>
         </p>
       )}
       {threads.length === 0 && <NoThreads isFiltered={isFiltered} />}
@@ -60,13 +65,19 @@ async function runningThreads(engine: EngineContext): Promise<ThreadSummary[]> {
   return Promise.all(pointers.flatMap((pointer) => (pointer === undefined ? [] : summaryOf(engine, pointer))));
 }
 
-const isWaiting = ({ status }: ThreadSummary): boolean => status === 'suspended' || status === 'interrupted';
+/** The inbox counts these alone: an interrupted thread asks nothing. */
+const isWaiting = ({ status }: ThreadSummary): boolean => status === 'suspended';
+const isInterrupted = ({ status }: ThreadSummary): boolean => status === 'interrupted';
 const isRunning = ({ status }: ThreadSummary): boolean => status === 'running';
 
 const groups = [
   { title: 'Waiting for you', isIn: isWaiting },
+  { title: 'Interrupted', isIn: isInterrupted },
   { title: 'Running', isIn: isRunning },
-  { title: 'Others', isIn: (thread: ThreadSummary) => !isWaiting(thread) && !isRunning(thread) },
+  {
+    title: 'Others',
+    isIn: (thread: ThreadSummary) => ![isWaiting, isInterrupted, isRunning].some((isIn) => isIn(thread)),
+  },
 ];
 
 type GroupProps = { title: string; threads: ThreadSummary[]; nowMs: number };

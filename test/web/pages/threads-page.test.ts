@@ -1,8 +1,12 @@
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
+import { leasePath } from '../../../src/engine/leases/find-lease.ts';
+import { createRecordFile, prepareLeaseFolder } from '../../../src/engine/leases/lease-file.ts';
+import { ownIdentity } from '../../../src/git/system/process-identity.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
-import { createMemoryRepository } from '../../helpers/memory-repository.ts';
+import { createMemoryRepository, createRepositoryWithState } from '../../helpers/memory-repository.ts';
 import { visitorOf } from '../../helpers/web-visitor.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
 
@@ -41,6 +45,19 @@ test('a thread that is answered waits no longer', async () => {
   await repository.refs.update([{ name, expected: head.id, value: head.commit.parents[0]! }]);
   expect(id).toBe(name.split('/').at(-1));
   expect(groupsOf(await visitor.page('/'))).toEqual({ Others: ['the one'] });
+});
+
+test('a thread whose process died was interrupted, and does not count as one that waits for a person', async () => {
+  const repository = await createRepositoryWithState();
+  await suspendedThread(repository, 'asks');
+  const { id } = await startLoop(repository, { prompt: 'left' });
+  const path = leasePath(repository.stateDir, id);
+  prepareLeaseFolder(dirname(path));
+  // Of this process's pid, one that started at another time.
+  const holder = { ...ownIdentity(), startTime: '1' };
+  createRecordFile(path, { token: 'dead', holder, sinceMs: 1, deadlineMs: 2, processGroups: [] });
+  const visitor = await visitorOf(repository);
+  expect(groupsOf(await visitor.page('/'))).toEqual({ 'Waiting for you': ['asks'], Interrupted: ['left'] });
 });
 
 test('filters are those of the address, and pages follow each other', async () => {
