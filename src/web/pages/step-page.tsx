@@ -13,6 +13,7 @@ import { agentName } from '../../thread/read/step-view.ts';
 import { scanOneCommit } from '../../thread/secrets/scan-threads.ts';
 import { readTextAt, timeOfCommit } from '../../thread/thread-commit.ts';
 import { readStepChanges, type StepChanges } from '../diff/read-file-changes.ts';
+import { stateOf } from '../live/topics.ts';
 import { Ago } from '../parts/ago.tsx';
 import { FileChangesPanel } from '../parts/file-changes.tsx';
 import { Page } from '../parts/layout.tsx';
@@ -38,6 +39,8 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
   const { engine } = site;
   const { repository } = engine;
   const pointer = await getThread(repository, id);
+  // A step does not change, but it is redacted or removed with its thread, and gets neighbours.
+  const state = await stateOf(engine, pointer.id);
   const found = await findTurnOf(repository, pointer, text);
   const { commit } = found;
   const places = await findStepPlaces(repository, pointer);
@@ -54,7 +57,7 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
   const all = `uwf step read ${commit.hash}`;
   const name = nameOf(found);
   return (
-    <Page site={site} title={`${name} · ${pointer.id}`}>
+    <Page site={site} title={`${name} · ${pointer.id}`} live={{ topic: pointer.id, state }}>
       <StepLinks found={found} places={places} task={firstLine(await readTextAt(repository, start, 'prompt.md'))} />
       <h1>{name}</h1>
       <Facts found={found} nowMs={nowMs} agent={await agentName(repository, { start }, { commit })} />

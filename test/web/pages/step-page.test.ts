@@ -57,6 +57,17 @@ describe('the page of a step', () => {
     expect(await textOf(visitor, `/t/${thread}/${hash}`)).toBe(page);
   });
 
+  test('is that of another state once its thread has changed, so that an open one is loaded again', async () => {
+    const { thread, visitor, fixture } = await shown([reply('again'), reply('done')], [{ 'a.txt': 'one\n' }]);
+    const live = new RegExp(`data-topic="${thread}" data-state="\\w+"`);
+    const [before] = live.exec(await textOf(visitor, `/t/${thread}/1`)) ?? [];
+    expect(before).toBeDefined();
+    await fixture.engine.step(thread);
+    const page = await textOf(visitor, `/t/${thread}/1`);
+    expect(page).toMatch(live);
+    expect(page).not.toContain(before);
+  });
+
   test('cuts a long reply and a long file, and says how to get all of them', async () => {
     const lines = Array.from({ length: 5000 }, (_, line) => `line ${line}`).join('\n');
     const { thread, visitor } = await shown(
