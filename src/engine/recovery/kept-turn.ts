@@ -7,6 +7,7 @@ import { UwfError } from '../../errors.ts';
 import { createDurableFile, removeFile, syncFolder } from '../../git/system/durable-file.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import { asStorageError, errnoOf, isNotThere } from '../../git/format/object-errors.ts';
+import { assertThere } from '../../git/repository/assert-there.ts';
 import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { MissingFiles } from '../../git/worktree/missing-files.ts';
@@ -66,9 +67,11 @@ export type KeptWorkspace = {
  */
 export function keepTurn(engine: EngineContext, state: ThreadState, turn: FinishedTurn, cause: unknown): Error {
   const path = keptPath(engine.repository, state.id, 'kept');
+  // What is kept where the repository was is found by nobody.
+  const canKeep = succeeds(() => assertThere(engine.repository));
   const facts = { thread: state.id, role: turn.role, cause };
   if (cause instanceof RedactionFailed) {
-    const sealed = path !== undefined && tryToKeep(path, state, turn, engine.sealKey);
+    const sealed = canKeep && path !== undefined && tryToKeep(path, state, turn, engine.sealKey);
     return new ReplyNotStored({
       ...facts,
       path,
@@ -80,7 +83,7 @@ export function keepTurn(engine: EngineContext, state: ThreadState, turn: Finish
     // What is none of uwf's errors nor the system's is a mistake of uwf's, and told as one.
     return cause instanceof UwfError || errnoOf(cause) !== undefined ? error : new Error(error.message, { cause });
   };
-  return notStored(path !== undefined && tryToKeep(path, state, turn) ? undefined : saidIn(turn));
+  return notStored(canKeep && path !== undefined && tryToKeep(path, state, turn) ? undefined : saidIn(turn));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIsolated, findRole } from '../../workflow/definition.ts';
 import { UwfError } from '../../errors.ts';
+import { assertThere } from '../../git/repository/assert-there.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { collectRefs } from '../../schema/links/find-links.ts';
@@ -165,6 +166,7 @@ async function tryToStore(
   { engine: { repository }, state, definition }: Place,
   { result, again, workspace, isolation, merge, ...turn }: FinishedTurn,
 ): Promise<ThreadState> {
+  assertThere(repository);
   const { attempts, usage, trace, text } = result;
   const common = { ...turn, attempts, usage, trace, text };
   const suspend = ({ cause, reason, due }: Pick<SuspensionDraft, 'cause' | 'reason' | 'due'>): Promise<ThreadState> => {

@@ -1,13 +1,14 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { UwfError } from '../../errors.ts';
 import type { Repository } from '../repository.ts';
 
 /**
- * Checks that an open repository has not gone meanwhile: to all readers, one that has is an empty one.
+ * Checks that an open repository has not gone meanwhile: to all readers, one that has is an empty one, and all writers make
+ * their folders anew, in which there is nothing else.
  * @throws {UwfError} `repository-not-found`
  */
 export function assertThere({ location }: Repository): void {
-  if (location === undefined || existsSync(location.commonDir)) return;
+  if (location === undefined || statSync(location.commonDir, { throwIfNoEntry: false }) !== undefined) return;
   throw new UwfError(`the repository ${location.commonDir} is there no more`, {
     code: 'repository-not-found',
     kind: 'environment',
