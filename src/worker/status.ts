@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readDerivedJson, tryToWriteDerivedFile } from '../git/system/derived-file.ts';
+import { assertThere } from '../git/repository/assert-there.ts';
+import { readDerivedJson, writeDerivedFile } from '../git/system/derived-file.ts';
 import { namesIn } from '../git/system/names-in.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../git/system/process-identity.ts';
 import type { Repository } from '../git/repository.ts';
@@ -52,7 +53,8 @@ function folderOf(stateDir: string): string {
 }
 
 /** Writes what this worker does, as far as possible. */
-export function writeStatus({ stateDir }: Repository, monitor: WorkerMonitor, { worker, remote }: WorkerInfo): void {
+export function writeStatus(repository: Repository, monitor: WorkerMonitor, { worker, remote }: WorkerInfo): void {
+  const { stateDir } = repository;
   if (stateDir === undefined) return;
   const { counts, lastLookMs, startedMs, atWork } = monitor;
   const stored: Stored = {
@@ -68,7 +70,10 @@ export function writeStatus({ stateDir }: Repository, monitor: WorkerMonitor, { 
     atWork: atWork.map(({ thread, role, sinceMs }) => ({ thread, role, since: iso(sinceMs) })),
     process: formatIdentity(ownIdentity()),
   };
-  tryToWriteDerivedFile(ownPath(stateDir), FORM, JSON.stringify(stored));
+  tryTo(() => {
+    assertThere(repository);
+    writeDerivedFile(ownPath(stateDir), FORM, JSON.stringify(stored));
+  });
 }
 
 /** Removes the status of this process: it works no more. */

@@ -1,4 +1,5 @@
 import { messageOf, UwfError } from '../errors.ts';
+import { assertThere } from '../git/repository/assert-there.ts';
 import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
 import { Bell } from './bell.ts';
 import { WorkerMonitor } from './monitor.ts';
@@ -156,6 +157,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     let trouble: string | undefined;
     while (!isStopping()) {
       try {
+        // A look would make a folder anew, in the way of the clone that is to be there.
+        assertThere(repository);
         const lookedMs = monotonicMs();
         await view.look((id) => claims.isOwn(id), options.finish);
         monitor.looked(monotonicMs() - lookedMs);

@@ -8,7 +8,8 @@ import type { Repository } from '../repository.ts';
  * @throws {UwfError} `repository-not-found`
  */
 export function assertThere({ location }: Repository): void {
-  if (location === undefined || statSync(location.commonDir, { throwIfNoEntry: false }) !== undefined) return;
+  // A writer that was at work may have made the folder again, and no HEAD.
+  if (location === undefined || statSync(`${location.commonDir}/HEAD`, { throwIfNoEntry: false }) !== undefined) return;
   throw new UwfError(`the repository ${location.commonDir} is there no more`, {
     code: 'repository-not-found',
     kind: 'environment',
