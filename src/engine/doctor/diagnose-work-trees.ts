@@ -23,7 +23,11 @@ export async function diagnoseWorkTrees(engine: WorkTreesContext): Promise<Diagn
     ),
   );
   const left = (await findLeftWorkTrees(engine, all)).map(({ top, thread }) =>
-    warning('work-tree-left', `${top} has files that no snapshot has, and thread ${thread} is over`, wayOut(top)),
+    warning(
+      'work-tree-left',
+      `${top} has files that no snapshot has, or commits of a submodule that no remote has, and thread ${thread} is over`,
+      wayOut(top),
+    ),
   );
   const elsewhere = (await findStrayWorkTrees(engine, all)).map(({ top, thread }) =>
     warning(

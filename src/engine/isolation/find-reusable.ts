@@ -12,6 +12,7 @@ import {
 } from '../../git/repository/thread-work-tree.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
+import { hasOwnSubmoduleCommits } from '../../git/worktree/own-submodule-commits.ts';
 import { treeOfFiles } from '../../git/worktree/own-work-tree.ts';
 import { isWithin } from '../../is-within.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
@@ -65,7 +66,7 @@ export async function* findReusable(
  * the thread, or of its base.
  *
  * @returns the note that it has to have then: a process can have been killed before it wrote it; `undefined` if only the work
- *   tree has its files
+ *   tree has its files, or the commits of a submodule
  */
 export async function noteAtRest(
   engine: WorkTreesContext,
@@ -78,7 +79,10 @@ export async function noteAtRest(
   const over = await findOver(engine, thread);
   const location = over && (await discoverRepository(top, withoutPlaces(engine.env)).catch(() => undefined));
   const now = location && (await treeOfFiles(repository, { ...git, location }, snapshotLimits(engine, 'worktree')));
-  if (over === undefined || now === undefined) return undefined;
+  if (over === undefined || location === undefined || now === undefined) return undefined;
+  const readBase = async (): Promise<ObjectId | undefined> =>
+    over.head && (await readState(repository, thread, over.head)).start.node.base;
+  if (await hasOwnSubmoduleCommits({ ...git, location }, readBase)) return undefined;
   if (now === (await treeAt(repository, note.at))) return note;
   const last = over.head && (await readState(repository, thread, over.head)).last;
   const files = last && (await filesOfStep(repository, last));

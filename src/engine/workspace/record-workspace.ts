@@ -119,14 +119,15 @@ export async function recordWorkspace(
   try {
     const limits = snapshotLimits(engine, isolation);
     const scan = redactor === null || allowSecrets ? undefined : scanFor(redactor, before);
-    const inspect: SnapshotOptions['inspect'] = async (tree, objects, copied) => {
+    const inspect: SnapshotOptions['inspect'] = async (tree, objects, about) => {
+      const { copied } = about;
       // Its snapshot could not be told from a commit of a thread, and the step would not verify.
       if (await isTreeOfNodes(objects, tree))
         throw new Error(`the file '${INDEX_NAME}' at the top is one that uwf wrote for a thread; move or remove it`);
       // A person has allowed those.
       if (allowSecrets) forgetCopied(location, copied);
       else if (copied.length > 0) throw new FilesHoldSecrets(copied.map(asCopied));
-      await scan?.(tree, objects, copied);
+      await scan?.(tree, objects, about);
     };
     const startedMs = monotonicMs();
     const snapshot = await takeSnapshot(repository, { location, env, limits, inspect });

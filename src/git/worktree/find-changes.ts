@@ -1,4 +1,6 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../or-else.ts';
 import { discoverRepository } from '../repository/discover.ts';
 import { withoutPlaces } from '../repository/git-directory.ts';
 import { lookIntoFolders, measureFile, type FolderContent } from './measure-files.ts';
@@ -186,8 +188,8 @@ async function addNested(changes: Changes, { env }: IndexRun, top: string, path:
 }
 
 /**
- * Submodules with uncommitted changes. git runs in each submodule, without the filters of its own configuration, to which the
- * user has not agreed.
+ * Submodules with uncommitted changes, and files in the folders of those that are not checked out, which git does not list. git
+ * runs in each submodule, without the filters of its own configuration, to which the user has not agreed.
  */
 async function changedSubmodules(
   { env, signal }: IndexRun,
@@ -196,8 +198,13 @@ async function changedSubmodules(
 ): Promise<Unrecordable[]> {
   const changed: Unrecordable[] = [];
   for (const path of paths) {
-    if (measureFile(top, `${path}/.git`) === undefined) continue;
     const folder = join(top, Buffer.from(path, 'latin1').toString());
+    if (measureFile(top, `${path}/.git`) === undefined) {
+      const hasFiles = orElse(() => readdirSync(folder).length > 0, false);
+      const reason = 'is a submodule that is not checked out, and the files in its folder are not recorded; move them';
+      if (hasFiles) changed.push({ path, reason });
+      continue;
+    }
     const location = await discoverRepository(folder, withoutPlaces(env));
     const filters = ownPrograms(location, env).filter(({ use }) => use === 'files');
     const unset = filters.flatMap(({ name }) => turnedOff(name.slice(0, name.lastIndexOf('.')), 'clean'));

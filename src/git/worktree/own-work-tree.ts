@@ -20,7 +20,7 @@ import { runWithoutFailing } from './find-changes.ts';
 import { findGone, realPlace, removeLinked } from './remove-linked.ts';
 import { restoreWorkTree, type WorkTreeContent } from './restore-work-tree.ts';
 import { runWorktree } from './run-worktree.ts';
-import { SnapshotRefused, takeSnapshot, type SnapshotLimits } from './snapshot.ts';
+import { SnapshotRefused, takeSnapshot, type SnapshotLimits, type SnapshotOptions } from './snapshot.ts';
 
 /** A linked work tree that uwf made for a thread. */
 export type OwnWorkTree = {
@@ -142,8 +142,8 @@ export async function treeOfFiles(
   limits: SnapshotLimits,
 ): Promise<ObjectId | undefined> {
   let seen: ObjectId | undefined;
-  const inspect = (tree: ObjectId): Promise<void> => {
-    seen = tree;
+  const inspect: SnapshotOptions['inspect'] = (tree, _, { missing }) => {
+    if (missing === undefined) seen = tree;
     throw new SnapshotRefused('it is only compared');
   };
   await takeSnapshot(repository, { ...git, limits, inspect }).catch((error: unknown) => {

@@ -40,6 +40,12 @@ export type Snapshot = {
   release: () => void;
 };
 
+/** What a tree that is to be recorded does not tell of its files. */
+export type InspectedFiles = Pick<Snapshot, 'missing'> & {
+  /** Files that uwf copied into the work tree, and that the tree has because they are tracked now; in Latin-1. */
+  copied: readonly string[];
+};
+
 export type SnapshotOptions = {
   /** The work tree, of the repository or of one linked to it. */
   location: RepositoryLocation;
@@ -47,10 +53,9 @@ export type SnapshotOptions = {
   limits: SnapshotLimits;
   /**
    * Checks the tree before any of it enters the repository.
-   * @param copied files that uwf copied into the work tree, and that the tree has because they are tracked now; in Latin-1
    * @throws {SnapshotRefused} to keep it out
    */
-  inspect?: (tree: ObjectId, objects: ObjectReader, copied: readonly string[]) => Promise<void>;
+  inspect?: (tree: ObjectId, objects: ObjectReader, about: InspectedFiles) => Promise<void>;
   signal?: AbortSignal;
 };
 
@@ -127,16 +132,16 @@ async function record(
     // Content that a filter or a line end changed is in loose objects of any size.
     const objects = await packLooseObjects({ ...run, settings: [...run.settings, streamed] }, quarantine);
     if (quarantine.bytes > mostWritten(limits)) throw tooMuch(limits);
+    const missing = missingFiles([...left, ...failed, ...partly]);
     if (inspect) {
       const seen = objectsApart(store, location, { ...env, ...run.variables });
       try {
-        await inspect(tree, seen, await trackedAmong(run, copies));
+        await inspect(tree, seen, { copied: await trackedAmong(run, copies), ...(missing && { missing }) });
       } finally {
         await seen.close();
       }
     }
     const keeps = quarantine.takeOver();
-    const missing = missingFiles([...left, ...failed, ...partly]);
     const packs = keeps.map(({ path }) => path.slice(0, -'.keep'.length));
     return { tree, ...(missing && { missing }), objects, packs, release: () => removeKeeps(keeps) };
   } finally {

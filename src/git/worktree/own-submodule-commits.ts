@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { runGit } from '../process/run-git.ts';
+import type { GitPlace } from '../process/spawn-git.ts';
+import { discoverRepository } from '../repository/discover.ts';
+import { withoutPlaces } from '../repository/git-directory.ts';
+
+/** As `git ls-files --stage` and `git ls-tree` have a submodule: the mode, the commit, and after a tab the path. */
+const submodule = /^160000 (?:commit )?([0-9a-f]+)[^\t]*\t(.+)$/s;
+
+/**
+ * Tells whether a submodule of a linked work tree has commits that no remote of it has. git keeps the repository of such a
+ * submodule in the git folder of the work tree, so they go when the work tree is removed.
+ *
+ * @param readBase reads the commit that the work tree began with. The commits of its submodules do not count: a remote need not
+ *   have them on a branch
+ */
+export async function hasOwnSubmoduleCommits(
+  git: GitPlace,
+  readBase: () => Promise<string | undefined>,
+): Promise<boolean> {
+  const { workTree = '' } = git.location;
+  const env = withoutPlaces(git.env);
+  const listed = await submodulesIn(git, ['ls-files', '-z', '--stage']);
+  const paths = [...listed.keys()].filter((path) => existsSync(join(workTree, path, '.git')));
+  if (paths.length === 0) return false;
+  const base = await readBase();
+  const begunWith = base === undefined ? new Map<string, string>() : await submodulesIn(git, ['ls-tree', '-rz', base]);
+  for (const path of paths) {
+    const known = begunWith.get(path) ?? [];
+    const args = ['rev-list', '--max-count=1', '--ignore-missing', 'HEAD', '--branches', '--not', '--remotes'];
+    try {
+      const location = await discoverRepository(join(workTree, path), env);
+      if ((await runGit({ location, env, args: args.concat(known) })).length > 0) return true;
+    } catch {
+      // It has no commit, or is damaged: nobody knows what is in it.
+      return true;
+    }
+  }
+  return false;
+}
+
+/** The submodules that git lists, by their paths, with their commits. */
+async function submodulesIn(git: GitPlace, args: readonly string[]): Promise<Map<string, string>> {
+  const lines = (await runGit({ ...git, args })).toString().split('\0');
+  return new Map(
+    lines.flatMap((line) => {
+      const [, commit, path] = submodule.exec(line) ?? [];
+      return commit !== undefined && path !== undefined ? [[path, commit] as const] : [];
+    }),
+  );
+}
