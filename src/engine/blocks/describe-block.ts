@@ -7,6 +7,12 @@ const MAX_TOLD = 50;
 /** What a block came to. */
 type BlockOutcome = { taken: readonly TakenBranch[]; total: number; conflicts: readonly MergeConflict[] };
 
+/** What a block waits for: the question of each branch, under its key where there are several. */
+export function describeWaiting(waiting: readonly { key: string; reason: string }[]): string {
+  const lines = waiting.map(({ key, reason }) => `${key}: ${reason}`).toSorted();
+  return lines.length === 1 ? lines.join() : [`${lines.length} branches wait:`, ...lines].join('\n');
+}
+
 /** The text of a block's step: what its branches came to, in the order in which they were taken in. */
 export function describeBlock(name: string, status: string, { taken, total, conflicts }: BlockOutcome): string {
   const many = total === 1 ? '1 branch' : `${total} branches`;

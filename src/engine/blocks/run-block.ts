@@ -20,7 +20,7 @@ import { joinThread } from '../verbs/join.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { baseOfBranches } from './base-of-branches.ts';
 import { findBranches } from './find-branches.ts';
-import { describeBlock } from './describe-block.ts';
+import { describeBlock, describeWaiting } from './describe-block.ts';
 import type { MergedFiles } from './merge-branches.ts';
 import { workflowOf } from './pin-blocks.ts';
 import type { BlockTurn } from './prepare-block.ts';
@@ -224,8 +224,7 @@ class BlockRun {
   }
 
   #whatWaits(): string {
-    const lines = [...this.#waiting.values()].map(({ branch, reason }) => `${branch.key}: ${reason}`).toSorted();
-    return lines.length === 1 ? lines.join() : [`${lines.length} branches wait:`, ...lines].join('\n');
+    return describeWaiting([...this.#waiting.values()].map(({ branch, reason }) => ({ key: branch.key, reason })));
   }
 
   async #result(verdict: Extract<JoinVerdict, { kind: 'over' }>): Promise<BlockResult> {

@@ -7,6 +7,7 @@ import { findThread, getThread, type ThreadPointer } from '../../thread/find/fin
 import type { SuspensionOutline } from '../../thread/read/read-suspension.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { BranchName } from '../events.ts';
+import { describeWaiting } from '../blocks/describe-block.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { describeChildren, waitingChildren, type ChildView } from './describe-children.ts';
 import { findFacts, type ThreadFacts, type ThreadUsage } from './facts.ts';
@@ -32,11 +33,14 @@ export type ThreadView = ThreadSummary & {
   calls: ChildView[];
   /** How many threads are above it. */
   depth: number;
-  /** Of a thread that waits for a child: what the child waits for. */
+  /** Of a thread that waits for a child: what the child waits for; of one that waits for several branches: what each waits for. */
   reason: string | null;
   /** What the turn came to that waits; null for a thread that is not suspended. */
   suspension: SuspensionOutline | null;
-  /** The thread whose question it is, where that is a child of it or one below. Resuming this thread answers it. */
+  /**
+   * The thread whose question it is, where that is a child of it or one below; the first where several branches ask. Resuming
+   * this thread answers it if no other branch asks.
+   */
   waitsFor: ThreadId | null;
   returnCode: number | null;
   /** The file of a finished turn that could not be stored, and that the next run stores; null where there is none. */
@@ -52,8 +56,10 @@ export async function describeThread(engine: EngineContext, idOrPrefix: string):
   const lease = findLease(engine.repository, pointer.id);
   const summary = summarize(engine.repository, pointer, facts);
   const calls = await describeChildren(engine, pointer.id, facts);
-  const [waiting] = waitingChildren({ cause: facts.cause, calls });
-  const below = waiting === undefined ? undefined : await describeThread(engine, waiting);
+  const waiting = waitingChildren({ cause: facts.cause, calls });
+  const [first] = waiting;
+  const below = first === undefined ? undefined : await describeThread(engine, first);
+  const branches = waiting.length > 1 ? await questionsOf(engine, waiting) : [];
   return {
     ...summary,
     head: pointer.head,
@@ -64,8 +70,8 @@ export async function describeThread(engine: EngineContext, idOrPrefix: string):
     children: calls.map(({ thread }) => thread),
     calls,
     depth: facts.depth,
-    reason: below?.reason ?? facts.reason,
-    waitsFor: below?.waitsFor ?? waiting ?? null,
+    reason: branches.length > 1 ? describeWaiting(branches) : (below?.reason ?? facts.reason),
+    waitsFor: below?.waitsFor ?? first ?? null,
     suspension: facts.status === 'suspended' ? await readSuspension(engine.repository, pointer.head) : null,
     returnCode: facts.returnCode,
     kept: findKeptTurn(engine.repository, pointer.id) ?? null,
@@ -73,6 +79,19 @@ export async function describeThread(engine: EngineContext, idOrPrefix: string):
     usageByRole: facts.usageByRole,
     holder: lease ? { pid: lease.holder.pid, host: lease.holder.host, since: iso(lease.sinceMs) } : null,
   };
+}
+
+/** What the branches among children wait for now: one may have been answered since the caller was suspended. */
+async function questionsOf(
+  engine: EngineContext,
+  waiting: readonly ThreadId[],
+): Promise<{ key: string; reason: string }[]> {
+  const questions: { key: string; reason: string }[] = [];
+  for (const thread of waiting) {
+    const { branch, reason } = await factsOf(engine, await getThread(engine.repository, thread));
+    if (branch !== undefined) questions.push({ key: branch.key, reason: reason ?? '' });
+  }
+  return questions;
 }
 
 /** The cached facts of a head have no texts, because texts have no bounds. */

@@ -64,15 +64,19 @@ describe('a block of many branches that have ended', () => {
   });
 });
 
-test('branches that wait are folded in the graph, and the one that asks is named', async () => {
+test('branches that wait are folded in the graph, and all their questions are shown', async () => {
   const { repository, thread } = await ran({ suspend: 'Which?', reply: 'So.' });
   const graph = await repository.uwf(['log', '--graph', thread]);
   expect(graph.stdout.match(/start of part-\d+/g)).toHaveLength(20);
   expect(graph.stdout).toContain(`| … and ${COUNT - 20} more`);
   const shown = await repository.uwf(['thread', 'show', thread]);
-  const [, asking = '', key] = /^asked by {2}(\S+) {2}(part-\d+)$/m.exec(shown.stdout) ?? [];
+  expect(shown.stdout).toContain(`status    suspended: ${COUNT} branches wait: part-0: Which? part-10: Which?`);
+  const [, asking = '', key] = /(\S+) {2}suspended {2}work (part-\d+)$/m.exec(shown.stdout) ?? [];
   const { stderr } = await repository.uwf(['thread', 'resume', asking, '-p', 'this']);
   expect(stderr).toContain(`branch ${key} continues: thread ${asking}\n`);
+  const after = (await repository.uwf(['thread', 'show', thread])).stdout;
+  expect(after).toContain(`suspended: ${COUNT - 1} branches wait: `);
+  expect(after).not.toContain(`${key}: Which?`);
 });
 
 test('a run that waits for several branches says how to answer each, with its key', async () => {

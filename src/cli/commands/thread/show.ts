@@ -1,4 +1,4 @@
-import type { ChildView } from '../../../engine/describe/describe-children.ts';
+import { waitingChildren, type ChildView } from '../../../engine/describe/describe-children.ts';
 import { foldChildren, ownKey } from '../../../engine/describe/fold-children.ts';
 import { describeThread, hintToAnswer, type ThreadView } from '../../../engine/describe/describe.ts';
 import { describeInterruption, hintAtInterruption } from '../../../engine/recovery/interruption.ts';
@@ -30,7 +30,8 @@ export const command: Command = defineCommand({
       'the same in detail: thread, status, role, key, parentState, end (hash), step (that took the end in), isLeft (the thread went on without it)',
     suspension:
       'of a suspended one: suspension (its hash), role, reason, cause, text (what the agent said), refused (attempt, errors), trace, usage, due; else null',
-    waitsFor: 'the child, or one below it, that asks; null if this thread asks. Resuming either answers it',
+    waitsFor:
+      'the child, or one below it, that asks, the first if several branches ask; null if this thread asks. Resuming either answers it if no other branch asks',
     returnCode: 'of a thread that is over: 0 for completed',
     kept: 'the file of a finished reply that could not be stored, and that the next run stores; or null',
     workflowHash: "the definition's node",
@@ -87,7 +88,7 @@ function describe(view: ThreadView, claim: KnownClaim | null, { paint }: Output,
     ...Object.entries(roles.length > 1 ? view.usageByRole : {}).map(
       ([role, usage]) => [`  ${oneLine(role)}`, formatUsage(usage)] as const,
     ),
-    ['asked by', view.waitsFor && askedBy(view.waitsFor, view.calls, paint)],
+    ['asked by', view.waitsFor && askedBy(view.waitsFor, view, paint)],
     ['depth', view.depth === 0 && view.calls.length === 0 ? null : String(view.depth)],
     ['branch', view.branch && `${paint.name(oneLine(view.branch.block))} ${oneLine(view.branch.key)}`],
     ['parent', view.parent && `${paint.id(view.parent)}  ${paint.quiet(`called from ${view.parentState}`)}`],
@@ -124,9 +125,10 @@ function describeChild({ thread, status, role, key, end, isLeft }: ChildView, pa
   return `${paint.id(thread)}  ${paintStatus(paint, status)}  ${called}${ended}${left}`;
 }
 
-/** The thread that asks, with the key of the call that leads there. */
-function askedBy(thread: string, calls: readonly ChildView[], paint: Output['paint']): string {
-  const key = ownKey(calls.find((child) => child.thread === thread)?.key ?? null);
+/** The thread that asks, with the key of the call that leads there; '' where several ask, which the children's statuses tell. */
+function askedBy(thread: string, view: ThreadView, paint: Output['paint']): string {
+  if (waitingChildren(view).length > 1) return '';
+  const key = ownKey(view.calls.find((child) => child.thread === thread)?.key ?? null);
   return `${paint.id(thread)}  ${fitTo(oneLine(key), MAX_KEY)}`.trimEnd();
 }
 
