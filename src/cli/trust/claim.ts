@@ -11,7 +11,7 @@ import type { AgentUse } from '../../engine/engine-context.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import type { OwnProgram } from '../../git/repository/own-programs.ts';
 import { isWithin } from '../../is-within.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isJsonObject, mapTexts, type JsonObject, type JsonValue } from '../../json.ts';
 import { TooMuchToTrust, type FileHasher, type HashedFile } from './hash-files.ts';
 
 /** Something that a repository wants to run or to let out, and that a person has to agree to. */
@@ -102,6 +102,7 @@ function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher
     return file !== undefined;
   };
   const looked = new Set<string>();
+  const path = pathsIn(binding.config);
   mapConfigTexts(binding.config, (text, isProgramWord) => {
     for (const word of [text, ...wordsIn(text)]) {
       const isWhole = isProgramWord && word === text;
@@ -113,18 +114,24 @@ function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher
       // The file at the top is run then, whatever an agent left under its name: see `isLeft`.
       const isReplaced = isLeft && isWhole && isAtTop;
       if (cwd !== root && !isReplaced) look(word, cwd);
+      if (word !== '' && !word.includes('/')) for (const folder of path) look(join(folder, word), cwd);
     }
-    if (isProgramWord && !text.includes('/'))
-      for (const folder of pathOf(binding.config)) look(join(folder, text), cwd);
     return text;
   });
   return [...found.values()];
 }
 
-/** The PATH that a configuration sets, where programs named without a folder are searched. */
-function pathOf({ env }: JsonObject): string[] {
-  const path = isJsonObject(env) ? env['PATH'] : undefined;
-  return typeof path === 'string' ? path.split(delimiter) : [];
+/**
+ * The folders of every `PATH` that a configuration sets, for an agent or for a server of its tools: a program is searched there
+ * that a word names without a folder, also one in the command line of a shell.
+ */
+function pathsIn(config: JsonObject): string[] {
+  const folders = new Set<string>();
+  mapTexts(config, (text, key) => {
+    if (key === 'PATH') for (const folder of text.split(delimiter)) folders.add(folder);
+    return text;
+  });
+  return [...folders];
 }
 
 /** The words of a shell's command line, and the value that follows the letter of an option without a space: `-r./hook.js`. */

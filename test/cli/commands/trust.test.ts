@@ -223,6 +223,18 @@ describe('what was agreed to is asked for again', () => {
     expect(await outcome(repository)).toBe('6 agents.one');
   });
 
+  test.each([
+    ['a command line of a shell names', { argv: ['sh', '-c', 'tool && true'], env: { PATH: 'bin:/usr/bin:/bin' } }],
+    ['a server of tools names', { argv: ['true'], servers: { docs: { command: 'tool', env: { PATH: './bin' } } } }],
+  ])('after a program that %s, and its own PATH finds in the repository', async (_, config) => {
+    const agents = { one: { package: 'builtin:command', config } };
+    const repository = createPair({ '.uwf/config.yaml': JSON.stringify({ agents }), 'bin/tool': '#!/bin/sh\n' });
+    await repository.uwf(['trust', '--all']);
+    writeFileSync(join(repository.dir, 'bin/tool'), '#!/bin/sh\n# more');
+    const { code, stdout } = await repository.uwf(['trust']);
+    expect({ code, stdout }).toEqual({ code: 6, stdout: expect.stringMatching(/bin\/tool: .*, changed$/m) as string });
+  });
+
   test('what was agreed to once needs no second word when it comes back', async () => {
     const repository = await trusted();
     repository.write('two.sh', `${script('two')}# other branch`);
