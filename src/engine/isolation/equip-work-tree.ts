@@ -15,23 +15,31 @@ const SETUP_GRACE_MS = 5_000;
  * the program that `isolation.setup` of the configuration names.
  *
  * A file that the new work tree would record is not copied. One that cannot be copied is told.
+ * @param signal ends that program
  * @throws {UwfError} `set-up-failed` if that program fails
+ * @throws the signal's reason when that is aborted
  */
-export async function equipWorkTree(engine: EngineContext, git: GitPlace, thread: ThreadId): Promise<void> {
+export async function equipWorkTree(
+  engine: EngineContext,
+  git: GitPlace,
+  thread: ThreadId,
+  signal: AbortSignal,
+): Promise<void> {
   const top = git.location.workTree;
   if (top === undefined) return;
   const missing = missingFiles(await copyIncluded(git, top));
   if (missing !== undefined) engine.tell({ event: 'work-tree.incomplete', thread, missing });
   const setup = await admitSetup(engine, top);
-  if (setup !== undefined) await runSetup(engine, setup, top);
+  if (setup !== undefined) await runSetup(engine, setup, top, signal);
 }
 
 async function runSetup(
-  { env, signal }: EngineContext,
+  { env }: EngineContext,
   argv: readonly [string, ...string[]],
   cwd: string,
+  signal: AbortSignal,
 ): Promise<void> {
-  const { exit, errorTail } = await runProgram({
+  const { exit, errorTail, isCut } = await runProgram({
     argv,
     cwd,
     env,
@@ -43,9 +51,10 @@ async function runSetup(
     onOutput: () => {},
     onAside: () => {},
   });
-  if (exit === 0) return;
+  if (exit === 0 && !isCut) return;
   const said = errorTail.trim();
-  throw new UwfError(`'${argv.join(' ')}' failed in the new work tree (${exit})${said === '' ? '' : `: ${said}`}`, {
+  const how = isCut ? `it wrote more than ${MAX_SETUP_BYTES} bytes and was ended` : exit;
+  throw new UwfError(`'${argv.join(' ')}' failed in the new work tree (${how})${said === '' ? '' : `: ${said}`}`, {
     code: 'set-up-failed',
     kind: 'environment',
     hint: 'isolation.setup of the configuration names it; mend it, and run the thread again',

@@ -20,6 +20,7 @@ import {
   refillOwnWorkTree,
   removeOwnWorkTree,
   treeOfFiles,
+  type MakingPlace,
   type OwnContent,
 } from '../../git/worktree/own-work-tree.ts';
 import { isWithin } from '../../is-within.ts';
@@ -56,7 +57,8 @@ export async function openWorkTree(
   const git = gitPlace(engine);
   const folder = workTreeFolder(engine, state.id);
   const wanted = await filesWanted(engine, state);
-  const equip = (place: GitPlace): Promise<void> => equipWorkTree(engine, place, state.id);
+  const equip: OwnContent['equip'] = ({ signal = engine.signal, ...place }) =>
+    equipWorkTree(engine, place, state.id, signal);
   const content: OwnContent = { ...wanted, thread: state.id, branches: branchNames(workflow, state.id), equip };
   if (!existsSync(folder)) await bringHere(engine, git, folder, state.id);
   const found = await findOwnWorkTree(git, folder);
@@ -77,7 +79,10 @@ export async function openWorkTree(
   }
   makeRoom(git, dirname(folder));
   await assertFits(engine, git, wanted.tree);
-  return (await reuse(engine, git, folder, content)) ?? (await make(engine, git, folder, content));
+  return inTime(engine, async (signal) => {
+    const place = { ...git, signal };
+    return (await reuse(engine, place, folder, content)) ?? (await makeOwnWorkTree(place, folder, content));
+  });
 }
 
 /** Moves a thread's work tree here from where it was before the repository was moved, or `isolation.folder` changed. */
@@ -134,7 +139,7 @@ async function catchUp(engine: EngineContext, git: GitPlace, note: ThreadNote, c
 /** Takes the work tree of a thread that has ended: git writes only what differs. */
 async function reuse(
   engine: EngineContext,
-  git: GitPlace,
+  git: MakingPlace,
   folder: string,
   content: OwnContent,
 ): Promise<RepositoryLocation | undefined> {
@@ -152,21 +157,18 @@ async function reuse(
   return undefined;
 }
 
-async function make(
-  engine: EngineContext,
-  git: GitPlace,
-  folder: string,
-  content: OwnContent,
-): Promise<RepositoryLocation> {
+/** Makes a work tree within the limit of the configuration. @throws {UwfError} `work-tree-too-large` beyond it */
+async function inTime<T>(engine: EngineContext, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = engine.config.isolation ?? {};
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([engine.signal, timeout]);
   try {
-    return await makeOwnWorkTree({ ...git, signal }, folder, content);
+    return await make(signal);
   } catch (error) {
     if (!timeout.aborted || engine.signal.aborted) throw error;
     const what = `making a work tree took longer than ${timeoutMs / 1000} s`;
-    throw new UwfError(what, { code: 'work-tree-too-large', kind: 'environment', hint: 'raise isolation.timeoutMs' });
+    const hint = 'raise isolation.timeoutMs, or mend the program of isolation.setup if one is configured';
+    throw new UwfError(what, { code: 'work-tree-too-large', kind: 'environment', hint });
   }
 }
 

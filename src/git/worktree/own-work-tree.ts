@@ -29,13 +29,16 @@ export type OwnWorkTree = {
   note: ThreadNote | undefined;
 };
 
+/** Where git makes a work tree, and what ends that. */
+export type MakingPlace = GitPlace & { signal?: AbortSignal };
+
 /** The files and the branch of a thread's own work tree. */
 export type OwnContent = Pick<WorkTreeContent, 'tree' | 'commit' | 'bring'> &
   Pick<ThreadNote, 'thread' | 'at'> & {
     /** Names for its branch, of which the first is taken that is free. */
     branches: readonly RefName[];
     /** Makes the work tree fit to work in. It counts as unfinished until this ends. */
-    equip: (git: GitPlace) => Promise<void>;
+    equip: (git: MakingPlace) => Promise<void>;
   };
 
 /** Finds the work tree in a folder, by what the repository records: a folder cannot claim to be one. */
@@ -54,7 +57,7 @@ export async function findOwnWorkTree({ location, env }: GitPlace, folder: strin
  * @throws {UwfError} `folder-in-use` {GitFailed} {GitNotFound} as `restoreWorkTree`; nothing of it stays then
  */
 export async function makeOwnWorkTree(
-  git: GitPlace & { signal?: AbortSignal },
+  git: MakingPlace,
   folder: string,
   content: OwnContent,
 ): Promise<RepositoryLocation> {
@@ -63,7 +66,8 @@ export async function makeOwnWorkTree(
   try {
     await settle({ ...git, location }, content);
   } catch (error) {
-    await removeOwnWorkTree(git, folder, branchesMadeFor(location));
+    // The signal may have been what ended it.
+    await removeOwnWorkTree({ location: git.location, env: git.env }, folder, branchesMadeFor(location));
     throw error;
   }
   return location;
@@ -73,7 +77,7 @@ export async function makeOwnWorkTree(
  * Gives a work tree that is at rest other files. Only what differs is written. New files of the thread before go, ignored ones
  * too if that was another thread.
  */
-export async function refillOwnWorkTree(git: GitPlace, before: ThreadNote, content: OwnContent): Promise<void> {
+export async function refillOwnWorkTree(git: MakingPlace, before: ThreadNote, content: OwnContent): Promise<void> {
   const isOther = before.thread !== content.thread;
   // From here on it is unfinished: a killed process leaves no work tree that passes for a thread's.
   markUnfinished(git.location, [before, { branch: before.branch, commit: content.commit }].slice(0, isOther ? 1 : 2));
@@ -87,7 +91,7 @@ export async function refillOwnWorkTree(git: GitPlace, before: ThreadNote, conte
  * Puts `HEAD` on the branch, at the commit that the files belong to, equips a work tree that is new to the thread, and notes
  * whose it is.
  */
-async function settle(git: GitPlace, content: OwnContent, own?: RefName): Promise<void> {
+async function settle(git: MakingPlace, content: OwnContent, own?: RefName): Promise<void> {
   const { thread, at, commit } = content;
   const branch = own ?? (await makeBranch(git, content));
   if (own !== undefined) await runGit({ ...git, args: ['update-ref', own, commit] });
