@@ -27,7 +27,9 @@ export type OwnProgram = {
 const programs: Record<GitUse, RegExp> = {
   remote:
     /^(?:remote\..*\.(?:uploadpack|receivepack|vcs)|core\.(?:sshcommand|askpass|gitproxy)|credential\.(?:.*\.)?helper)$/s,
-  files: /^filter\..*\.(?:clean|smudge|process)$/s,
+  // A user's own configuration can have the filter of git-lfs, which runs these, in any case. Source: git-lfs-config(5).
+  files:
+    /^(?:filter\..*\.(?:clean|smudge|process)|lfs\.extension\..*\.(?:clean|smudge)|lfs\.customtransfer\..*\.path)$/is,
   merge: /^(?:merge\..*\.driver|gpg\.(?:.*\.)?(?:program|defaultkeycommand))$/s,
 };
 const including = /^include(?:if\..*)?\.path$/s;

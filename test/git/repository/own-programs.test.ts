@@ -32,6 +32,8 @@ test.each<[string, string, GitUse]>([
   ['[filter "a\\"b c"]\nclean = x', 'filter.a"b c.clean', 'files'],
   ['[filter.old]\nsmudge = x', 'filter.old.smudge', 'files'],
   ['[filter "lfs"]\nprocess = git-lfs filter-process', 'filter.lfs.process', 'files'],
+  ['[lfs "customTransfer.a"]\npath = x', 'lfs.customTransfer.a.path', 'files'],
+  ['[lfs "extension.a"]\nsmudge = x', 'lfs.extension.a.smudge', 'files'],
 ])('%j names a program', (text, name, use) => {
   const { configure, names, location, env } = createScene();
   expect(names()).toEqual([]);
