@@ -46,6 +46,8 @@ export type Allowance = {
   /** What all turns of the thread's life, and those of the role, have used. */
   usedByThread: Used;
   usedByRole: Used;
+  /** Whether child threads have used a part of it. */
+  isShared?: boolean;
   /** That of the turn that called the thread, whose budgets hold for it, too; absent where none did. */
   caller?: { thread: ThreadId; allowance: Allowance } | undefined;
 };
@@ -143,7 +145,9 @@ function firstOf(
       const what = name === 'maxVisits' ? `visits to ${role}` : `${counted[name].unit}${whose}`;
       const where = ofCaller === undefined ? '' : ` in thread ${ofCaller}, which called it,`;
       const missing = roundUp(name, allowed + Math.max(0, used - limit));
-      return { name, limit, used, missing, text: `the limit of ${limit} ${what}${where} is ${verb}`, caller: ofCaller };
+      const isShared = allowance.isShared === true && budgets.some((each) => each === name);
+      const text = `the limit of ${limit} ${what}${where} is ${verb}${isShared ? ', child threads included' : ''}`;
+      return { name, limit, used, missing, text, caller: ofCaller };
     }
   }
   // What people have allowed a child is theirs to spend, whatever its callers may.
@@ -189,9 +193,13 @@ export async function allowanceOf(
   let usage = addUsage(addUsage(tally.usage, tally.replaced), again);
   // A step is done again by the role that took it.
   let usageOfRole = addUsage(addUsage(roles.usage, roles.replaced), again);
+  let isShared = false;
   if (budgets.some((name) => ofThread[name] !== undefined || ofRole[name] !== undefined)) {
     const ofChildren = await usageOfChildren(repository, state, isCalling);
-    for (const used of ofChildren.values()) usage = addUsage(usage, used);
+    for (const used of ofChildren.values()) {
+      usage = addUsage(usage, used);
+      isShared ||= used !== null;
+    }
     usageOfRole = addUsage(usageOfRole, ofChildren.get(role));
   }
   return {
@@ -201,6 +209,7 @@ export async function allowanceOf(
     more: sumOf(tally.more, more),
     usedByThread: { steps: tally.steps, usage },
     usedByRole: { steps: roles.visits, usage: usageOfRole },
+    isShared,
     caller: await callerOf(engine, state),
   };
 }

@@ -80,7 +80,12 @@ const task = { workflow: 'twice', prompt: 'Do {{ key }}.' };
 
 describe('a sub-workflow counts to the budgets of its caller', () => {
   test.each([
-    ['cost of the workflow', calling('outer', 'twice', { maxCostUsd: 2 }), 2, 'the limit of 2 US dollars is reached'],
+    [
+      'cost of the workflow',
+      calling('outer', 'twice', { maxCostUsd: 2 }),
+      2,
+      'the limit of 2 US dollars is reached, child threads included',
+    ],
     [
       'tokens of the role',
       calling('outer', 'twice', {}, { maxTokens: 60 }),
