@@ -9,7 +9,7 @@ import { END, START } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { agentCas } from './common-request.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { forgetThread } from '../maintenance/local-traces.ts';
+import { forgetThread } from '../../thread/remove/local-traces.ts';
 
 /** A thread that is there while an agent is tried out. */
 type TrialThread = { id: ThreadId; cas: AgentCas };

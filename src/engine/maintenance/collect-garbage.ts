@@ -19,7 +19,7 @@ import type { WorkTreesContext } from '../isolation/work-tree-folder.ts';
 import { findLease, leasePath, listLeases } from '../leases/find-lease.ts';
 import { journalPaths, listJournals } from '../journal/journal.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
-import { listLocalTraces } from './local-traces.ts';
+import { listLocalTraces } from '../../thread/remove/local-traces.ts';
 import { isAllStored, readJournal } from '../journal/read-journal.ts';
 import { orElse, inPlaceOf, isOfClass } from '../../or-else.ts';
 import { mapValues } from '../../json.ts';

@@ -24,7 +24,7 @@ import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import { NewCommits } from '../../verify/chain/new-commits.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { takeLease, type Lease } from '../leases/lease.ts';
-import { forgetThread } from '../maintenance/local-traces.ts';
+import { forgetThread } from '../../thread/remove/local-traces.ts';
 import { findAffected } from './find-affected.ts';
 import { Rewriter } from './rewrite-thread.ts';
 

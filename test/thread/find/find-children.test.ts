@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createEngineContext } from '../../../src/engine/engine-context.ts';
 import { describeThread } from '../../../src/engine/describe/describe.ts';
-import { forgetThread, listLocalTraces } from '../../../src/engine/maintenance/local-traces.ts';
+import { forgetThread, listLocalTraces } from '../../../src/thread/remove/local-traces.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { derivedContent } from '../../../src/git/system/derived-file.ts';
 import { findChildren } from '../../../src/thread/find/find-children.ts';

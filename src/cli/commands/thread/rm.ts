@@ -1,6 +1,6 @@
 import { findLease } from '../../../engine/leases/find-lease.ts';
 import { takeLease } from '../../../engine/leases/lease.ts';
-import { forgetThread } from '../../../engine/maintenance/local-traces.ts';
+import { forgetThread } from '../../../thread/remove/local-traces.ts';
 import type { ObjectId } from '../../../git/format/object-id.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
