@@ -3,12 +3,14 @@ import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
 import { takeOut } from '../archive/take-out.ts';
 import { NoRefOfItsOwn } from '../thread-errors.ts';
+import { forgetThread } from './local-traces.ts';
 import { rememberRemoved } from './removed-threads.ts';
 import { activeRef, REMOTES_PREFIX, scratchRef } from '../thread-refs.ts';
 
 /**
- * Removes a thread from this repository: deletes its refs, its artifacts' ref and its tracking refs. Git collects its objects,
- * unless another thread shares them. This machine remembers the removal, so that a fetch does not bring the thread back.
+ * Removes a thread from this repository: deletes its refs, its artifacts' ref and its tracking refs, and what this machine
+ * keeps of it (journal, facts, sessions). Git collects its objects, unless another thread shares them. This machine
+ * remembers the removal, so that a fetch does not bring the thread back.
  * @throws {RefMoved} if it was written to in the meantime; nothing is removed then
  * @throws {NoRefOfItsOwn} if it is here only as a part of another thread
  */
@@ -38,4 +40,5 @@ export async function removeThreads(repository: Repository, threads: readonly Th
   }
   if (archived.length > 0) await takeOut(repository, archived, { isRestored: false });
   if (edits.length > 0) await repository.refs.update(edits);
+  for (const { id } of threads) forgetThread(repository, id);
 }

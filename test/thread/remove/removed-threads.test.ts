@@ -1,5 +1,5 @@
-import { readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RefMoved } from '../../../src/git/ref-store.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
@@ -59,6 +59,23 @@ describe('a thread that is removed', () => {
       `refs/uwf/remotes/origin/threads/${thread}`,
     ]);
     expect(listRemoved(repository)).toEqual(new Map([[state.id, [activeRef(state.id)]]]));
+  });
+
+  test('loses what this machine keeps of it, and leaves that of other threads', async () => {
+    const stateDir = createTemporaryFolder();
+    const repository = { ...createMapRepository(), stateDir };
+    const { id } = await startLoop(repository);
+    const placesOf = (one: string): string[] => [
+      join(stateDir, 'facts', one.slice(-2), one),
+      join(stateDir, 'journal', `${one}.jsonl`),
+    ];
+    for (const place of [id, thread].flatMap(placesOf)) {
+      mkdirSync(dirname(place), { recursive: true });
+      writeFileSync(place, '');
+    }
+    await removeThread(repository, await getThread(repository, id));
+    expect(placesOf(id).filter(existsSync)).toEqual([]);
+    expect(placesOf(thread).filter(existsSync)).toEqual(placesOf(thread));
   });
 
   test('loses both refs of an ending that a crash interrupted', async () => {

@@ -1,6 +1,5 @@
 import { findLease } from '../../../engine/leases/find-lease.ts';
 import { takeLease } from '../../../engine/leases/lease.ts';
-import { forgetThread } from '../../../thread/remove/local-traces.ts';
 import type { ObjectId } from '../../../git/format/object-id.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
@@ -127,9 +126,7 @@ async function findEndedBefore(repository: Repository, beforeMs: number): Promis
 
 async function removeAll(repository: Repository, threads: readonly ThreadPointer[]): Promise<void> {
   for (let at = 0; at < threads.length; at += BATCH) {
-    const batch = threads.slice(at, at + BATCH);
-    await removeThreads(repository, batch);
-    for (const { id } of batch) forgetThread(repository, id);
+    await removeThreads(repository, threads.slice(at, at + BATCH));
   }
 }
 
@@ -191,7 +188,6 @@ async function removeHere(
     await before?.(id);
     const pointer = await getThread(repository, id);
     await removeThread(repository, pointer);
-    forgetThread(repository, id);
     return { thread: id, head: pointer.head };
   } finally {
     lease.release();
