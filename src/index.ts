@@ -107,6 +107,9 @@ export { parseThreadId, type ThreadId } from './thread/thread-id.ts';
 export type { StepEntry } from './thread/read/thread-state.ts';
 export { readThread, type WholeThread } from './thread/read/whole-thread.ts';
 export type { ThreadStatus } from './thread/read/thread-status.ts';
+export type { Unrepeated } from './verify/chain/verification.ts';
+export type { Fault } from './verify/fault.ts';
+export { verifyThread, type ThreadVerdict, type VerifyContext } from './verify/verify-threads.ts';
 
 // Sharing threads with other repositories
 export { openRemote, type OpenRemoteOptions } from './git/transport/open-remote.ts';

@@ -27,17 +27,22 @@ export type ThreadVerdict = {
   unrepeated: Unrepeated[];
 };
 
-/**
- * Where threads are verified. Without an environment for git, merges of blocks are not repeated. `onCommit` is called for each
- * commit that is checked.
- */
-export type VerifyContext = { repository: Repository; env?: GitEnvironment; onCommit?: () => void };
+/** Where threads are verified. */
+export type VerifyContext = {
+  repository: Repository;
+  /** The environment that git runs with when it repeats the merges of blocks; default: they are not repeated. */
+  env?: GitEnvironment;
+  /** Called for each commit that is checked. */
+  onCommit?: () => void;
+};
 
 /**
  * Verifies a thread: every object, hash, schema, link, commit and parent. Replays every decision from the stored workflow and
  * steps. Runs no agent. This machine remembers a corrupt thread, so that lists show it.
  *
  * @param thread an id, or a unique prefix of one
+ * @throws {ThreadNotFound} if there is none; what is wrong with a thread is not thrown but found
+ * @throws {UwfError} `ambiguous-thread` if there are several
  */
 export async function verifyThread(context: VerifyContext, thread: string): Promise<ThreadVerdict> {
   const { repository } = context;

@@ -18,6 +18,7 @@ import {
   threadCas,
   UwfError,
   validate,
+  verifyThread,
   walk,
 } from '../../src/index.ts';
 import type {
@@ -39,6 +40,7 @@ import type {
   StepEntry,
   ThreadId,
   ThreadOver,
+  ThreadVerdict,
   WholeThread,
   ThreadView,
   WorkflowDefinition,
@@ -78,6 +80,9 @@ describe('what a program that embeds uwf writes has the types that its author ex
     expectTypeOf(getThread).toBeCallableWith({} as Repository, '01ABC');
     expectTypeOf(readThread).parameters.toExtend<[Repository, ThreadId, ObjectId, ...unknown[]]>();
     expectTypeOf(readThread).returns.resolves.toEqualTypeOf<WholeThread>();
+    expectTypeOf(verifyThread).toBeCallableWith({ repository: {} as Repository }, '01ABC');
+    expectTypeOf(verifyThread).returns.resolves.toEqualTypeOf<ThreadVerdict>();
+    expectTypeOf<ThreadVerdict['findings'][number]['what']>().toEqualTypeOf<string>();
     expectTypeOf<WholeThread['steps']>().toExtend<readonly StepEntry[]>();
     expectTypeOf(forkThread).returns.resolves.toHaveProperty('thread').toEqualTypeOf<ThreadId>();
     expectTypeOf(threadCas).parameter(1).toEqualTypeOf<string>();
