@@ -1,5 +1,4 @@
 import { UwfError } from '../errors.ts';
-import type { EvaluateOptions } from '../expression/evaluation/evaluate.ts';
 import { holds } from '../expression/evaluation/evaluate.ts';
 import type { JsonObject } from '../json.ts';
 import type { RoleCheck } from '../workflow/definition.ts';
@@ -26,7 +25,6 @@ export type CheckContext = {
 export async function checkReply(
   checks: readonly RoleCheck[],
   { meta, steps, start }: CheckContext,
-  options: Pick<EvaluateOptions, 'timeoutMs'> = {},
 ): Promise<string[]> {
   const messages: string[] = [];
   for (const [index, { expression, message }] of checks.entries()) {
@@ -34,7 +32,7 @@ export async function checkReply(
       const seen = await stepsSeenBy(steps, await seenByExpression(expression));
       const bindings = { meta, steps: [...seen.steps], start };
       const scope = { input: bindings, bindings, roles: seen.roles };
-      if (!(await holds(expression, scope, options))) messages.push(message);
+      if (!(await holds(expression, scope))) messages.push(message);
     } catch (error) {
       if (error instanceof UwfError && error.kind === 'data') throw new CheckFailed(index, expression, error);
       throw error;

@@ -1,5 +1,5 @@
 import { UwfError } from '../errors.ts';
-import { evaluate, type EvaluateOptions } from '../expression/evaluation/evaluate.ts';
+import { evaluate } from '../expression/evaluation/evaluate.ts';
 import type { JsonValue } from '../json.ts';
 import type { BranchEnd } from '../thread/read/branch-end.ts';
 import { FAILED, isExpression, JOINED, type BlockDefinition } from '../workflow/definition.ts';
@@ -24,11 +24,10 @@ export async function judgeJoin(
   block: Pick<BlockDefinition, 'join' | 'onFailure'>,
   taken: readonly TakenBranch[],
   total: number,
-  options: EvaluateOptions = {},
 ): Promise<JoinVerdict> {
   const completed = taken.filter(isCompleted).length;
   if (isExpression(block.join)) {
-    const status = await statusBy(name, block.join, taken, total, options);
+    const status = await statusBy(name, block.join, taken, total);
     if (status !== undefined) return { kind: 'over', status, isJoined: true };
   }
   return judgeCounts(block, { completed, taken: taken.length, total });
@@ -64,12 +63,11 @@ async function statusBy(
   join: string,
   taken: readonly TakenBranch[],
   total: number,
-  options: EvaluateOptions,
 ): Promise<string | undefined> {
   const bindings = { branches: taken.map((branch) => ({ ...branch })), total };
   let value: JsonValue | undefined;
   try {
-    value = await evaluate(join, { input: bindings, bindings }, options);
+    value = await evaluate(join, { input: bindings, bindings });
   } catch (error) {
     if (error instanceof UwfError && error.kind === 'data')
       throw new BlockFailed(name, 'join', join, error.message, error);

@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
 import { seenByExpression } from '../expression/analysis/compile-expression.ts';
-import { evaluate, type EvaluateOptions } from '../expression/evaluation/evaluate.ts';
+import { evaluate } from '../expression/evaluation/evaluate.ts';
 import { renderTemplate, seenByTemplate } from '../expression/template/template.ts';
 import { isWellFormed } from '../is-well-formed.ts';
 import { setMember, type JsonObject, type JsonValue } from '../json.ts';
@@ -17,12 +17,6 @@ import { BlockFailed } from './moderator-errors.ts';
 /** A branch that a block has to run. */
 export type Branch = { key: string; prompt: string };
 
-/** How the branches of a block are listed. */
-export type ListingOptions = EvaluateOptions & {
-  /** Is called after each expression and each prompt. Ends the work by throwing. */
-  evaluated?: () => void;
-};
-
 /** The longest key, in UTF-16 units. */
 const MAX_KEY = 200;
 
@@ -31,6 +25,7 @@ const MAX_KEY = 200;
  *
  * A function of values, as `decide` is: verification lists them again.
  * @param prompt what a branch without a prompt of its own is told
+ * @param evaluated is called after each expression and each prompt; ends the work by throwing
  * @throws {BlockFailed} if an expression or a prompt has no usable result, a key comes twice, or there are too many
  * @throws {UwfError} `evaluator-unavailable` as `decide` does
  */
@@ -39,9 +34,9 @@ export async function listBranches(
   { branches = {}, each }: BlockDefinition,
   context: DecisionContext,
   prompt: string,
-  options: ListingOptions = {},
+  evaluated: () => void = () => {},
 ): Promise<Branch[]> {
-  const listing = new Listing(name, context, prompt, options);
+  const listing = new Listing(name, context, prompt, evaluated);
   if (each !== undefined) return listing.ofEach(each);
   const keys = Object.keys(branches).toSorted();
   return Promise.all(keys.map((key) => listing.branch(branches[key] ?? { role: key }, key, {})));
@@ -51,13 +46,13 @@ class Listing {
   readonly #block: string;
   readonly #context: DecisionContext;
   readonly #prompt: string;
-  readonly #options: ListingOptions;
+  readonly #evaluated: () => void;
 
-  constructor(block: string, context: DecisionContext, prompt: string, options: ListingOptions) {
+  constructor(block: string, context: DecisionContext, prompt: string, evaluated: () => void) {
     this.#block = block;
     this.#context = context;
     this.#prompt = prompt;
-    this.#options = options;
+    this.#evaluated = evaluated;
   }
 
   async ofEach(each: EachDefinition): Promise<Branch[]> {
@@ -88,7 +83,7 @@ class Listing {
   async #items({ over }: EachDefinition): Promise<readonly JsonValue[]> {
     const items = await this.#blaming('over', over, async () => {
       const seen = await stepsSeenBy(this.#context.steps, await seenByExpression(over));
-      return evaluate(over, ruleScope(this.#context, seen), this.#options);
+      return evaluate(over, ruleScope(this.#context, seen));
     });
     if (!Array.isArray(items)) {
       const what = items === undefined ? 'it has no value' : 'its value is no list';
@@ -106,7 +101,7 @@ class Listing {
 
   async #key({ key: expression }: EachDefinition, variables: JsonObject, place: number): Promise<string> {
     const scope = { input: variables, bindings: variables };
-    const value = await this.#blaming('key', expression, () => evaluate(expression, scope, this.#options));
+    const value = await this.#blaming('key', expression, () => evaluate(expression, scope));
     const key = typeof value === 'number' ? String(value) : value;
     const isKey =
       typeof key === 'string' && key !== '' && key.length <= MAX_KEY && !/\p{Cc}/u.test(key) && isWellFormed(key);
@@ -124,7 +119,7 @@ class Listing {
         throw this.#failed(part, expression, error.message, error);
       throw error;
     }
-    this.#options.evaluated?.();
+    this.#evaluated();
     return result;
   }
 

@@ -58,7 +58,7 @@ export async function checkBlock(step: CommitOf<'step'>, block: BlockDefinition,
   const told =
     Object.keys(branches).find((key) => !keys.has(key)) ?? order.find((key) => !Object.hasOwn(branches, key));
   if (told !== undefined) return [`its meta has '${told}' in one of 'order' and 'branches' only`];
-  const listed = await listBranches(role, block, context, '', { evaluated: passed });
+  const listed = await listBranches(role, block, context, '', passed);
   const prompts = new Map(listed.map(({ key, prompt }) => [key, prompt]));
   const unknown = order.find((key) => !prompts.has(key));
   if (unknown !== undefined) return [`it took in '${unknown}', which is no branch of its block`];
