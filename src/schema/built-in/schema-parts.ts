@@ -118,7 +118,6 @@ export const anyObjectId: JsonObject = { type: 'string', pattern: '^(?:[0-9a-f]{
 /** An object whose form is not fixed yet: see docs/format.md, "Successors". */
 export const reserved: JsonObject = { type: 'object' };
 
-/** How far agents are kept apart from the work tree of the user and from each other. */
 /** How the turns of a role are kept apart from the main work tree. */
 export const isolations = ['none', 'shared', 'worktree', 'strict'] as const;
 export type Isolation = (typeof isolations)[number];

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../json.ts';
+import { closedObject } from '../../schema/built-in/schema-parts.ts';
 import { CONFLICT, FAILED, isExpression, JOINED, type BlockDefinition } from '../definition.ts';
 
 /**
@@ -10,22 +11,22 @@ export function blockSchema({ join, merge }: Pick<BlockDefinition, 'join' | 'mer
   const statuses = [JOINED, FAILED, ...(merge ? [CONFLICT] : [])];
   const conflicts: JsonObject = {
     type: 'array',
-    items: object({
+    items: closedObject({
       path: { type: 'string' },
       kind: { type: 'string' },
       keys: { type: 'array', items: { type: 'string' } },
     }),
   };
-  return object(
+  return closedObject(
     {
       $status: isOpen ? { type: 'string', minLength: 1 } : { enum: statuses },
       order: { type: 'array', items: { type: 'string' }, uniqueItems: true },
       branches: {
         type: 'object',
-        additionalProperties: object({
+        additionalProperties: closedObject({
           status: { type: ['string', 'null'] },
           meta: { type: ['object', 'null'] },
-          end: object({
+          end: closedObject({
             outcome: { enum: ['completed', 'failed', 'cancelled'] },
             returnCode: { type: 'integer' },
             summary: { type: 'string' },
@@ -36,9 +37,4 @@ export function blockSchema({ join, merge }: Pick<BlockDefinition, 'join' | 'mer
     },
     ['conflicts'],
   );
-}
-
-function object(properties: JsonObject, optional: readonly string[] = []): JsonObject {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: 'object', properties, required, additionalProperties: false };
 }
