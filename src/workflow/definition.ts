@@ -1,37 +1,15 @@
 import type { JsonObject } from '../json.ts';
 import type { Limits } from '../schema/built-in/limits.ts';
+import type { RoleCheck, RoleDefinition } from '../schema/built-in/role.ts';
 import type { Isolation } from '../schema/built-in/schema-parts.ts';
 import type { Rule } from '../schema/built-in/workflow.ts';
 
-export type { Isolation, Limits, Rule };
+export type { Isolation, Limits, RoleCheck, RoleDefinition, Rule };
 
 /** Tells whether turns or branches work in a work tree of their own. */
 export function isIsolated(isolation: Isolation | undefined): boolean {
   return isolation === 'worktree' || isolation === 'strict';
 }
-
-/** What a schema cannot say of a reply: JSONata over `$meta`, `$steps`, `$start`; false makes the reply invalid. */
-export type RoleCheck = { expression: string; message: string };
-
-/** A role, all notations reduced to this. */
-export type RoleDefinition = {
-  description: string;
-  systemPrompt: string;
-  extractPrompt: string;
-  /** JSON Schema 2020-12 of the reply's meta (front matter). */
-  schema: JsonObject;
-  check?: RoleCheck[];
-  limits?: Limits;
-  /** Further tries after a reply that does not validate; default 2. */
-  retries?: number;
-  snapshot?: 'off' | 'on' | 'changed';
-  /** Where the agent works, relative to the work tree's top. */
-  cwd?: string;
-  /** Whether it works in the thread's own work tree; default: as the workflow says. */
-  isolation?: Isolation;
-  /** Labels that a machine must have to take its turns unasked: sorted, each once. Absent: none. */
-  needs?: string[];
-};
 
 /** What a branch of a block runs: another workflow, or a role of this one, and what it is told (a Liquid template). */
 export type BranchDefinition = ({ workflow: string; role?: never } | { role: string; workflow?: never }) & {

@@ -12,31 +12,35 @@ export const roleSchemaSchema: JsonObject = {
   $ref: DIALECT,
 };
 
-/** One role of a workflow. */
-export type Role = {
-  name: string;
+/** What a schema cannot say of a reply: JSONata over `$meta`, `$steps`, `$start`; false makes the reply invalid. */
+export type RoleCheck = { expression: string; message: string };
+
+/** A role, all notations reduced to this. */
+export type RoleDefinition = {
   /** For people and for the other roles. */
   description: string;
   /** What the agent in this role is told first. */
   systemPrompt: string;
   /** What is said of the meta that the reply has to report. */
   extractPrompt: string;
-  /** The schema of the reply's meta: a node of type `role-schema`. */
-  schema: NodeHash;
-  /** Conditions beyond the schema; a reply for which one is false counts as invalid, with its message. */
-  check?: { expression: string; message: string }[];
+  /** JSON Schema 2020-12 of the reply's meta (front matter). */
+  schema: JsonObject;
+  check?: RoleCheck[];
   limits?: Limits;
-  /** Further tries after a reply that does not validate. */
+  /** Further tries after a reply that does not validate; default 2. */
   retries?: number;
   /** Whether the work tree is kept with the step: never, always, or when it changed. */
   snapshot?: 'off' | 'on' | 'changed';
   /** Where the agent works, relative to the work tree's top. */
   cwd?: string;
-  /** Whether it works in the thread's own work tree; absent: as the workflow says. */
+  /** Whether it works in the thread's own work tree; default: as the workflow says. */
   isolation?: Isolation;
   /** Labels that a machine must have to take its turns unasked: sorted, each once. Absent: none. */
   needs?: string[];
 };
+
+/** One role of a stored workflow; its schema is a node of type `role-schema`. */
+export type Role = Omit<RoleDefinition, 'schema'> & { name: string; schema: NodeHash };
 
 export const roleSchema: JsonObject = builtInObject(
   'role',
