@@ -13,17 +13,8 @@ import { Interrupted, TurnClock } from '../limits/turn-clock.ts';
 import { TurnListener } from '../trace/turn-listener.ts';
 
 /** Something an agent is asked beside its turns. */
-export type Question = {
+type Question = Pick<AgentRequest, 'role' | 'prompt' | 'promptWithoutSession' | 'session' | 'task' | 'visit'> & {
   thread: ThreadId;
-  /** In whose name the agent answers. */
-  role: string;
-  prompt: string;
-  /** The same for an agent that turns out not to remember its session. */
-  promptWithoutSession: string;
-  session: string | undefined;
-  /** The user's own words to the thread. */
-  task: string;
-  visit: number;
 };
 
 /** Any meta will do: what counts is the text. */

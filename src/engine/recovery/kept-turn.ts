@@ -10,7 +10,7 @@ import { asStorageError, errnoOf, isNotThere } from '../../git/format/object-err
 import { assertThere } from '../../git/repository/assert-there.ts';
 import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
-import type { MissingFiles } from '../../git/worktree/missing-files.ts';
+import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
@@ -49,13 +49,8 @@ export type Meanwhile = {
 };
 
 /** Of a snapshot: the bytes of its objects in base64, and the packs that hold the others. */
-export type KeptWorkspace = {
-  tree: ObjectId;
-  commit?: ObjectId;
-  shortfall?: string;
-  missing?: MissingFiles;
+export type KeptWorkspace = Omit<Snapshot, 'objects' | 'release'> & {
   objects: readonly { type: GitObject['type']; data: string }[];
-  packs: readonly string[];
 };
 
 /**
