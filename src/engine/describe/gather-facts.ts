@@ -12,23 +12,22 @@ import type { EngineContext } from '../engine-context.ts';
 import { decisionContext, needsTexts } from '../turn/decide.ts';
 import { branchOf } from '../children/branch-of.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
-import { usageOf, writeFacts, type ThreadFacts } from './facts.ts';
+import { findFacts, usageOf, writeFacts, type ThreadFacts } from './facts.ts';
 import type { ThreadOver } from '../events.ts';
+
+type Place = Pick<ThreadPointer, 'id' | 'head'>;
+
+/** What this machine remembers of a thread at a head, or what its chain says, which is then remembered. */
+export async function getFacts(engine: EngineContext, at: Place): Promise<ThreadFacts> {
+  return findFacts(engine.repository, at.id, at.head) ?? gatherFacts(engine, at);
+}
 
 /**
  * Reads a thread from its chain and remembers what it says. Only of a thread that can go on is read what was said, to say
  * who is next.
- * @param isKept whether a file for this thread is written; lists of many threads keep what they need in a table
  */
-export async function gatherFacts(
-  engine: EngineContext,
-  { id, head }: Pick<ThreadPointer, 'id' | 'head'>,
-  isKept: boolean = true,
-): Promise<ThreadFacts> {
-  const state = await readState(engine.repository, id, head);
-  const facts = await factsOf(engine, state, await decideRole(engine, state));
-  if (isKept) writeFacts(engine.repository, id, facts);
-  return facts;
+export async function gatherFacts(engine: EngineContext, { id, head }: Place): Promise<ThreadFacts> {
+  return rememberFacts(engine, await readState(engine.repository, id, head));
 }
 
 /**

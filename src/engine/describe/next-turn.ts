@@ -9,8 +9,7 @@ import { findBlock, isIsolated, needsOf } from '../../workflow/definition.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
 import { definitionOf, pinnedDefinition } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { findFacts } from './facts.ts';
-import { gatherFacts } from './gather-facts.ts';
+import { getFacts } from './gather-facts.ts';
 
 /** The next turn of a thread that can go on by itself. */
 export type NextTurn = {
@@ -45,7 +44,7 @@ export async function findNextTurn(
   isShared: (branch: ThreadId) => Promise<boolean> = async () => true,
 ): Promise<Outlook> {
   const { repository } = engine;
-  const facts = findFacts(repository, at.id, at.head) ?? (await gatherFacts(engine, at));
+  const facts = await getFacts(engine, at);
   const isResumption = facts.status === 'suspended' && facts.cause === 'child';
   if (facts.status !== 'idle' && !isResumption) return 'none';
   const start = await readThreadCommit(repository, facts.startCommit);
@@ -85,7 +84,7 @@ async function isLeftToOthers(engine: EngineContext, start: CommitOf<'start'>): 
   const pointer = await findThread(repository, parseThreadId(call.thread));
   if (pointer === undefined || pointer.isHistory) return false;
   // A block that was decided without it has cancelled it, or will.
-  const { state } = findFacts(repository, pointer.id, pointer.head) ?? (await gatherFacts(engine, pointer));
+  const { state } = await getFacts(engine, pointer);
   if (state !== start.node.parentState) return false;
   const block = findBlock(await pinnedDefinition(engine, { start: caller }, caller.node.workflow), parentRole);
   return isIsolated(block?.isolation);
@@ -96,6 +95,5 @@ export async function findCallerOf(
   engine: EngineContext,
   at: { id: ThreadId; head: ObjectId },
 ): Promise<ThreadId | null> {
-  const { caller } = findFacts(engine.repository, at.id, at.head) ?? (await gatherFacts(engine, at));
-  return caller;
+  return (await getFacts(engine, at)).caller;
 }
