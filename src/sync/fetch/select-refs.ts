@@ -3,7 +3,7 @@ import { matcherOf } from '../../git/transport/list-remote-refs.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { ambiguousThread } from '../../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
+import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX, utcDate } from '../../thread/thread-refs.ts';
 import { parseSharedRef, SHARED_PATTERNS } from '../refs/shared-ref.ts';
 import { sortRefs } from '../refs/sorted-refs.ts';
 import { CLAIMS_PREFIX } from '../claims/claim.ts';
@@ -102,7 +102,7 @@ function patternsOfDays(sinceMs: number | undefined, untilMs: number | undefined
     return [`${HISTORY_PREFIX}*`];
   const patterns: string[] = [];
   for (let dayMs = Math.floor(sinceMs / DAY_MS) * DAY_MS; dayMs < untilMs; dayMs += DAY_MS) {
-    patterns.push(`${HISTORY_PREFIX}${new Date(dayMs).toISOString().slice(0, 10)}/*`);
+    patterns.push(`${HISTORY_PREFIX}${utcDate(dayMs)}/*`);
   }
   return patterns;
 }

@@ -83,7 +83,8 @@ function clean(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[^\P{Cc}\t\n]/gu, '');
 }
 
-function shorten(text: string, limit: number): string {
+/** The beginning of a text that is longer than so many characters, which ends in `…`. */
+export function shorten(text: string, limit: number): string {
   const characters = [...text];
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`;
 }

@@ -8,7 +8,7 @@ import type { Repository } from '../../git/repository.ts';
 import { typeNameOf } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { readChildEnds } from '../read/light-chain.ts';
-import { HISTORY_PREFIX, type ThreadPointer } from '../thread-refs.ts';
+import { HISTORY_PREFIX, utcDate, type ThreadPointer } from '../thread-refs.ts';
 import { findStart } from '../read/read-start.ts';
 import { readThreadCommit } from '../thread-commit.ts';
 import { parseThreadId, threadTimeMs } from '../thread-id.ts';
@@ -100,7 +100,7 @@ export async function findByNode(
   const candidates = own.length > 0 ? own : await findKept(repository, pointers, born);
   if (end === undefined) return candidates;
   // Forks share the start. The end tells which of them it is.
-  const day = `${HISTORY_PREFIX}${new Date(end.completedAtMs).toISOString().slice(0, 10)}/`;
+  const day = `${HISTORY_PREFIX}${utcDate(end.completedAtMs)}/`;
   for (const pointer of [...candidates, ...pointers.filter(({ ref }) => ref.startsWith(day))]) {
     if ((await readThreadCommit(repository, pointer.head)).hash === hash) return [pointer];
   }

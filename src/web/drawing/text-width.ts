@@ -8,9 +8,3 @@ export function textWidth(text: string, fontSize: number): number {
   for (const character of text) ems += wide.test(character) ? 1.05 : 0.58;
   return Math.ceil(ems * fontSize);
 }
-
-/** The beginning of a text that is longer than so many letters, which stands in a picture; the whole one shows on it. */
-export function shortText(text: string, length: number): string {
-  const characters = [...text];
-  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
-}

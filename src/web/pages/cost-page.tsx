@@ -2,6 +2,7 @@ import type { Html } from '../html.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { plural } from '../../format-time.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { utcDate } from '../../thread/thread-refs.ts';
 import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
 import { RunsNote } from '../parts/runs-note.tsx';
@@ -18,8 +19,8 @@ const periods = [7, 30, 90];
 /** What the threads of a period used: by day, workflow, role and agent. */
 export async function costPage({ site, url, nowMs }: Visit): Promise<Html> {
   const { repository } = site.engine;
-  const since = dayOf(url.searchParams.get('since')) ?? dayText(nowMs - (DEFAULT_DAYS - 1) * DAY_MS);
-  const until = dayOf(url.searchParams.get('until')) ?? dayText(nowMs);
+  const since = dayOf(url.searchParams.get('since')) ?? utcDate(nowMs - (DEFAULT_DAYS - 1) * DAY_MS);
+  const until = dayOf(url.searchParams.get('until')) ?? utcDate(nowMs);
   // Computed before the threads are read: a change in between is then told, and not missed.
   const state = await stateOf(site.engine, 'threads');
   const found = await readRuns(site.engine, {
@@ -88,7 +89,7 @@ function PeriodForm({ since, until, nowMs }: { since: string; until: string; now
       <button type="submit">Show</button>
       <p class="periods">
         {periods.map((days) => (
-          <a href={`/cost?since=${dayText(nowMs - (days - 1) * DAY_MS)}`}>{days} days</a>
+          <a href={`/cost?since=${utcDate(nowMs - (days - 1) * DAY_MS)}`}>{days} days</a>
         ))}
       </p>
     </form>
@@ -106,8 +107,4 @@ function addressOfWorkflow(name: string): string {
 /** A day of an address, such as `2026-11-23`; `undefined` for anything else. */
 function dayOf(text: string | null): string | undefined {
   return text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined;
-}
-
-function dayText(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(0, 10);
 }

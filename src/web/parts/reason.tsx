@@ -1,4 +1,4 @@
-import { shortText } from '../drawing/text-width.ts';
+import { shorten } from '../../thread/append/commit-message.ts';
 import type { Html } from '../html.ts';
 
 /** More of it is in the story: the reason why a thread ended can be its whole last reply. */
@@ -6,5 +6,5 @@ const MAX_REASON = 600;
 
 /** Why a thread is as it is, in short. */
 export function Reason({ text }: { text: string }): Html {
-  return <p class="reason">{shortText(text.slice(0, MAX_REASON * 2), MAX_REASON)}</p>;
+  return <p class="reason">{shorten(text.slice(0, MAX_REASON * 2), MAX_REASON)}</p>;
 }

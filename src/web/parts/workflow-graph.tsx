@@ -1,10 +1,11 @@
+import { shorten } from '../../thread/append/commit-message.ts';
 import type { Html } from '../html.ts';
 import { formatCount, plural } from '../../format-time.ts';
 import { START, END, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { shownBranches, edgesOf, isReserved, titleOf, type Edge } from '../../workflow/graph/render-graph.ts';
 import type { DrawnLine, GraphDrawing } from '../drawing/graph-drawing.ts';
 import { layoutGraph } from '../drawing/layout-graph.ts';
-import { shortText, textWidth } from '../drawing/text-width.ts';
+import { textWidth } from '../drawing/text-width.ts';
 import { DataTable } from './data-table.tsx';
 
 /** The path that a thread took through its workflow. */
@@ -85,7 +86,7 @@ function withCounts(definition: WorkflowDefinition, path: PathTaken | undefined)
 
 /** The condition and the count, as they stand on a line. */
 function labelOf({ label, count = 0 }: Omit<Counted, 'from' | 'to'>): string {
-  const condition = shortText(label, MAX_LETTERS);
+  const condition = shorten(label, MAX_LETTERS);
   return [condition, ...(count > 0 ? [`${formatCount(count)}×`] : [])].filter((part) => part !== '').join(' · ');
 }
 
@@ -96,14 +97,14 @@ function labelWidth({ count, ...edge }: Omit<Counted, 'from' | 'to'>): number | 
 }
 
 function sizeOf(name: string, state: string): { width: number; height: number } {
-  const title = textWidth(shortText(titleOf(name), MAX_LETTERS), 14);
+  const title = textWidth(shorten(titleOf(name), MAX_LETTERS), 14);
   if (state === '' || isReserved(name)) return { width: Math.max(MIN_WIDTH, title + 24), height: HEIGHT };
   return { width: Math.max(MIN_WIDTH_OF_RUN, title + 24), height: HEIGHT_OF_RUN };
 }
 
 /** What stands below a name: `3 steps, at work`; without a run, the branches of a block. */
 function stateText(definition: WorkflowDefinition, name: string, path: PathTaken | undefined): string {
-  if (path === undefined) return shortText(shownBranches(definition, name).join(', '), MAX_LETTERS);
+  if (path === undefined) return shorten(shownBranches(definition, name).join(', '), MAX_LETTERS);
   const turn = path.turn?.role === name ? [path.turn.state] : [];
   return [plural(path.visits.get(name) ?? 0, 'step'), ...turn].join(', ');
 }
@@ -150,7 +151,7 @@ function Picture({ definition, drawing, edges, path, hrefOf }: PictureProps): Ht
               </title>
               <rect {...box} rx={8} />
               <text class="name" x={x} y={state === '' ? y + 5 : y - 3} text-anchor="middle">
-                {shortText(name, MAX_LETTERS)}
+                {shorten(name, MAX_LETTERS)}
               </text>
               {state !== '' && (
                 <text class="state" x={x} y={y + 15} text-anchor="middle">
