@@ -3,14 +3,16 @@ import { formatUsage } from '../../agent/format-usage.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { foldChildren, ownKey } from '../../engine/describe/fold-children.ts';
 import { plural } from '../../format-time.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
-import { findForkOrigin } from '../runs/find-fork-origin.ts';
+import { findFacts } from '../../engine/describe/facts.ts';
+import type { Repository } from '../../git/repository.ts';
+import { findThread, getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { stateOf } from '../live/topics.ts';
 import { CalledBy } from '../parts/called-by.tsx';
 import { Page } from '../parts/layout.tsx';
 import { readClaimsHere, type KnownClaim } from '../../sync/claims/claims-here.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
-import { Claimed } from '../parts/claimed.tsx';
 import { Ago } from '../parts/ago.tsx';
 import { WorkflowLink } from '../parts/workflow-link.tsx';
 import { Reason } from '../parts/reason.tsx';
@@ -56,6 +58,17 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
       {shown === 'graph' && <ThreadGraph engine={site.engine} view={view} />}
     </Page>
   );
+}
+
+/**
+ * Finds the thread that another is a fork of, from what this machine remembers of its start: a fork shares it.
+ * @returns `undefined` for a thread that is none, and where its start is not remembered or its origin is gone
+ */
+async function findForkOrigin(repository: Repository, { id, head }: ThreadPointer): Promise<ThreadId | undefined> {
+  const facts = findFacts(repository, id, head);
+  const start = facts && (await readThreadCommit(repository, facts.startCommit));
+  if (start?.kind !== 'start' || start.node.id === id) return undefined;
+  return (await findThread(repository, parseThreadId(start.node.id)))?.id;
 }
 
 /** Of what a thread is a fork, and how both differ. */
@@ -118,5 +131,20 @@ function Facts({ view, claim, nowMs }: FactsProps): Html {
         </details>
       )}
     </div>
+  );
+}
+
+/** Which worker of a remote had a thread when it was last fetched, or who had stopped the work on it. */
+function Claimed({ claim, nowMs }: { claim: KnownClaim; nowMs: number }): Html {
+  const { remote, worker, host, stoppedBy, seenAt } = claim;
+  return (
+    <span>
+      {stoppedBy === null ? `claimed by ${worker} on ${host}, at ${remote}` : `stopped at ${remote} by ${stoppedBy}`}
+      {seenAt !== null && (
+        <>
+          , seen <Ago at={seenAt} nowMs={nowMs} />
+        </>
+      )}
+    </span>
   );
 }
