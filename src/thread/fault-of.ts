@@ -13,6 +13,13 @@ export function faultOf(error: unknown): string | undefined {
   return isUnexpected ? `${UNEXPECTED}: ${error.name}: ${error.message}` : undefined;
 }
 
+/** As {@link faultOf}. Throws an error that is about something else again. */
+export function asFault(error: unknown): string {
+  const fault = faultOf(error);
+  if (fault === undefined) throw error;
+  return fault;
+}
+
 /** The beginning of the fault that an unexpected error becomes. */
 export const UNEXPECTED = 'it cannot be checked';
 

@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { faultOf } from '../thread/fault-of.ts';
+import { asFault } from '../thread/fault-of.ts';
 
 /** Something that is wrong with a commit of a thread. */
 export type Fault = {
@@ -22,7 +22,7 @@ export class NotHereYet extends UwfError {
 export type ReportFault = (path: string | null, what: string) => void;
 
 /**
- * Runs one part of a check. An error that is a fault of the data ({@link faultOf}) is reported, so that the rest of the check
+ * Runs one part of a check. An error that is a fault of the data (`faultOf`) is reported, so that the rest of the check
  * goes on. A content that was not fetched yet ({@link NotHereYet}) is no fault. Other errors are thrown.
  *
  * @returns the result of the part, or `undefined` if an error stopped it
@@ -36,9 +36,7 @@ export async function attempt<T>(
     return await part();
   } catch (error) {
     if (error instanceof NotHereYet) return undefined;
-    const fault = faultOf(error);
-    if (fault === undefined) throw error;
-    report(path, fault);
+    report(path, asFault(error));
     return undefined;
   }
 }

@@ -6,7 +6,7 @@ import { findListFault } from '../../thread/archive/archive-list.ts';
 import { readRecord } from '../../thread/secrets/redaction-record.ts';
 import { rememberRemoved, type RemovedThreads } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { faultOf } from '../../thread/fault-of.ts';
+import { asFault, faultOf } from '../../thread/fault-of.ts';
 import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
 import { isTrueRedaction } from '../../verify/incoming/check-redaction.ts';
 import { checkIncoming, type IncomingTip } from '../../verify/incoming/check-incoming.ts';
@@ -160,9 +160,7 @@ async function faultOfRecord(objects: ObjectStore, id: ObjectId, here: readonly 
     }
     return undefined;
   } catch (error) {
-    const fault = faultOf(error);
-    if (fault === undefined) throw error;
-    return fault;
+    return asFault(error);
   }
 }
 

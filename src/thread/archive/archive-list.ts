@@ -5,7 +5,7 @@ import type { TreeEntry } from '../../git/format/tree.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { readBlob, readCommit, readTree, type ObjectReader } from '../../git/stores/read.ts';
-import { faultOf } from '../fault-of.ts';
+import { asFault } from '../fault-of.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 import { HISTORY_PREFIX, type ThreadPointer } from '../thread-refs.ts';
 
@@ -147,9 +147,7 @@ export async function findListFault(
     while (!(await lines.next()).done);
     return undefined;
   } catch (error) {
-    const fault = faultOf(error);
-    if (fault === undefined) throw error;
-    return fault;
+    return asFault(error);
   }
 }
 

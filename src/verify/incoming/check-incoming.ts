@@ -3,7 +3,7 @@ import { checkHistoryRef } from '../verify-threads.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
-import { faultOf } from '../../thread/fault-of.ts';
+import { asFault } from '../../thread/fault-of.ts';
 import { NodeCache } from '../chain/known-nodes.ts';
 import { NewCommits, type Origin } from '../chain/new-commits.ts';
 import { boundedObjects } from './bounded-objects.ts';
@@ -110,12 +110,6 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
     if (wrong !== undefined || !thread.isHistory) return wrong;
     return (await checkHistoryRef(bounded, thread.id, ref, id))[0]?.what;
   };
-}
-
-function asFault(error: unknown): string {
-  const fault = faultOf(error);
-  if (fault === undefined) throw error;
-  return fault;
 }
 
 function printable(text: string): string {

@@ -3,7 +3,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { findTurnOf } from '../../engine/describe/find-turn.ts';
 import { plural } from '../../format-time.ts';
-import { faultOf } from '../../thread/fault-of.ts';
+import { asFault } from '../../thread/fault-of.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { readSaidUpTo } from '../../thread/read/read-said.ts';
 import { ThreadNotFound } from '../../thread/thread-errors.ts';
@@ -67,9 +67,7 @@ type Unreadable = { thread: ThreadId; fault: string };
 
 /** One thread that is damaged, or was removed just now, keeps nobody from answering the others. */
 function unreadable(thread: ThreadId, error: unknown): Unreadable {
-  const fault = error instanceof ThreadNotFound ? error.message : faultOf(error);
-  if (fault === undefined) throw error;
-  return { thread, fault };
+  return { thread, fault: error instanceof ThreadNotFound ? error.message : asFault(error) };
 }
 
 function UnreadableThread({ thread, fault }: Unreadable): Html {
