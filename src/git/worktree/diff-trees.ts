@@ -30,7 +30,7 @@ const changes: Readonly<Record<string, FileChange['change']>> = {
 };
 
 /**
- * Lists the blobs of both trees that differ, for fetching them before they are read.
+ * Lists the blobs of both trees that differ: a partial clone fetches them before they are read.
  *
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */

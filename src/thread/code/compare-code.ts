@@ -88,9 +88,7 @@ export class CodeChanges {
 
   /** Fetches what a partial clone left out of the files that differ. */
   async #bring(): Promise<void> {
-    const { objects } = this.#repository;
-    if (objects.prefetch === undefined) return;
     const { base, tree } = this.#code;
-    await objects.prefetch(await differingContents(this.#git, base, tree));
+    await this.#repository.objects.prefetch?.(await differingContents(this.#git, base, tree));
   }
 }

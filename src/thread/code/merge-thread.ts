@@ -98,7 +98,9 @@ async function bringHome(
   // A squash takes the files alone.
   const commits = request.mode === 'squash' ? 'one' : await listCodeCommits(repository, { location, env }, code, head);
   if (redactor !== undefined) await assertNoSecrets(repository, code, commits, redactor);
-  await bringContents(repository, env, target, common, code);
+  // The files that the merge reads or writes.
+  const differing = (side: ObjectId): Promise<ObjectId[]> => differingContents({ location, env }, common, side);
+  await repository.objects.prefetch?.([...(await differing(head)), ...(await differing(code.tree))]);
   const folder = new MergeFolder(stateDir, target, env, mergeStart(request));
   try {
     for (const commit of code.own) await folder.write(commit);
@@ -152,19 +154,6 @@ async function mergeInPlace(
   } finally {
     await written.release();
   }
-}
-
-/** Fetches what a partial clone left out of the files that a merge reads or writes. */
-async function bringContents(
-  { objects }: Repository,
-  env: GitEnvironment,
-  { location, head }: MergeTarget,
-  common: ObjectId,
-  { tree }: ThreadCode,
-): Promise<void> {
-  if (objects.prefetch === undefined) return;
-  const ids = [head, tree].map((side) => differingContents({ location, env }, common, side));
-  await objects.prefetch((await Promise.all(ids)).flat());
 }
 
 function messageFor({ thread, message }: ThreadCode, mode: MergeMode): string {

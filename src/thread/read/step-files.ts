@@ -109,8 +109,9 @@ export async function diffSnapshots(
 ): Promise<FileChange[] | undefined> {
   const [before, after] = [await filesOfStep(repository, from), await filesOfStep(repository, to)];
   if (before === undefined || after === undefined) return undefined;
-  await fetchContents(repository, env, before.tree, after.tree);
-  return diffTrees({ location: locationOf(repository), env }, before.tree, after.tree);
+  const git = { location: locationOf(repository), env };
+  await repository.objects.prefetch?.(await differingContents(git, before.tree, after.tree));
+  return diffTrees(git, before.tree, after.tree);
 }
 
 /**
@@ -127,14 +128,9 @@ export async function diffContents(
 ): Promise<FileContents[] | undefined> {
   const after = await filesOfStep(repository, to);
   if (after === undefined) return undefined;
-  await fetchContents(repository, env, from, after.tree);
-  return diffTreesWithIds({ location: locationOf(repository), env }, from, after.tree);
-}
-
-/** Fetches what a partial clone left out of the files that differ. */
-async function fetchContents(repository: Repository, env: GitEnvironment, from: ObjectId, to: ObjectId): Promise<void> {
-  if (repository.objects.prefetch === undefined) return;
-  await repository.objects.prefetch(await differingContents({ location: locationOf(repository), env }, from, to));
+  const git = { location: locationOf(repository), env };
+  await repository.objects.prefetch?.(await differingContents(git, from, after.tree));
+  return diffTreesWithIds(git, from, after.tree);
 }
 
 function locationOf({ location }: Repository): RepositoryLocation {
