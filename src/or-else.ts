@@ -1,6 +1,5 @@
 /**
- * Returns what `work` returns, or `otherwise` if it throws: for a look at a file or a text whose every failure means the same
- * to the caller. What fails for several reasons that differ is caught where they are told apart.
+ * Returns what `work` returns, or `otherwise` if it throws: for reads of which each failure means the same to the caller.
  * @param isExpected tells the errors that `otherwise` stands for; others go through. Default: all
  */
 export function orElse<T, O>(work: () => T, otherwise: O, isExpected: (error: unknown) => boolean = () => true): T | O {

@@ -41,7 +41,7 @@ export class AgentBroken extends UwfError {
   }
 }
 
-/** A model's server does not take what it was asked. The agent is there; what it is told to ask is wrong. */
+/** A model's server refuses a request. The agent is there, but its configuration is wrong. */
 export class RequestRefused extends UwfError {
   constructor(message: string, facts: { hint: string }) {
     super(message, { code: 'request-refused', kind: 'environment', hint: facts.hint });

@@ -6,7 +6,7 @@ import { isTrueWithin, sendSignal } from './send-signal.ts';
 import { orElse } from '../../or-else.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
-/** A process as it was found: its number may be another's later. */
+/** A process. Its start time tells it from a later process with the same id. */
 export type FoundProcess = { pid: number; startTime: string };
 
 const POLL_MS = 20;

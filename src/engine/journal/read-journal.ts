@@ -14,7 +14,7 @@ const CHUNK_BYTES = 64 * 1024;
 /** Reads on in a thread's journal: each call gives what was written since the one before, the first all there is. */
 export interface JournalReader {
   next(): JournalEntry[];
-  /** Tells whether lines are gone that the last call should have given: the journal has let go of the file they were in. */
+  /** Tells whether lines are missing from the result of the last call, because the journal has removed their file. */
   hasGap(): boolean;
   /** Where the next call reads on; a later reader that gets it reads on there. */
   place(): JournalPlace | undefined;

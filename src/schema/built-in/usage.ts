@@ -5,9 +5,9 @@ import { closedObject, count, hasAny } from './schema-parts.ts';
  * What a turn cost. `inputTokens + outputTokens` is all that was used, whatever the agent: limits count it.
  */
 export type Usage = {
-  /** All that the model was given, with what a cache had of it and what a cache got of it. */
+  /** All tokens of the model's input, also those that were read from a cache or written to one. */
   inputTokens: number;
-  /** All that the model said, its thoughts included. */
+  /** All tokens of the model's output, its thoughts included. */
   outputTokens: number;
   /** How often the model was asked. */
   turns: number;

@@ -5,7 +5,7 @@ import { ObjectMissing, ObjectTooLarge } from '../../git/format/object-errors.ts
 import { formatOfId, hashObject, type ObjectId, type ObjectType } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 
-/** An artifact calls a git object what it is not. */
+/** An artifact gives a git object another type than it has. */
 export class WrongPin extends UwfError {
   constructor(oid: ObjectId, said: string, actual: string) {
     super(`${oid} is a ${actual}, not a ${said}`, { code: 'wrong-pin', kind: 'data', facts: { oid } });

@@ -36,7 +36,7 @@ export function rowsOf(place: string): string {
   return `rows${place}`;
 }
 
-/** What a form carries that asks for one more row of a list: the place of that. */
+/** The name of the field by which a form asks for one more row of a list. Its value is the place of the list. */
 export const ONE_MORE = 'row';
 
 /** A form has so many fields at most, whatever a request says of its rows. */

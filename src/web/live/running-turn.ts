@@ -44,7 +44,7 @@ function turnIn([start, ...entries]: readonly JournalEntry[]): RunningTurn | und
   return { role, agent, number, startedAtMs, parts: newest(partsOf(entries)) };
 }
 
-/** A turn that says so much that the journal has let go of its start. */
+/** A turn whose output is so long that the journal no longer has its start. */
 function turnWithoutStart(
   entries: readonly JournalEntry[],
   { steps, nextRole, holder }: Known,

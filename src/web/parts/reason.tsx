@@ -4,7 +4,7 @@ import type { Html } from '../html.ts';
 /** More of it is in the story: the reason why a thread ended can be its whole last reply. */
 const MAX_REASON = 600;
 
-/** Why a thread is as it is, in short. */
+/** The beginning of the reason why a thread waits or ended. */
 export function Reason({ text }: { text: string }): Html {
   return <p class="reason">{shorten(text.slice(0, MAX_REASON * 2), MAX_REASON)}</p>;
 }

@@ -1,4 +1,4 @@
-/** What a role said, without the template of an answer at its end: a form stands for that. */
+/** Removes the template of an answer from the end of a role's text, because the page shows a form for it. */
 export function withoutTemplate(text: string): string {
   return text.replace(/(?:^|\n\n)---\n[^]*\n---\s*$/u, '');
 }

@@ -66,8 +66,8 @@ export async function resolveDeed(deed: Deed, folder: Folder): Promise<Deed> {
 }
 
 /**
- * Names a deed by what it does, whatever is said of it: a person's answer is about the deed of this name. Arguments that
- * only describe what a command does, or a change, are words.
+ * Hashes what a deed does, and not what the agent says of it: a person's answer holds for all deeds with this hash. Arguments
+ * that only describe a command or a change are left out, and the title counts only where there is nothing else.
  */
 export function fingerprintOf({ kinds, paths, command, changes, more, title }: Deed): string {
   const isPlain = command === undefined && changes.length === 0;
