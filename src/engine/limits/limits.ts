@@ -1,4 +1,5 @@
 import { UwfError } from '../../errors.ts';
+import type { Repository } from '../../git/repository.ts';
 import { countedLimits, type CountedLimit, type MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import type { Limits } from '../../schema/built-in/limits.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
@@ -10,7 +11,7 @@ import { readState, stateHash, type CommitOf, type ThreadState } from '../../thr
 import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { usageOfChildren } from './usage-of-children.ts';
+import { usageOfChildren, usageOfStep, type UsedChild } from './usage-of-children.ts';
 
 /** Default limits. */
 export const DEFAULT_LIMITS: Readonly<Required<Pick<Limits, 'maxSteps' | 'maxDepth'>>> = {
@@ -168,64 +169,97 @@ function roundUp(name: CountedLimit, amount: number): number {
 /** A thread whose definition was read. */
 type DefinedThread = { engine: EngineContext; state: ThreadState; definition: WorkflowDefinition };
 
+/** A turn of a role, as far as its limits count it. */
+type LimitedTurn = Pick<Allowance, 'role' | 'ofThread' | 'ofRole' | 'more'> & { state: ThreadState };
+
 /**
  * Puts together what limits a role's turn, and what the thread has used of it over its life: its steps, its turns that
- * ended in a suspension, the steps that were done again, and the children of all these.
+ * ended in a suspension, the steps that were done again, and the children of all these. The children of the turn itself do
+ * not count, for its callers neither: to take in what was paid for costs nothing.
  * @param replaced the step that the turn does again, where it does one
  * @param more what is about to be added, beside what the thread's resumptions have added
- * @param isCalling whether the turn is at work, so that its children count
  */
 export async function allowanceOf(
   { engine, state, definition }: DefinedThread,
   role: string,
-  {
-    replaced,
-    more = {},
-    isCalling = false,
-  }: { replaced?: CommitOf<'step'> | undefined; more?: MoreLimits; isCalling?: boolean } = {},
+  { replaced, more = {} }: { replaced?: CommitOf<'step'> | undefined; more?: MoreLimits } = {},
 ): Promise<Allowance> {
-  const { tally } = state;
-  const { repository, config } = engine;
-  const ofThread = combineLimits(config.limits, definition.limits, state.start.node.limits);
-  const ofRole = findRole(definition, role)?.limits ?? {};
-  const roles = tally.roles.get(role) ?? NO_TURN;
-  const again = replaced && addUsage(replaced.node.usage, await usageReplacedBy(repository, replaced));
+  const { repository } = engine;
+  const turn = limitTurn({ engine, state, definition }, role, more);
+  let again: Usage | null = null;
+  if (replaced !== undefined) {
+    again = addUsage(replaced.node.usage, await usageReplacedBy(repository, replaced));
+    again = addUsage(again, await usageOfStep(repository, state, replaced));
+  }
+  return addUp(repository, [turn, ...(await findCalling(engine, state))], again);
+}
+
+function limitTurn({ engine, state, definition }: DefinedThread, role: string, more: MoreLimits = {}): LimitedTurn {
+  const ofThread = combineLimits(engine.config.limits, definition.limits, state.start.node.limits);
+  return {
+    state,
+    role,
+    ofThread,
+    ofRole: findRole(definition, role)?.limits ?? {},
+    more: sumOf(state.tally.more, more),
+  };
+}
+
+/**
+ * Adds up what a turn and those that called it may use and have used.
+ * @param again what the turn does again, by the role that did it before
+ * @param below the child of which the turn hears, and what that has used
+ */
+async function addUp(
+  repository: Repository,
+  [{ state, ...limits }, ...above]: [LimitedTurn, ...LimitedTurn[]],
+  again: Usage | null,
+  below?: UsedChild,
+): Promise<Allowance> {
+  const { id, tally } = state;
+  const ofTurn = tally.roles.get(limits.role) ?? NO_TURN;
   let usage = addUsage(addUsage(tally.usage, tally.replaced), again);
-  // A step is done again by the role that took it.
-  let usageOfRole = addUsage(addUsage(roles.usage, roles.replaced), again);
+  let usageOfRole = addUsage(addUsage(ofTurn.usage, ofTurn.replaced), again);
   let isShared = false;
-  if (budgets.some((name) => ofThread[name] !== undefined || ofRole[name] !== undefined)) {
-    const ofChildren = await usageOfChildren(repository, state, isCalling);
+  // Only budgets look at children.
+  if ([limits, ...above].some(hasBudget)) {
+    const ofChildren = await usageOfChildren(repository, state, below);
     for (const used of ofChildren.values()) {
       usage = addUsage(usage, used);
       isShared ||= used !== null;
     }
-    usageOfRole = addUsage(usageOfRole, ofChildren.get(role));
+    usageOfRole = addUsage(usageOfRole, ofChildren.get(limits.role));
   }
+  const [next, ...others] = above;
   return {
-    role,
-    ofThread,
-    ofRole,
-    more: sumOf(tally.more, more),
+    ...limits,
     usedByThread: { steps: tally.steps, usage },
-    usedByRole: { steps: roles.visits, usage: usageOfRole },
+    usedByRole: { steps: ofTurn.visits, usage: usageOfRole },
     isShared,
-    caller: await callerOf(engine, state),
+    caller: next && {
+      thread: next.state.id,
+      allowance: await addUp(repository, [next, ...others], null, { id, usage }),
+    },
   };
 }
 
-/** What the turn that called a thread may use; `undefined` where none did, is not here, or has gone on without the thread. */
-async function callerOf(engine: EngineContext, { id, start: { node } }: ThreadState): Promise<Allowance['caller']> {
+function hasBudget({ ofThread, ofRole }: Pick<LimitedTurn, 'ofThread' | 'ofRole'>): boolean {
+  return budgets.some((name) => ofThread[name] !== undefined || ofRole[name] !== undefined);
+}
+
+/** The turns that called a thread, the nearest first, up to one that none did, that is not here, or that has gone on without it. */
+async function findCalling(engine: EngineContext, { id, start: { node } }: ThreadState): Promise<LimitedTurn[]> {
   const { call, parentRole: role, parentState } = node;
   // A fork is nobody's child.
-  if (call === undefined || role === null || id !== node.id) return undefined;
+  if (call === undefined || role === null || id !== node.id) return [];
   const { repository } = engine;
   const pointer = await findThread(repository, parseThreadId(call.thread));
   const state = pointer && (await readState(repository, pointer.id, pointer.head).catch(nothingForDataError));
+  if (!state || stateHash(state) !== parentState) return [];
   // A thread can be made to name itself as its caller.
-  if (!state || state.start.node.depth >= node.depth || stateHash(state) !== parentState) return undefined;
-  const definition = await definitionOf(engine, state);
-  return { thread: state.id, allowance: await allowanceOf({ engine, state, definition }, role, { isCalling: true }) };
+  if (state.start.node.depth >= node.depth) return [];
+  const turn = limitTurn({ engine, state, definition: await definitionOf(engine, state) }, role);
+  return [turn, ...(await findCalling(engine, state))];
 }
 
 /**

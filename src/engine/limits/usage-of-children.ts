@@ -3,8 +3,15 @@ import type { Repository } from '../../git/repository.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { findCalledNow, type SeenThreads } from '../../thread/find/find-children.ts';
 import { readChildEnds } from '../../thread/read/light-chain.ts';
+import { readReplaced } from '../../thread/read/replaced-steps.ts';
 import { ThreadMemory } from '../../thread/read/thread-memory.ts';
-import { readPlace, stateCommit, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import {
+  readPlace,
+  stateCommit,
+  type CommitOf,
+  type ThreadPlace,
+  type ThreadState,
+} from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
@@ -12,8 +19,8 @@ import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 /** A thread that has called others. */
 type Caller = Pick<ThreadState, 'id' | 'start' | 'last' | 'tally'>;
 
-/** A child thread: its head, and the id under which this machine keeps what it knows of it. */
-type Child = { id: ThreadId | undefined; head: ObjectId };
+/** A child thread, and what it has used with its own children. */
+export type UsedChild = { id: ThreadId; usage: Usage | null };
 
 /** What a process has found out of the children of a caller. It takes many turns of a thread, and of its branches. */
 type Known = {
@@ -24,7 +31,11 @@ type Known = {
   state: ObjectId;
   called: SeenThreads;
   /** By the heads of those. Promises, because many branches ask for it at the same time. */
-  usage: Map<ObjectId, Promise<Usage | null>>;
+  places: Map<ObjectId, Promise<ThreadPlace>>;
+  /** What those have used that go on no more from these heads, with their children. */
+  standing: Map<ObjectId, Usage | null>;
+  /** Of the children of those, which go on while their callers stand still. */
+  below: Map<ThreadId, Known>;
 };
 
 const memory = new ThreadMemory<Known>();
@@ -33,72 +44,106 @@ const memory = new ThreadMemory<Known>();
  * Adds up what the child threads of a thread have used, with the children of these, by the roles that called them. Reads each
  * head once in a process.
  *
- * @param hasOpenTurn whether the children of the turn that comes next count, too: those of one that was not finished
+ * @param below the child whose turn it is, where it is not the thread's own: those of the turn that called it count, too
  */
 export async function usageOfChildren(
   repository: Repository,
   caller: Caller,
-  hasOpenTurn: boolean,
+  below?: UsedChild,
 ): Promise<ReadonlyMap<string, Usage | null>> {
   // Branches are many, and most call nothing.
-  if (!hasOpenTurn && caller.tally.calling.length === 0) return new Map();
-  return addUp(repository, caller, hasOpenTurn, knownOf(repository, caller));
+  if (below === undefined && caller.tally.calling.length === 0) return new Map();
+  const known = upToDate(memory.get(repository, caller), caller);
+  memory.set(repository, caller, known);
+  return addUp(repository, caller, known, below !== undefined, below);
 }
 
+/** @param hasOpenTurn whether the children of the turn that comes next count: those of one that was not finished */
 async function addUp(
   repository: Repository,
   caller: Caller,
+  { ofSteps, called, places, standing, below }: Known,
   hasOpenTurn: boolean,
-  { ofSteps, called, usage }: Known,
+  current?: UsedChild,
 ): Promise<ReadonlyMap<string, Usage | null>> {
   const sums = new Map<string, Usage | null>();
   const add = (role: string, usage: Usage | null): unknown => sums.set(role, addUsage(sums.get(role) ?? null, usage));
   for (const id of caller.tally.calling) {
-    const found = ofSteps.get(id) ?? (await usageOfStep(repository, caller, id));
+    const found = ofSteps.get(id) ?? (await readUsageOfStep(repository, caller, id));
     ofSteps.set(id, found);
     add(found.role, found.usage);
   }
   if (!hasOpenTurn) return sums;
   for (const { pointer, start } of await findCalledNow(repository, caller, caller.id, called)) {
-    const { head } = pointer;
-    const used = usage.get(head) ?? usageOfThread(repository, caller, pointer);
-    usage.set(head, used);
-    if (start.node.parentRole !== null) add(start.node.parentRole, await used);
+    const { id, head } = pointer;
+    const role = start.node.parentRole;
+    if (role === null) continue;
+    const usage = id === current?.id ? current.usage : standing.get(head);
+    if (usage !== undefined) {
+      add(role, usage);
+      continue;
+    }
+    const place = places.get(head) ?? readPlace(repository, head, [id], undefined);
+    places.set(head, place);
+    const child = { id, ...(await place) };
+    const known = upToDate(below.get(id), child);
+    below.set(id, known);
+    const used = await usageOfThread(repository, caller, child, known);
+    if (isStanding(child)) standing.set(head, used);
+    add(role, used);
   }
   return sums;
 }
 
-function knownOf(repository: Repository, caller: Caller): Known {
-  const nothing = nothingKnown(caller);
-  const known = memory.get(repository, caller);
-  if (known?.id === nothing.id && known.state === nothing.state) return known;
-  // Steps are the same in all forks.
-  const fresh = { ...nothing, ...(known && { ofSteps: known.ofSteps }) };
-  memory.set(repository, caller, fresh);
-  return fresh;
+/** Tells whether nothing that a thread has called can be running: it is over, or waits for something else. */
+function isStanding({ head }: ThreadPlace): boolean {
+  return head.kind === 'end' || (head.kind === 'suspend' && head.node.cause !== 'child');
 }
 
-function nothingKnown(caller: Caller): Known {
-  return { id: caller.id, state: stateCommit(caller).id, ofSteps: new Map(), called: new Map(), usage: new Map() };
+/** What is known of a caller, without what its last turn called where it has gone on. Steps are the same in all forks. */
+function upToDate(known: Known | undefined, caller: Caller): Known {
+  const { id } = caller;
+  const state = stateCommit(caller).id;
+  if (known?.id === id && known.state === state) return known;
+  const ofSteps: Known['ofSteps'] = known?.ofSteps ?? new Map();
+  return { ofSteps, id, state, called: new Map(), places: new Map(), standing: new Map(), below: new Map() };
 }
 
-/** What the children of a step have used: those that it took in, and those that it left or a block has cancelled. */
-async function usageOfStep(
+async function readUsageOfStep(
   repository: Repository,
   caller: Caller,
   id: ObjectId,
 ): Promise<{ role: string; usage: Usage | null }> {
   const step = await readThreadCommit(repository, id);
   if (step.kind !== 'step') throw new CorruptThread(id, 'it is no step');
+  return { role: step.node.role, usage: await usageOfStep(repository, caller, step) };
+}
+
+/**
+ * What the children of a step have used: those that it took in, those of the steps that it took the place of, and those that it
+ * left or a block has cancelled.
+ */
+export async function usageOfStep(
+  repository: Repository,
+  caller: Caller,
+  step: CommitOf<'step'>,
+): Promise<Usage | null> {
   const last = await stepBefore(repository, step);
-  const children = new Map<ObjectId, Child>();
-  for (const end of await readChildEnds(repository, step)) children.set(end.id, { id: undefined, head: end.id });
+  const children = new Map<ObjectId, ThreadId | undefined>();
+  for (const each of [step, ...(await readReplaced(repository, step))]) {
+    for (const end of await readChildEnds(repository, each)) children.set(end.id, undefined);
+  }
   for (const { pointer } of await findCalledNow(repository, { start: caller.start, last }, caller.id)) {
-    children.set(pointer.head, pointer);
+    children.set(pointer.head, pointer.id);
   }
   let usage: Usage | null = null;
-  for (const child of children.values()) usage = addUsage(usage, await usageOfThread(repository, caller, child));
-  return { role: step.node.role, usage };
+  for (const [head, id] of children) {
+    const place = await readPlace(repository, head, id === undefined ? [] : [id], undefined);
+    const { node } = place.start;
+    const child = isThreadId(node.id) && { ...place, id: id ?? node.id };
+    if (child) usage = addUsage(usage, await usageOfThread(repository, caller, child, upToDate(undefined, child)));
+  }
+  return usage;
 }
 
 /** The step before a step; `undefined` for the first one. */
@@ -113,15 +158,18 @@ async function stepBefore(repository: Repository, step: CommitOf<'step'>): Promi
 }
 
 /** All that a child thread and its own children have used. */
-async function usageOfThread(repository: Repository, caller: Caller, { id, head }: Child): Promise<Usage | null> {
-  const place = await readPlace(repository, head, id === undefined ? [] : [id], undefined);
-  const { node } = place.start;
+async function usageOfThread(
+  repository: Repository,
+  caller: Caller,
+  child: ThreadPlace & Pick<Caller, 'id'>,
+  known: Known,
+): Promise<Usage | null> {
+  const { head, start, tally } = child;
   // A thread can be made to name one of its callers as its child.
-  if (node.depth <= caller.start.node.depth || !isThreadId(node.id)) return null;
-  let usage = addUsage(place.tally.usage, place.tally.replaced);
-  const child = { ...place, id: id ?? node.id };
-  const hasOpenTurn = place.head.kind !== 'end' || place.head.node.outcome !== 'completed';
-  const ofChildren = await addUp(repository, child, hasOpenTurn, nothingKnown(child));
+  if (start.node.depth <= caller.start.node.depth) return null;
+  let usage = addUsage(tally.usage, tally.replaced);
+  const hasOpenTurn = head.kind !== 'end' || head.node.outcome !== 'completed';
+  const ofChildren = await addUp(repository, child, known, hasOpenTurn);
   for (const more of ofChildren.values()) usage = addUsage(usage, more);
   return usage;
 }

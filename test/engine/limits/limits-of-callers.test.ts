@@ -115,6 +115,23 @@ describe('a sub-workflow counts to the budgets of its caller', () => {
     expect(fixture.events.filter((each) => each.event === 'step.started' && each.role === 'worker')).toHaveLength(5);
   });
 
+  test('what a child of a child uses counts before its own caller has a step', async () => {
+    const fixture = await createCallers();
+    const { engine } = fixture;
+    const definition = calling('outer', 'middle', { maxCostUsd: 0.5 });
+    const { thread } = await engine.start({ definition, prompt: 'Go.' });
+    const over = await engine.run(thread);
+    expect(over.text).toContain(`the limit of 0.5 US dollars in thread ${thread}, which called it, is reached`);
+    expect(fixture.events.filter((each) => each.event === 'step.started' && each.role === 'worker')).toHaveLength(1);
+
+    // The second one is paid for, and to hear of it costs its caller nothing.
+    const [middle = thread] = (await branchesOf(fixture, thread)).values();
+    const [twiceThread = thread] = (await branchesOf(fixture, middle)).values();
+    await engine.resume(twiceThread, { more: { maxCostUsd: 0.5 } });
+    expect((await engine.describe(twiceThread)).status).toBe('ended');
+    expect((await engine.describe(middle)).steps).toBe(1);
+  });
+
   test('a fork of a child is nobody’s child', async () => {
     const fixture = await createCallers();
     const { thread } = await fixture.engine.start({
@@ -180,6 +197,17 @@ describe('branches of a block', () => {
     expect((await engine.run(thread)).event).toBe('thread.ended');
   });
 
+  test('what the children of another branch use counts while that branch waits for them', async () => {
+    const fixture = await createCallers();
+    const branch = { workflow: 'middle', prompt: 'Do {{ key }}.' };
+    const block = { branches: { a: branch, b: branch, c: branch }, join: 'all' };
+    const definition = { ...(await withBlock(block)), limits: { maxCostUsd: 2 } };
+    const { thread } = await fixture.engine.start({ definition, prompt: 'Go.' });
+    expect((await fixture.engine.run(thread)).event).toBe('thread.suspended');
+    // Without a limit, each branch would go on for ever: four turns are paid for, and two more can begin beside the last one.
+    expect(turnsOf(fixture)).toBeLessThanOrEqual(6);
+  });
+
   test('those that a block has cancelled were paid for, too', async () => {
     const isWaiting = 'while ! test -e up; do sleep 0.02; done; printf -- "---\\n\\$status: good\\n---\\nGood.\\n"';
     const agents = {
@@ -197,7 +225,7 @@ describe('branches of a block', () => {
     await vi.waitFor(() => expect(turnsOf(fixture)).toBe(2), 20_000);
     writeFileSync(path.join(fixture.dir, 'up'), '');
     await running;
-    const usage = await usageOfChildren(fixture.repository, await headOf(fixture, thread), false);
+    const usage = await usageOfChildren(fixture.repository, await headOf(fixture, thread));
     expect(Object.fromEntries(usage)).toEqual({ work: turn });
   });
 });
