@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import { findCalledNow, type SeenThreads } from '../../thread/find/find-children.ts';
+import { findCalledNow, type ListedThreads, type SeenThreads } from '../../thread/find/find-children.ts';
 import { readChildEnds } from '../../thread/read/light-chain.ts';
 import { readReplaced } from '../../thread/read/replaced-steps.ts';
 import { ThreadMemory } from '../../thread/read/thread-memory.ts';
@@ -55,16 +55,19 @@ export async function usageOfChildren(
   if (below === undefined && caller.tally.calling.length === 0) return new Map();
   const known = upToDate(memory.get(repository, caller), caller);
   memory.set(repository, caller, known);
-  return addUp(repository, caller, known, below !== undefined, below);
+  return addUp(repository, caller, known, { hasOpenTurn: below !== undefined, current: below, listed: new Map() });
 }
 
-/** @param hasOpenTurn whether the children of the turn that comes next count: those of one that was not finished */
+/**
+ * @param hasOpenTurn whether the children of the turn that comes next count: those of one that was not finished
+ * @param current the child among these whose usage is given
+ * @param listed branches are listed once for all: most were started in the same few seconds
+ */
 async function addUp(
   repository: Repository,
   caller: Caller,
   { ofSteps, called, places, standing, below }: Known,
-  hasOpenTurn: boolean,
-  current?: UsedChild,
+  { hasOpenTurn, current, listed }: { hasOpenTurn: boolean; current?: UsedChild | undefined; listed: ListedThreads },
 ): Promise<ReadonlyMap<string, Usage | null>> {
   const sums = new Map<string, Usage | null>();
   const add = (role: string, usage: Usage | null): unknown => sums.set(role, addUsage(sums.get(role) ?? null, usage));
@@ -74,7 +77,7 @@ async function addUp(
     add(found.role, found.usage);
   }
   if (!hasOpenTurn) return sums;
-  for (const { pointer, start } of await findCalledNow(repository, caller, caller.id, called)) {
+  for (const { pointer, start } of await findCalledNow(repository, caller, caller.id, called, listed)) {
     const { id, head } = pointer;
     const role = start.node.parentRole;
     if (role === null) continue;
@@ -88,7 +91,7 @@ async function addUp(
     const child = { id, ...(await place) };
     const known = upToDate(below.get(id), child);
     below.set(id, known);
-    const used = await usageOfThread(repository, caller, child, known);
+    const used = await usageOfThread(repository, caller, child, known, listed);
     if (isStanding(child)) standing.set(head, used);
     add(role, used);
   }
@@ -141,7 +144,9 @@ export async function usageOfStep(
     const place = await readPlace(repository, head, id === undefined ? [] : [id], undefined);
     const { node } = place.start;
     const child = isThreadId(node.id) && { ...place, id: id ?? node.id };
-    if (child) usage = addUsage(usage, await usageOfThread(repository, caller, child, upToDate(undefined, child)));
+    if (!child) continue;
+    const used = await usageOfThread(repository, caller, child, upToDate(undefined, child), new Map());
+    usage = addUsage(usage, used);
   }
   return usage;
 }
@@ -163,13 +168,14 @@ async function usageOfThread(
   caller: Caller,
   child: ThreadPlace & Pick<Caller, 'id'>,
   known: Known,
+  listed: ListedThreads,
 ): Promise<Usage | null> {
   const { head, start, tally } = child;
   // A thread can be made to name one of its callers as its child.
   if (start.node.depth <= caller.start.node.depth) return null;
   let usage = addUsage(tally.usage, tally.replaced);
   const hasOpenTurn = head.kind !== 'end' || head.node.outcome !== 'completed';
-  const ofChildren = await addUp(repository, child, known, hasOpenTurn);
+  const ofChildren = await addUp(repository, child, known, { hasOpenTurn, listed });
   for (const more of ofChildren.values()) usage = addUsage(usage, more);
   return usage;
 }

@@ -17,6 +17,9 @@ export type ChildThread = { pointer: ThreadPointer; start: LightStart };
 /** Threads that were looked at: at which head, and what they were found to be. */
 export type SeenThreads = Map<ThreadId, { head: ObjectId; child: ChildThread | undefined }>;
 
+/** Threads by the beginnings of their ids. */
+export type ListedThreads = Map<string, Promise<ThreadPointer[]>>;
+
 /** The caller: the fields of it that the starts of its children name. */
 export type Caller = { id: ThreadId; startHash: NodeHash };
 
@@ -44,18 +47,22 @@ export async function findChildren(repository: Repository, { id, start }: Thread
  * Lists the child threads that a thread called under an id since its last step, or start, by the time in their ids. A fork of a
  * child is none: no call leads to it.
  * @param seen what earlier calls for the same state and id found; what this one finds is added
+ * @param listed the threads of each time, for calls of the same moment; what this one lists is added
  */
 export async function findCalledNow(
   repository: Repository,
   state: Pick<ThreadState, 'start' | 'last'>,
   callerId: ThreadId,
   seen?: SeenThreads,
+  listed: ListedThreads = new Map(),
 ): Promise<ChildThread[]> {
   const { commit, hash } = stateCommit(state);
-  const called = await findByPrefix(repository, timePrefix(commit.committer.atMs));
+  const time = timePrefix(commit.committer.atMs);
+  const called = listed.get(time) ?? findByPrefix(repository, time);
+  listed.set(time, called);
   return childrenAmong(
     repository,
-    called,
+    await called,
     ({ node }, { id }) => id === node.id && node.call?.thread === callerId && node.parentState === hash,
     seen,
   );
