@@ -25,16 +25,21 @@ export async function main(argv: readonly string[], given?: Partial<CliEnvironme
   try {
     return await runCommand(argv, cli);
   } catch (raised) {
-    const error = asEnvironmentError(raised, cli.cwd);
-    try {
-      const { reportError } = await import('./errors/report-error.ts');
-      await reportError(cli, error, { isJson: asksForJson(argv) });
-    } catch {
-      // Not even that file can be opened.
-      cli.stderr.write(`uwf: ${harmless(messageOf(error))}\n`);
-    }
-    return exitCodeOf(error);
+    return fail(argv, cli, raised);
   }
+}
+
+/** Reports an error of a command. */
+async function fail(argv: readonly string[], cli: CliEnvironment, raised: unknown): Promise<number> {
+  const error = asEnvironmentError(raised, cli.cwd);
+  try {
+    const { reportError } = await import('./errors/report-error.ts');
+    await reportError(cli, error, { isJson: asksForJson(argv) });
+  } catch {
+    // Not even that file can be opened.
+    cli.stderr.write(`uwf: ${harmless(messageOf(error))}\n`);
+  }
+  return exitCodeOf(error);
 }
 
 /**
@@ -83,7 +88,12 @@ async function runCommand(argv: readonly string[], cli: CliEnvironment): Promise
   if (globals.query !== undefined) await (await import('./output/query.ts')).assertQuery(globals.query);
   const here = environmentIn(cli, { folder: globals.folder, mayPage: cli.mayPage && globals.mayPage });
   const out = createOutput(here, globals);
-  return (await command.run({ args, options, cli: here, out })) ?? EXIT.done;
+  try {
+    return (await command.run({ args, options, cli: here, out })) ?? EXIT.done;
+  } catch (raised) {
+    // Its hints name the folder of `-C`.
+    return fail(argv, here, raised);
+  }
 }
 
 /** Whether errors are to be told as JSON; looked for here since the command line itself may be what is wrong. */

@@ -1,5 +1,6 @@
 import { messageOf, UwfError } from '../../errors.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
+import { hintFrom } from '../output/hint-from.ts';
 import { createPalette, type Palette } from '../output/palette.ts';
 import { allHarmless, harmless, harmlessJson } from '../output/width.ts';
 
@@ -12,11 +13,11 @@ import { allHarmless, harmless, harmlessJson } from '../output/width.ts';
 export async function reportError(cli: CliEnvironment, error: unknown, { isJson }: { isJson: boolean }): Promise<void> {
   const stack = cli.env['UWF_DEBUG'] && error instanceof Error ? error.stack : undefined;
   if (isJson) {
-    cli.stderr.write(`${harmlessJson(JSON.stringify({ error: { ...describe(error), stack } }))}\n`);
+    cli.stderr.write(`${harmlessJson(JSON.stringify({ error: { ...describe(cli, error), stack } }))}\n`);
     return;
   }
   const paint = createPalette(cli.stderr, cli.env);
-  const { message, hint } = describe(error);
+  const { message, hint } = describe(cli, error);
   const lines = [
     ...(await diagnosticsOf(error, paint)),
     `${paint.error('uwf:')} ${harmless(message)}`,
@@ -28,7 +29,7 @@ export async function reportError(cli: CliEnvironment, error: unknown, { isJson 
 
 type Description = { code: string; kind: string; message: string; hint: string | null };
 
-function describe(error: unknown): Description & Record<string, unknown> {
+function describe(cli: CliEnvironment, error: unknown): Description & Record<string, unknown> {
   if (error instanceof UwfError) {
     const { code, kind, message } = error;
     // A hint of several lines ends with what is to be written into a file.
@@ -36,7 +37,7 @@ function describe(error: unknown): Description & Record<string, unknown> {
     const hint = [error.hint, error.wayOn].filter((part) => part !== undefined).join(glue) || undefined;
     const known = new Set(['name', 'code', 'kind', 'hint', 'wayOn']);
     const facts = Object.entries(error).filter(([name, value]) => !known.has(name) && !(value instanceof Map));
-    return { code, kind, message, hint: hint ?? null, ...Object.fromEntries(facts) };
+    return { code, kind, message, hint: hint === undefined ? null : hintFrom(cli, hint), ...Object.fromEntries(facts) };
   }
   const message = `this is a bug in uwf: ${messageOf(error)}`;
   const hint = 'nothing that was stored is lost; repeat it with UWF_DEBUG=1 and report what that prints';

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../../json.ts';
+import { hintFrom } from './hint-from.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createPalette, type Palette } from './palette.ts';
 import { formatTable, type Column } from './table.ts';
@@ -73,7 +74,7 @@ export function createOutput(cli: CliEnvironment, { json, query }: OutputOptions
     },
     note: say,
     hint(text) {
-      if (!isJson) say(`${createPalette(cli.stderr, cli.env).hint('hint:')} ${text}`);
+      if (!isJson) say(`${createPalette(cli.stderr, cli.env).hint('hint:')} ${hintFrom(cli, text)}`);
     },
   };
   return output;
