@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { realpathSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
 import { orElse } from '../../or-else.ts';
 import { SETUP } from '../../engine/agents/admission.ts';
@@ -103,22 +103,31 @@ function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher
   };
   const looked = new Set<string>();
   const path = pathsIn(binding.config);
+  const lookAll = (word: string, isWhole: boolean): void => {
+    const key = `${isWhole} ${word}`;
+    if (looked.has(key)) return;
+    looked.add(key);
+    if (looked.size > MAX_WORDS) throw new TooMuchToTrust(word);
+    const isAtTop = look(word, root);
+    // The file at the top is run then, whatever an agent left under its name: see `isLeft`.
+    const isReplaced = isLeft && isWhole && isAtTop;
+    if (cwd !== root && !isReplaced) look(word, cwd);
+    if (word !== '' && !word.includes('/')) for (const folder of path) look(join(folder, word), cwd);
+  };
   mapConfigTexts(binding.config, (text, isProgramWord) => {
-    for (const word of [text, ...wordsIn(text)]) {
-      const isWhole = isProgramWord && word === text;
-      const key = `${isWhole} ${word}`;
-      if (looked.has(key)) continue;
-      looked.add(key);
-      if (looked.size > MAX_WORDS) throw new TooMuchToTrust(word);
-      const isAtTop = look(word, root);
-      // The file at the top is run then, whatever an agent left under its name: see `isLeft`.
-      const isReplaced = isLeft && isWhole && isAtTop;
-      if (cwd !== root && !isReplaced) look(word, cwd);
-      if (word !== '' && !word.includes('/')) for (const folder of path) look(join(folder, word), cwd);
-    }
+    lookAll(text, isProgramWord);
+    const words = wordsIn(text);
+    for (const word of words) lookAll(word, isProgramWord && word === text);
+    // A shell goes there first: `cd tools && ./test.sh`.
+    const folders = new Set(words.filter((word) => isFolder(root, word) || isFolder(cwd, word)));
+    for (const folder of folders) for (const word of words) if (!isAbsolute(word)) lookAll(join(folder, word), false);
     return text;
   });
   return [...found.values()];
+}
+
+function isFolder(from: string, word: string): boolean {
+  return word !== '' && orElse(() => statSync(resolve(from, word)).isDirectory(), false);
 }
 
 /**

@@ -235,6 +235,18 @@ describe('what was agreed to is asked for again', () => {
     expect({ code, stdout }).toEqual({ code: 6, stdout: expect.stringMatching(/bin\/tool: .*, changed$/m) as string });
   });
 
+  test('after a script in a folder that the command line of a shell goes to', async () => {
+    const agents = { one: { package: 'builtin:command', config: { argv: ['sh', '-c', 'cd tools && ./do.sh'] } } };
+    const repository = createPair({ '.uwf/config.yaml': JSON.stringify({ agents }), 'tools/do.sh': '#!/bin/sh\n' });
+    await repository.uwf(['trust', '--all']);
+    writeFileSync(join(repository.dir, 'tools/do.sh'), '#!/bin/sh\n# more');
+    const { code, stdout } = await repository.uwf(['trust']);
+    expect({ code, stdout }).toEqual({
+      code: 6,
+      stdout: expect.stringMatching(/tools\/do\.sh: .*, changed$/m) as string,
+    });
+  });
+
   test('what was agreed to once needs no second word when it comes back', async () => {
     const repository = await trusted();
     repository.write('two.sh', `${script('two')}# other branch`);
