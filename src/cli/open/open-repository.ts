@@ -17,7 +17,7 @@ export async function openForReading(cli: CliEnvironment): Promise<Repository> {
     return await openRepository(cli.cwd, { env: cli.env, now: cli.now });
   } catch (error) {
     const other = cli.env['UWF_REPOSITORY'];
-    if (!(error instanceof RepositoryNotFound) || cli.isFolderGiven || !other) throw error;
+    if (!(error instanceof RepositoryNotFound) || cli.givenFolder !== undefined || !other) throw error;
     return openRepository(other, { env: cli.env, now: cli.now, isNamed: true });
   }
 }

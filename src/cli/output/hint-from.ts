@@ -1,8 +1,9 @@
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /** A hint whose commands of uwf mean the same folder as the command that gives it: one that `-C` named is named again. */
-export function hintFrom({ cwd, isFolderGiven }: Pick<CliEnvironment, 'cwd' | 'isFolderGiven'>, hint: string): string {
-  return isFolderGiven ? hint.replaceAll(/(?<=')uwf (?=[a-z])/g, () => `uwf -C ${quoted(cwd)} `) : hint;
+export function hintFrom({ givenFolder }: Pick<CliEnvironment, 'givenFolder'>, hint: string): string {
+  if (givenFolder === undefined) return hint;
+  return hint.replaceAll(/(?<=')uwf (?=[a-z])/g, () => `uwf -C ${quoted(givenFolder)} `);
 }
 
 /** A path as a shell takes it. */

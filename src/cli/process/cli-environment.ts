@@ -17,8 +17,8 @@ export type CliEnvironment = {
   env: Readonly<Record<string, string | undefined>>;
   /** Absolute; what `-C` is relative to. */
   cwd: string;
-  /** True when the person named the folder with `-C`. */
-  isFolderGiven: boolean;
+  /** The folder of `-C`, in the words of the person; absent without that. */
+  givenFolder?: string | undefined;
   /** False under `--no-pager`. */
   mayPage: boolean;
   now: () => number;
@@ -42,7 +42,7 @@ export function createCliEnvironment(given: Partial<CliEnvironment> = {}): CliEn
     },
     env: given.env ?? process.env,
     cwd: resolve(given.cwd ?? process.cwd()),
-    isFolderGiven: given.isFolderGiven ?? false,
+    givenFolder: given.givenFolder,
     mayPage: given.mayPage ?? true,
     now: given.now ?? Date.now,
     get signal() {
@@ -60,7 +60,7 @@ export function environmentIn(
     mayPage: { value: change.mayPage ?? cli.mayPage },
     ...(change.folder !== undefined && {
       cwd: { value: resolve(cli.cwd, change.folder) },
-      isFolderGiven: { value: true },
+      givenFolder: { value: change.folder },
     }),
   });
   return changed;

@@ -5,13 +5,11 @@ import { hintFrom } from '../../../src/cli/output/hint-from.ts';
 
 test('the commands of a hint name the folder of -C again', () => {
   const hint = "run 'uwf trust c' or 'uwf trust --all'; uwf itself is not 'uwf'";
-  expect(hintFrom({ cwd: '/some/where', isFolderGiven: false }, hint)).toBe(hint);
-  expect(hintFrom({ cwd: '/some/where', isFolderGiven: true }, hint)).toBe(
+  expect(hintFrom({}, hint)).toBe(hint);
+  expect(hintFrom({ givenFolder: '/some/where' }, hint)).toBe(
     "run 'uwf -C /some/where trust c' or 'uwf -C /some/where trust --all'; uwf itself is not 'uwf'",
   );
-  expect(hintFrom({ cwd: "/it's $1", isFolderGiven: true }, "'uwf log x'")).toBe(
-    String.raw`'uwf -C '/it'\''s $1' log x'`,
-  );
+  expect(hintFrom({ givenFolder: "/it's $1" }, "'uwf log x'")).toBe(String.raw`'uwf -C '/it'\''s $1' log x'`);
 });
 
 test('errors and notes of a command with -C do', async () => {
