@@ -114,7 +114,7 @@ async function ask(talk: Talk, told: string, request: AgentRequest): Promise<Mod
       if (hasArrived) request.emit({ kind: 'usage', usage: meter.addUnknown() });
       signal.throwIfAborted();
       if (error instanceof ModelUnavailable) throw error;
-      throw modelFailure(error, config, opened.redact);
+      throw modelFailure(error, config, opened.redact, request.env);
     }
   };
   return withRetries(attempt, config.retry ?? {}, signal, (failure, durationMs) => {

@@ -273,6 +273,16 @@ describe('a server in trouble', () => {
     });
   });
 
+  test('nobody at the address: a proxy that the environment names was not asked, which is said', async () => {
+    const agent = createAgent({ baseUrl: 'http://127.0.0.1:9/v1', model: 'm', retry: { maxRetries: 0 } });
+    const env = { HTTPS_PROXY: 'http://127.0.0.1:3128' };
+    expect(await agent.run(agentRequest({ env }))).toMatchObject({
+      reason: expect.stringMatching(/the proxy of HTTPS_PROXY was not asked/),
+    });
+    const told = agentRequest({ env: { ...env, NODE_USE_ENV_PROXY: '1' } });
+    expect(await agent.run(told)).toMatchObject({ reason: expect.not.stringMatching(/proxy/) });
+  });
+
   test('a key that is not accepted is the agent’s fault, and is not quoted', async () => {
     const body = JSON.stringify({ error: { message: 'Incorrect API key provided: sk-secret' } });
     const turn = runTurn([{ status: 401, body }], { apiKeyEnv: 'K' }, { env: { K: 'sk-secret' } });

@@ -45,11 +45,13 @@ const isCallError = objectOf<CallError>({
  * Sorts what went wrong with a request: what may pass ({@link ModelUnavailable}), and what only a person can put right.
  *
  * @param redact takes the key out of a text: some servers quote it
+ * @param env may name a proxy
  */
 export function modelFailure(
   cause: unknown,
   where: Pick<LlmConfig, 'baseUrl' | 'model' | 'apiKeyEnv'>,
   redact: (text: string) => string,
+  env: Readonly<Record<string, string | undefined>> = {},
 ): Error {
   const { statusCode, responseHeaders = {}, responseBody = '' } = isCallError(cause) ? cause : {};
   const message = describe(cause);
@@ -72,7 +74,8 @@ export function modelFailure(
   if (statusCode === undefined || statusCode < 400) {
     // The errors of the SDK carry the whole request.
     const facts = { isFinal: isTooLarge(cause), cause: new Error(redact(messageOf(cause))) };
-    return new ModelUnavailable(`${where.baseUrl} gave no whole answer: ${detail}`, facts);
+    const passedOver = statusCode === undefined ? unusedProxy(env) : '';
+    return new ModelUnavailable(`${where.baseUrl} gave no whole answer: ${detail}${passedOver}`, facts);
   }
   const said = `${where.baseUrl} answered ${statusCode}: ${detail}`;
   if (statusCode === 401 || statusCode === 403) {
@@ -113,6 +116,15 @@ function wordsOf(body: string): string | undefined {
 function isTooLarge(error: unknown): boolean {
   if (error instanceof AnswerTooLarge) return true;
   return error instanceof Error && error.cause !== undefined && isTooLarge(error.cause);
+}
+
+/** Says that a proxy which the environment names was not asked: `fetch` asks it only where Node was told so. */
+function unusedProxy(env: Readonly<Record<string, string | undefined>>): string {
+  const name = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'].find(
+    (each) => env[each],
+  );
+  if (name === undefined || env['NODE_USE_ENV_PROXY'] === '1') return '';
+  return `; the proxy of ${name} was not asked: builtin:llm uses it only under NODE_USE_ENV_PROXY=1, with Node 24 or later`;
 }
 
 /** An error's message with that of its cause: `fetch failed` alone says nothing. */
