@@ -9,7 +9,7 @@ import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { folderPathOf } from './choose-remote.ts';
 import type { GitVariable } from '../process/git-variables.ts';
 import { remotesIn } from './choose-remote.ts';
-import { asVariables, readRepositoryVariables } from './read-config-files.ts';
+import { asVariables, readRepositoryVariables, userVariable } from './read-config-files.ts';
 import { remoteUrl } from './remote-url.ts';
 
 /** The use of git: to reach a remote, to read and write the files of a work tree, or to merge and sign commits. */
@@ -62,7 +62,14 @@ export function ownPrograms(location: RepositoryLocation, env: GitEnvironment): 
 /** Returns all programs if at least one of them runs for this use; else none. */
 export function ownProgramsFor(wanted: GitUse, location: RepositoryLocation, env: GitEnvironment): OwnProgram[] {
   const programs = ownPrograms(location, env);
-  return programs.some(({ use }) => use === wanted || use === 'both') ? programs : [];
+  const runs = ({ use }: OwnProgram): boolean =>
+    use === wanted || use === 'both' || (wanted === 'files' && use === 'remote' && hasUsersLfs(env));
+  return programs.some(runs) ? programs : [];
+}
+
+/** Tells whether the user's own configuration has git-lfs, which reaches the remote when files are read or written. */
+function hasUsersLfs(env: GitEnvironment): boolean {
+  return ['process', 'smudge'].some((key) => userVariable(`filter.lfs.${key}`, env) !== undefined);
 }
 
 /** A variable with the folder of the file that sets it. */

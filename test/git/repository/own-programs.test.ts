@@ -53,6 +53,17 @@ test('what runs nothing for uwf is not asked for', () => {
   expect(names()).toEqual([]);
 });
 
+test('programs that reach a remote run for files, too, where the user has git-lfs', () => {
+  const { configure, home, location, env } = createScene();
+  configure('[core]\nsshCommand = x');
+  expect(ownProgramsFor('files', location, env)).toEqual([]);
+  const users = join(home, '.gitconfig');
+  writeFileSync(users, '[filter "lfs"]\nprocess = git-lfs filter-process\n');
+  expect(ownProgramsFor('files', location, { ...env, GIT_CONFIG_GLOBAL: users })).toMatchObject([
+    { name: 'core.sshcommand' },
+  ]);
+});
+
 test('includes are followed from where they stand, whatever their condition', () => {
   const { configure, names, home } = createScene();
   configure('[include]\npath = more/first');
