@@ -3,7 +3,8 @@ import { isIsolated, findBlock, findRole, type BlockDefinition } from '../../wor
 import { TurnCalls } from '../children/turn-calls.ts';
 import { gitPlace } from '../isolation/work-tree-folder.ts';
 import { workingPlace } from '../isolation/working-top.ts';
-import { allowanceOf, findLimitReached } from '../limits/limits.ts';
+import { allowanceOf } from '../limits/allowance.ts';
+import { findLimitReached } from '../limits/limits.ts';
 import type { ChosenStep, PreparedTurn } from '../turn/step.ts';
 import { blockRecord } from './pin-blocks.ts';
 

@@ -1,17 +1,9 @@
 import { UwfError } from '../../errors.ts';
-import type { Repository } from '../../git/repository.ts';
 import { countedLimits, type CountedLimit, type MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import type { Limits } from '../../schema/built-in/limits.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import { NO_TURN, sumOf, usageReplacedBy } from '../../thread/read/tally.ts';
-import { nothingForDataError } from '../../thread/fault-of.ts';
-import { findThread } from '../../thread/find/find-thread.ts';
-import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
-import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
-import { definitionOf } from '../children/sub-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
-import { usageOfChildren, usageOfStep, type UsedChild } from './usage-of-children.ts';
+import { sumOf } from '../../thread/read/tally.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** Default limits. */
 export const DEFAULT_LIMITS: Readonly<Required<Pick<Limits, 'maxSteps' | 'maxDepth'>>> = {
@@ -115,7 +107,7 @@ export const limitOptions: readonly (readonly [CountedLimit, LimitOption])[] = c
 ]);
 
 /** The limits that count what the children of a thread use, too. */
-const budgets = ['maxTurns', 'maxTokens', 'maxCostUsd'] as const satisfies CountedLimit[];
+export const budgets: readonly CountedLimit[] = ['maxTurns', 'maxTokens', 'maxCostUsd'];
 const names: readonly CountedLimit[] = ['maxVisits', 'maxSteps', ...budgets];
 
 function firstOf(
@@ -146,7 +138,7 @@ function firstOf(
       const what = name === 'maxVisits' ? `visits to ${role}` : `${counted[name].unit}${whose}`;
       const where = ofCaller === undefined ? '' : ` in thread ${ofCaller}, which called it,`;
       const missing = roundUp(name, allowed + Math.max(0, used - limit));
-      const isShared = allowance.isShared === true && budgets.some((each) => each === name);
+      const isShared = allowance.isShared === true && budgets.includes(name);
       const text = `the limit of ${limit} ${what}${where} is ${verb}${isShared ? ', child threads included' : ''}`;
       return { name, limit, used, missing, text, caller: ofCaller };
     }
@@ -164,117 +156,6 @@ function rounded(amount: number): number {
 /** To whole numbers, and to cents. */
 function roundUp(name: CountedLimit, amount: number): number {
   return name === 'maxCostUsd' ? Math.ceil(amount * 100) / 100 : Math.ceil(amount);
-}
-
-/** A thread whose definition was read. */
-type DefinedThread = { engine: EngineContext; state: ThreadState; definition: WorkflowDefinition };
-
-/** A turn of a role, as far as its limits count it. */
-type LimitedTurn = Pick<Allowance, 'role' | 'ofThread' | 'ofRole' | 'more'> & { state: ThreadState };
-
-/**
- * Puts together what limits a role's turn, and what the thread has used of it over its life: its steps, its turns that
- * ended in a suspension, the steps that were done again, and the children of all these. The children of the turn itself do
- * not count, for its callers neither: to take in what was paid for costs nothing.
- * @param replaced the step that the turn does again, where it does one
- * @param more what is about to be added, beside what the thread's resumptions have added
- */
-export async function allowanceOf(
-  { engine, state, definition }: DefinedThread,
-  role: string,
-  { replaced, more = {} }: { replaced?: CommitOf<'step'> | undefined; more?: MoreLimits } = {},
-): Promise<Allowance> {
-  const { repository } = engine;
-  const turn = limitTurn({ engine, state, definition }, role, more);
-  let again: Usage | null = null;
-  if (replaced !== undefined) {
-    again = addUsage(replaced.node.usage, await usageReplacedBy(repository, replaced));
-    again = addUsage(again, await usageOfStep(repository, state, replaced));
-  }
-  return addUp(repository, [turn, ...(await findCalling(engine, state))], again);
-}
-
-function limitTurn({ engine, state, definition }: DefinedThread, role: string, more: MoreLimits = {}): LimitedTurn {
-  const ofThread = combineLimits(engine.config.limits, definition.limits, state.start.node.limits);
-  return {
-    state,
-    role,
-    ofThread,
-    ofRole: findRole(definition, role)?.limits ?? {},
-    more: sumOf(state.tally.more, more),
-  };
-}
-
-/**
- * Adds up what a turn and those that called it may use and have used.
- * @param again what the turn does again, by the role that did it before
- * @param below the child of which the turn hears, and what that has used
- */
-async function addUp(
-  repository: Repository,
-  [{ state, ...limits }, ...above]: [LimitedTurn, ...LimitedTurn[]],
-  again: Usage | null,
-  below?: UsedChild,
-): Promise<Allowance> {
-  const { id, tally } = state;
-  const ofTurn = tally.roles.get(limits.role) ?? NO_TURN;
-  let usage = addUsage(addUsage(tally.usage, tally.replaced), again);
-  let usageOfRole = addUsage(addUsage(ofTurn.usage, ofTurn.replaced), again);
-  let isShared = false;
-  // Only budgets look at children.
-  if ([limits, ...above].some(hasBudget)) {
-    const ofChildren = await usageOfChildren(repository, state, below);
-    for (const used of ofChildren.values()) {
-      usage = addUsage(usage, used);
-      isShared ||= used !== null;
-    }
-    usageOfRole = addUsage(usageOfRole, ofChildren.get(limits.role));
-  }
-  const [next, ...others] = above;
-  return {
-    ...limits,
-    usedByThread: { steps: tally.steps, usage },
-    usedByRole: { steps: ofTurn.visits, usage: usageOfRole },
-    isShared,
-    caller: next && {
-      thread: next.state.id,
-      allowance: await addUp(repository, [next, ...others], null, { id, usage }),
-    },
-  };
-}
-
-function hasBudget({ ofThread, ofRole }: Pick<LimitedTurn, 'ofThread' | 'ofRole'>): boolean {
-  return budgets.some((name) => ofThread[name] !== undefined || ofRole[name] !== undefined);
-}
-
-/** The turns that called a thread, the nearest first, up to one that none did, that is not here, or that has gone on without it. */
-async function findCalling(engine: EngineContext, { id, start: { node } }: ThreadState): Promise<LimitedTurn[]> {
-  const { call, parentRole: role, parentState } = node;
-  // A fork is nobody's child.
-  if (call === undefined || role === null || id !== node.id) return [];
-  const { repository } = engine;
-  const pointer = await findThread(repository, parseThreadId(call.thread));
-  const state = pointer && (await readState(repository, pointer.id, pointer.head).catch(nothingForDataError));
-  if (!state || stateHash(state) !== parentState) return [];
-  // A thread can be made to name itself as its caller.
-  if (state.start.node.depth >= node.depth) return [];
-  const turn = limitTurn({ engine, state, definition: await definitionOf(engine, state) }, role);
-  return [turn, ...(await findCalling(engine, state))];
-}
-
-/**
- * Finds the limit at which a thread waits; `undefined` where it waits for something else, or the limit was raised since.
- * @param more what is about to be added
- */
-export async function findLimitWaitedAt(
-  engine: EngineContext,
-  state: ThreadState,
-  more: MoreLimits = {},
-): Promise<LimitReached | undefined> {
-  const { head } = state;
-  if (head.kind !== 'suspend' || head.node.cause !== 'limit') return undefined;
-  const definition = await definitionOf(engine, state);
-  return findLimitReached(await allowanceOf({ engine, state, definition }, head.node.role, { more }));
 }
 
 /** A thread waits at a limit, which only a person's word raises. */

@@ -1,4 +1,5 @@
-import { findLimitWaitedAt, WaitsAtLimit } from '../limits/limits.ts';
+import { findLimitWaitedAt } from '../limits/allowance.ts';
+import { WaitsAtLimit } from '../limits/limits.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import { findThreadsAt } from '../../thread/find/find-children.ts';

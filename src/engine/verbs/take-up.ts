@@ -8,7 +8,7 @@ import { findWaitingChildren } from '../children/waiting-children.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { LeaseHeld } from '../leases/lease.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
-import { findLimitWaitedAt } from '../limits/limits.ts';
+import { findLimitWaitedAt } from '../limits/allowance.ts';
 import { storeResumption } from './store-answer.ts';
 
 /** Causes that a new try may do away with. The others need a person who has seen what happened in that thread. */
