@@ -13,6 +13,7 @@ import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { ChildEnd } from '../children/turn-calls.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { BranchesElsewhere } from '../engine-errors.ts';
+import { findBudgetSpent } from '../limits/allowance.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
 import type { TakenTurn, TurnEnd } from '../turn/step.ts';
 import { cancelThread } from '../verbs/cancel.ts';
@@ -43,7 +44,7 @@ export async function runBlock(turn: BlockTurn): Promise<TakenTurn> {
   return { result: { ...end, attempts: [], usage: null, session: undefined, trace: undefined }, merged };
 }
 
-function suspended(cause: 'child' | 'invalid-reply', reason: string): BlockEnd {
+function suspended(cause: 'child' | 'invalid-reply' | 'limit', reason: string): BlockEnd {
   return { kind: 'suspended', cause, reason, text: undefined };
 }
 
@@ -68,6 +69,10 @@ class BlockRun {
   readonly #ended: Ended[] = [];
   /** Keys of branches that other machines run. */
   readonly #elsewhere = new Set<string>();
+  /** Keys of branches that were started, by this turn or one before. */
+  readonly #begun = new Set<string>();
+  /** Says which budget keeps other branches from being started. */
+  #spent: string | undefined;
   #queue: Branch[] = [];
   #total = 0;
   #base: ObjectId | 'head' | undefined;
@@ -99,6 +104,7 @@ class BlockRun {
       if (failure !== undefined) throw failure;
       if (this.#elsewhere.size > 0)
         throw new BranchesElsewhere(this.#turn.state.id, this.#turn.choice.role, this.#elsewhere.size);
+      if (this.#waiting.size === 0 && this.#spent !== undefined) return { end: suspended('limit', this.#spent) };
       return { end: suspended('child', this.#whatWaits()) };
     }
     await this.#cancelRest();
@@ -110,6 +116,7 @@ class BlockRun {
     const { engine, state, choice } = this.#turn;
     const known = await findBranches(engine, state, choice.role);
     const places = new Map(known.map(({ key }, place) => [key, place]));
+    for (const key of places.keys()) this.#begun.add(key);
     const placeOf = ({ key }: Branch): number => places.get(key) ?? places.size;
     return branches.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
@@ -131,13 +138,23 @@ class BlockRun {
     }
     const atOnce = block.each?.atOnce ?? DEFAULT_AT_ONCE;
     const woken = new Promise<void>((resolve) => (this.#wake = resolve));
-    while (this.#stops.size + this.#elsewhere.size < atOnce && this.#queue.length > 0) {
-      const branch = this.#queue.shift();
-      if (branch) this.#start(branch);
+    while (this.#stops.size + this.#elsewhere.size < atOnce) {
+      const [branch] = this.#queue;
+      if (branch === undefined || !(await this.#mayStart(branch))) break;
+      this.#queue.shift();
+      this.#begun.add(branch.key);
+      this.#start(branch);
     }
     if (this.#stops.size === 0) return this.#takeUpWaiting();
     await woken;
     return true;
+  }
+
+  /** A branch that has begun is held to the budget by itself: it may have ended, or been allowed more. */
+  async #mayStart({ key }: Branch): Promise<boolean> {
+    if (this.#begun.has(key)) return true;
+    this.#spent = (await findBudgetSpent(this.#turn, this.#turn.choice.role))?.text;
+    return this.#spent === undefined;
   }
 
   #start(branch: Branch): void {

@@ -6,7 +6,7 @@ import { findThread } from '../../thread/find/find-thread.ts';
 import { NO_TURN, sumOf, usageReplacedBy } from '../../thread/read/tally.ts';
 import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
 import { parseThreadId } from '../../thread/thread-id.ts';
-import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { budgets, combineLimits, findLimitReached, type Allowance, type LimitReached } from './limits.ts';
@@ -120,5 +120,25 @@ export async function findLimitWaitedAt(
   const { head } = state;
   if (head.kind !== 'suspend' || head.node.cause !== 'limit') return undefined;
   const definition = await definitionOf(engine, state);
-  return findLimitReached(await allowanceOf({ engine, state, definition }, head.node.role, { more }));
+  const { role } = head.node;
+  const reached = findLimitReached(await allowanceOf({ engine, state, definition }, role, { more }));
+  if (reached !== undefined || findBlock(definition, role) === undefined) return reached;
+  return findBudgetSpent({ engine, state, definition }, role, more);
+}
+
+/**
+ * Finds the budget that keeps a turn from calling more threads: what it has called already counts.
+ * @param more what is about to be added
+ */
+export async function findBudgetSpent(
+  thread: DefinedThread,
+  role: string,
+  more: MoreLimits = {},
+): Promise<LimitReached | undefined> {
+  const { engine, state } = thread;
+  const above = await findCalling(engine, state);
+  const turn = limitTurn(thread, role, more);
+  if (![turn, ...above].some(hasBudget)) return undefined;
+  // As a child would be told that has used nothing yet; no child has the id of its caller.
+  return findLimitReached(await addUp(engine.repository, [turn, ...above], null, { id: state.id, usage: null }));
 }

@@ -208,6 +208,21 @@ describe('branches of a block', () => {
     expect(turnsOf(fixture)).toBeLessThanOrEqual(6);
   });
 
+  test('branches that would only wait are not started', async () => {
+    const fixture = await createCallers();
+    const { engine } = fixture;
+    const each = { over: '[1..10]', as: 'n', key: '$string(n)', workflow: 'twice', prompt: 'Do.', atOnce: 2 };
+    const definition = { ...(await withBlock({ each, join: 'all' })), limits: { maxCostUsd: 2 } };
+    const { thread } = await engine.start({ definition, prompt: 'Go.' });
+    const over = await engine.run(thread);
+    expect(over.text).toBe('the limit of 2 US dollars is reached, child threads included');
+    expect((await branchesOf(fixture, thread)).size).toBe(2);
+
+    await expect(engine.resume(thread)).rejects.toMatchObject({ code: 'waits-at-limit' });
+    expect(await engine.resume(thread, { more: { maxCostUsd: 9 } })).toMatchObject({ event: 'thread.ended' });
+    expect(turnsOf(fixture)).toBe(20);
+  });
+
   test('those that a block has cancelled were paid for, too', async () => {
     const isWaiting = 'while ! test -e up; do sleep 0.02; done; printf -- "---\\n\\$status: good\\n---\\nGood.\\n"';
     const agents = {
