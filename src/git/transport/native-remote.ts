@@ -163,6 +163,11 @@ export class NativeRemote implements Remote {
 
   /** git does not distinguish a missing remote from one that does not answer; the error has its words. */
   async #reach<T>(connect: () => Promise<T>): Promise<T> {
+    const { bundle } = this.#options;
+    if (bundle !== undefined && existsSync(bundle)) {
+      const { assertWholeBundle } = await import('./assert-whole-bundle.ts');
+      await assertWholeBundle(bundle, this.name);
+    }
     try {
       return await connect();
     } catch (error) {

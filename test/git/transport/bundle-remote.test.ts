@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ObjectId } from '../../../src/git/format/object-id.ts';
+import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
 import { openRemote } from '../../../src/git/transport/open-remote.ts';
 import { RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
 import type { Remote } from '../../../src/git/transport/remote.ts';
@@ -75,6 +76,35 @@ describe('a bundle as a remote', () => {
     ]);
     other.git('clone', '--quiet', '--mirror', path, 'copy');
     expect(other.git('-C', 'copy', 'rev-list', '--count', two)).toBe('2');
+  });
+
+  test.each(['sha1', 'sha256'] as const)('is refused where it is not whole, in a repository of %s', async (format) => {
+    const local = createTemporaryRepository({ objectFormat: format });
+    const repository = await local.open();
+    const path = join(createTemporaryFolder(), 'threads.bundle');
+    const open = (): Promise<Remote> => openRemote(repository, path, { env, direction: 'push' });
+    const commit = (message: string): ObjectId => {
+      local.git('commit', '--quiet', '--allow-empty', '--message', message);
+      return parseObjectId(local.git('rev-parse', 'HEAD'));
+    };
+    // Together more than a file is read of at once.
+    const one = commit(randomBytes(60_000).toString('hex'));
+    const two = commit(randomBytes(60_000).toString('hex'));
+    await (await open()).push({ edits: [{ name: ref('threads/a'), value: two }] });
+    const whole = readFileSync(path);
+    const turned = Buffer.from(whole);
+    turned[whole.length - 40] = 255 - (turned[whole.length - 40] ?? 0);
+    for (const damaged of [whole.subarray(0, 50), whole.subarray(0, 70_000), whole.subarray(0, -1), turned]) {
+      writeFileSync(path, damaged);
+      const remote = await open();
+      const wrong = { code: 'bundle-damaged', kind: 'data' };
+      await expect(remote.list(['refs/*'])).rejects.toMatchObject(wrong);
+      await expect(remote.fetch(all)).rejects.toMatchObject(wrong);
+      await expect(remote.push({ edits: [{ name: ref('threads/b'), value: one }] })).rejects.toMatchObject(wrong);
+      expect(readFileSync(path).equals(damaged)).toBe(true);
+    }
+    writeFileSync(path, whole);
+    expect(await (await open()).list(['refs/*'])).toEqual([{ name: 'refs/threads/a', id: two }]);
   });
 
   test('moves refs forward only, all of them or none', async () => {
