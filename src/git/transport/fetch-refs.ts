@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObjectId, type ObjectId } from '../format/object-id.ts';
 import type { FetchRequest, RemoteRef } from './remote.ts';
-import { readFetchFailure } from './git-output.ts';
+import { asFullDisk, readFetchFailure } from './git-output.ts';
 import type { GuestFolder } from './guest-folder.ts';
 import { matcherOf } from './list-remote-refs.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
@@ -90,7 +90,7 @@ export async function fetchRefs(
     await runGit({ ...folder.run(args), settings, input, ...towardsRemote(mayAsk), signal, onProgress });
   } catch (error) {
     const isOfNames = error instanceof GitFailed && readFetchFailure(error).isOfNames;
-    if (!isOfNames || signal?.aborted || fetchHead(folder) === '') throw error;
+    if (!isOfNames || signal?.aborted || fetchHead(folder) === '') throw asFullDisk(error, folder.path);
   }
   const isWanted = matcherOf(refs);
   return parseFetchHead(fetchHead(folder)).filter(({ name }) => isWanted(name));

@@ -1,4 +1,5 @@
-import type { GitFailed } from '../process/run-git.ts';
+import { StorageFull } from '../format/object-errors.ts';
+import { GitFailed } from '../process/run-git.ts';
 import { printable } from '../format/printable.ts';
 import type { PushOutcome } from './remote.ts';
 
@@ -36,6 +37,20 @@ export function saysUnfiltered(line: string): boolean {
 /** Tells whether git ended at its limit of memory. */
 export function isOutOfMemory({ said }: GitFailed): boolean {
   return /^fatal: (?:out of memory|.*alloc)/im.test(said);
+}
+
+/** Source: git's csum-file.c, and the C library. */
+const isFull = /No space left on device|Out of diskspace|Disk quota exceeded/;
+
+/** What git, or the remote, said about a disk that is full. */
+export function fullDiskIn(said: string): string | undefined {
+  return said.split('\n').find((line) => isFull.test(line));
+}
+
+/** Names the full disk of this machine in place of a git that wrote to it; returns other errors unchanged. */
+export function asFullDisk(error: unknown, path: string): unknown {
+  const line = error instanceof GitFailed ? fullDiskIn(error.said) : undefined;
+  return line === undefined || line.startsWith('remote:') ? error : new StorageFull(path, error);
 }
 
 /** Tells whether a remote cannot make all edits of a push or none. */

@@ -2,6 +2,7 @@ import type { ObjectId } from '../format/object-id.ts';
 import type { ObjectStore, WrittenObjects } from '../object-store.ts';
 import type { IncomingObjects, RemoteRef } from './remote.ts';
 import { durablePacks } from '../process/spawn-git.ts';
+import { asFullDisk } from './git-output.ts';
 import type { GuestFolder } from './guest-folder.ts';
 import { Quarantine, removeKeeps } from '../stores/quarantine.ts';
 import { runGit } from '../process/run-git.ts';
@@ -54,6 +55,8 @@ export function incomingObjects(
       }
       const keeps = accepted.takeOver();
       return { release: async () => removeKeeps(keeps) };
+    } catch (error) {
+      throw asFullDisk(error, parent);
     } finally {
       accepted.remove();
     }

@@ -5,6 +5,7 @@ import { asStorageError, errnoOf } from '../format/object-errors.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import type { PushEdit, PushRequest, PushResult } from './remote.ts';
 import { fetchRefs } from './fetch-refs.ts';
+import { asFullDisk } from './git-output.ts';
 import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -83,7 +84,7 @@ async function writeBundle(
     putInPlace(made, path);
     syncFolder(dirname(path));
   } catch (error) {
-    throw asStorageError(error, path);
+    throw asFullDisk(asStorageError(error, path), folder.path);
   }
 }
 

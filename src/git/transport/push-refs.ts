@@ -4,7 +4,7 @@ import { isDone, type PushEdit, type PushRequest, type PushResult } from './remo
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { takeFolderDeletions, type FolderDeletions } from './folder-deletions.ts';
 import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
-import { lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
+import { fullDiskIn, lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
 import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
 import { explainLimit, littleMemory, towardsRemote } from './towards-remote.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -145,7 +145,8 @@ async function runPush(
   const readFailure = (error: unknown): Map<string, RefOutcome> => {
     if (!(error instanceof GitFailed)) throw error;
     const outcomes = parsePushResults(error.printed, error.said);
-    if (!isTold(outcomes)) throw explainLimit(error);
+    // A disk that is full there may have room later, unlike what the remote does not allow.
+    if (!isTold(outcomes) || fullDiskIn(error.said) !== undefined) throw explainLimit(error);
     return outcomes;
   };
   return push('--atomic').catch((error: unknown) =>

@@ -1,17 +1,24 @@
 import { UwfError } from '../../errors.ts';
 import type { Remote } from './remote.ts';
-import { withoutProgress } from './git-output.ts';
+import { fullDiskIn, withoutProgress } from './git-output.ts';
 
 /**
- * There was no connection to a remote, or it broke. Objects that were fetched so far are removed; the repository is
- * unchanged.
+ * There was no connection to a remote, it broke, or the remote's disk is full: what is tried again later may succeed. Objects
+ * that were fetched so far are removed; the repository is unchanged.
  */
 export class RemoteUnreachable extends UwfError {
   constructor(remote: string, said: string, cause?: unknown) {
-    super(`${remote} cannot be reached: ${withoutProgress(said) || 'it said nothing'}`, {
-      code: 'remote-unreachable',
+    const full = fullDiskIn(said)
+      ?.replace(/^remote: /, '')
+      .trim();
+    const isFull = full !== undefined;
+    const unreachable = `${remote} cannot be reached: ${withoutProgress(said) || 'it said nothing'}`;
+    super(isFull ? `the disk of ${remote} is full: ${full}` : unreachable, {
+      code: isFull ? 'remote-full' : 'remote-unreachable',
       kind: 'environment',
-      hint: `nothing was changed here; 'git ls-remote ${remote}' shows whether git gets through`,
+      hint: isFull
+        ? 'free some space there and repeat; nothing was changed here'
+        : `nothing was changed here; 'git ls-remote ${remote}' shows whether git gets through`,
       cause,
       facts: { remote },
     });

@@ -1,6 +1,6 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { cloneCliRepository, createLoopRepository } from '../../helpers/cli.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
@@ -68,4 +68,33 @@ test('a remote that cannot store what is sent needs no other names of refs', asy
   const { code, stdout, stderr } = await uwf(['push']);
   expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining('unpacker error') });
   expect(stderr).not.toContain('uwfPrefix');
+});
+
+describe('a disk that is full', () => {
+  const words = 'fatal: unable to write loose object file: No space left on device';
+
+  test('at the remote is no refusal for good: a push may succeed later', async () => {
+    const server = createTemporaryRepository({ bare: true });
+    const { uwf, json, git } = createLoopRepository();
+    git('remote', 'add', 'origin', server.dir);
+    await json(['thread', 'start', 'loop', '-p', 'x']);
+    const hook = join(server.dir, 'hooks/pre-receive');
+    writeFileSync(hook, `#!/bin/sh\necho '${words}' >&2\nexit 1\n`, { mode: 0o755 });
+    const { code, stderr } = await uwf(['push']);
+    expect(code).toBe(1);
+    expect(stderr).toBe(
+      `uwf: the disk of origin is full: ${words}\nhint: free some space there and repeat; nothing was changed here\n`,
+    );
+    rmSync(hook);
+    expect((await uwf(['push'])).code).toBe(0);
+  });
+
+  test('of this machine is named where a fetch cannot write', async () => {
+    const { uwf, git } = createLoopRepository();
+    // What git says here about its own disk.
+    git('config', 'core.sshCommand', 'echo "fatal: write error. Out of diskspace" >&2; false');
+    const { code, stderr } = await uwf(['fetch', 'ssh://host/repository']);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('no space left to write') });
+    expect(stderr).toContain('hint: free some space and repeat');
+  });
 });
