@@ -57,6 +57,7 @@ export async function appendTurn(
     if (isIsolated(files.isolation) || engine.sharesTurns) relinkOwnTree(engine, state.id);
     if (merged === undefined && turn.result.kind === 'done')
       workspace = await recordWorkspace(step, turn.role, files, allowSecrets);
+    assertStorable(step, turn);
   } catch (error) {
     if (!(error instanceof FilesHoldSecrets)) throw error;
     return storeTurn(
@@ -86,6 +87,19 @@ export async function appendTurn(
     }
     meanwhile.stop();
     throw keepTurn(engine, state, whole, error);
+  }
+}
+
+/**
+ * Checks that the repository has not gone during the turn, before anything is done there that would fail for another reason.
+ * @param failure why the turn could not be redacted
+ * @throws {ReplyNotStored} which has what the agent has said
+ */
+export function assertStorable({ engine, state }: Place, turn: FinishedTurn, failure?: Error): void {
+  try {
+    assertThere(engine.repository);
+  } catch (error) {
+    throw keepTurn(engine, state, turn, failure ?? error);
   }
 }
 
