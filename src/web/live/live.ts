@@ -3,7 +3,7 @@ import type { EngineContext } from '../../engine/engine-context.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { LiveEvent, TurnPart } from './live-event.ts';
 import { addPart, isTurning, partOf } from './running-turn.ts';
-import { stateOf } from './topics.ts';
+import { isTopic, stateOf } from './topics.ts';
 import type { WaitingThreads } from './waiting-threads.ts';
 import { watchRepository } from './watch-repository.ts';
 
@@ -21,7 +21,7 @@ export function shownIn(query: URLSearchParams): Shown {
   const states = new Map<string, string>();
   for (const text of query.getAll('state').slice(0, MAX_TOPICS)) {
     const [topic = '', state = ''] = text.split('@');
-    if (topic === 'threads' || topic === 'waiting' || isThreadId(topic)) states.set(topic, state);
+    if (topic === 'waiting' || isTopic(topic)) states.set(topic, state);
   }
   const journals = new Map<ThreadId, JournalPlace | undefined>();
   for (const text of query.getAll('journal').slice(0, MAX_TOPICS)) {

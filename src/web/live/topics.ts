@@ -6,7 +6,14 @@ import { findRunning } from '../../engine/leases/find-lease.ts';
 import { CLOCK_STEP_MS, refTimes } from '../../git/stores/ref-changes.ts';
 import type { Repository } from '../../git/repository.ts';
 import { orElse } from '../../or-else.ts';
+import { isThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
+
+/** Tells whether a text is a topic that {@link stateOf} knows. */
+export function isTopic(text: string): boolean {
+  const threads = text.split('..');
+  return text === 'threads' || (threads.length <= 2 && threads.every(isThreadId));
+}
 
 /** A state in which nothing is: it differs from every other. */
 const GONE = 'gone';
@@ -15,11 +22,13 @@ const GONE = 'gone';
  * The state of what a page shows, as a short text. Two equal states mean that the page would be the same.
  *
  * The server keeps no history of changes: a browser says which state it shows, and is told when that is another.
- * @param topic `threads` for lists; the id of a thread
+ * @param topic `threads` for lists; the id of a thread; for two threads beside each other `<thread>..<thread>`
  */
 export async function stateOf(engine: EngineContext, topic: string): Promise<string> {
   try {
     if (topic === 'threads') return await stateOfRefs(engine.repository);
+    const [one = '', other] = topic.split('..');
+    if (other !== undefined) return `${await stateOf(engine, one)}-${await stateOf(engine, other)}`;
     return stateOfText(JSON.stringify(await describeThread(engine, topic)));
   } catch {
     return GONE;

@@ -6,6 +6,7 @@ import { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from '../.
 import { filesOfStep } from '../../thread/read/step-files.ts';
 import { lineRows, type DiffRow } from '../diff/line-diff.ts';
 import { readFileChanges, type FileChanges } from '../diff/read-file-changes.ts';
+import { stateOf } from '../live/topics.ts';
 import { FileChangesPanel } from '../parts/file-changes.tsx';
 import { Page } from '../parts/layout.tsx';
 import { PlainText } from '../parts/said-text.tsx';
@@ -28,12 +29,16 @@ export async function diffPage({ site }: Visit, range: string): Promise<Html> {
     const hint = 'name two threads: /diff/<thread>..<thread>';
     throw new UwfError(`'${range}' names no two threads`, { code: 'usage', kind: 'usage', hint });
   }
-  const diff = await diffThreads(repository, await getThread(repository, one), await getThread(repository, other));
+  const [left, right] = [await getThread(repository, one), await getThread(repository, other)];
+  const topic = `${left.id}..${right.id}`;
+  // Read first: a change while the page is made is told then.
+  const state = await stateOf(site.engine, topic);
+  const diff = await diffThreads(repository, left, right);
   const { ancestor, steps, firstDifference } = diff;
   const files = await readFiles(site, diff);
   const differing = steps.filter(({ isSame }) => !isSame);
   return (
-    <Page site={site} title={`${diff.a} and ${diff.b}`} isWide>
+    <Page site={site} title={`${diff.a} and ${diff.b}`} live={{ topic, state }} isWide>
       <h1>Two threads</h1>
       <p>
         {ancestor

@@ -55,6 +55,15 @@ test('a browser is told on connecting what differs from what it shows, and nothi
   expect(current.told).toEqual([]);
 });
 
+test('a browser that shows two threads beside each other is told when one of them is removed', async () => {
+  const at = await scene();
+  const [one, other] = [await startThread(at), await startThread(at)];
+  const topic = `${one}..${other}`;
+  const { told } = watcher(at.live, `state=${topic}@${await stateOf(at.engine, topic)}`);
+  await at.cli.uwf(['thread', 'rm', other, '--force']);
+  await vi.waitFor(() => expect(stateTold(told, topic)).toBeDefined(), soon);
+});
+
 test('while many refs change, each browser is told the last state, and no state twice in a row', async () => {
   const at = await scene();
   const browsers = Array.from({ length: 8 }, () => watcher(at.live, 'state=threads@&state=waiting@'));
@@ -175,7 +184,7 @@ test('a browser whose place is gone is told to load the page again, not words th
 });
 
 test('what a browser asks for that is not a topic is passed over', () => {
-  const shown = shownIn(new URLSearchParams('state=../x@1&state=threads@2&journal=x@&journal=01JD@1:2:3'));
+  const shown = shownIn(new URLSearchParams('state=../x@1&state=..@1&state=threads@2&journal=x@&journal=01JD@1:2:3'));
   expect([...shown.states]).toEqual([['threads', '2']]);
   expect(shown.journals.size).toBe(0);
 });

@@ -100,6 +100,7 @@ describe('the page of two threads', () => {
     visitor = await visitorOf(other.repository, { env: { PATH: process.env['PATH'] } });
     const shown = await page(`/diff/${first.thread}..${fork.thread}`);
     expect(shown).toContain('Both have 0 steps in common');
+    expect(shown).toContain(`data-topic="${first.thread}..${fork.thread}"`);
     expect(shown).toContain('has no step 1');
     expect(shown).toContain('The end.');
     expect(await page(`/t/${fork.thread}`)).toContain(`href="/diff/${first.thread}..${fork.thread}"`);
