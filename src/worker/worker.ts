@@ -1,5 +1,5 @@
 import { messageOf, UwfError } from '../errors.ts';
-import { assertThere } from '../git/repository/assert-there.ts';
+import { assertThere, explainGone } from '../git/repository/assert-there.ts';
 import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
 import { Bell } from './bell.ts';
 import { WorkerMonitor } from './monitor.ts';
@@ -178,8 +178,9 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         else if (atWork.size < atOnce) waitMs = options.poll.minMs;
         // It takes nothing before a turn ends; it looks whether its claims were taken over.
         else waitMs = Math.min(Math.max(options.poll.minMs, FULL_MS), options.poll.maxMs);
-      } catch (error) {
+      } catch (thrown) {
         if (options.finish.aborted) break;
+        const error = explainGone(repository, thrown);
         // The remote or the queue is away, a disk is full: that passes.
         if (!(error instanceof UwfError)) throw error;
         monitor.lookFailed();

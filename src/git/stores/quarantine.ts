@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync
 import { delimiter, join } from 'node:path';
 import { syncFolder } from '../system/durable-file.ts';
 import { DiskObjectStore } from './disk/disk-object-store.ts';
+import { repositoryGone } from '../repository/assert-there.ts';
 import { readLooseObject, writeLooseObject } from './disk/loose-objects.ts';
 import { abandonPack, KEEP_MS, PackKeep, removeStalePackKeeps } from './disk/pack-keep.ts';
 import { newPackName } from './disk/pack-name.ts';
@@ -39,8 +40,10 @@ export class Quarantine {
    * @param parent a folder on the file system of the repository's objects
    * @param destination the repository's object folder
    * @throws {StorageFull} / {StorageReadOnly}
+   * @throws {UwfError} `repository-not-found` if that has gone: then nothing is made in its place
    */
   constructor(parent: string, destination: string) {
+    if (!existsSync(destination)) throw repositoryGone(destination);
     try {
       makeFolders(parent);
       removeStaleQuarantines(parent);
@@ -114,8 +117,9 @@ export class Quarantine {
     const keeps: PackKeep[] = [];
     const paths: string[] = [];
     try {
+      const names = readdirSync(from);
       makeFolders(to);
-      for (const name of readdirSync(from)) {
+      for (const name of names) {
         const base = packName.exec(name)?.[1];
         if (base === undefined || !existsSync(join(from, `${base}.idx`))) continue;
         const path = join(to, newPackName(base.length > 'pack-'.length + 40 ? 'sha256' : 'sha1'));
