@@ -1,4 +1,5 @@
 import { messageOf, UwfError } from '../errors.ts';
+import { asEnvironmentError } from '../git/format/object-errors.ts';
 import { assertThere, explainGone } from '../git/repository/assert-there.ts';
 import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
 import { Bell } from './bell.ts';
@@ -153,8 +154,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   try {
     let waitMs = options.poll.minMs;
     let isAway = false;
-    /** What was told last, if it still goes on. */
-    let trouble: string | undefined;
+    /** What was told since a look succeeded: the same cause can fail in several places. */
+    const troubles = new Set<string>();
     while (!isStopping()) {
       try {
         // A look would make a folder anew, in the way of the clone that is to be there.
@@ -168,7 +169,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         endStopped((thread) => view.isStopped(thread));
         const jobs = await finder.find();
         await queue.offer(jobs);
-        trouble = undefined;
+        troubles.clear();
         const isIdle = atWork.size === 0 && jobs.length === 0;
         if (!isIdle) busyMs = monotonicMs();
         else if (monotonicMs() - busyMs >= IDLE_MS) options.onIdle?.();
@@ -180,12 +181,15 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         else waitMs = Math.min(Math.max(options.poll.minMs, FULL_MS), options.poll.maxMs);
       } catch (thrown) {
         if (options.finish.aborted) break;
-        const error = explainGone(repository, thrown);
+        const place = repository.location?.commonDir ?? '';
+        const error = asEnvironmentError(explainGone(repository, thrown), place);
         // The remote or the queue is away, a disk is full: that passes.
         if (!(error instanceof UwfError)) throw error;
         monitor.lookFailed();
-        if (!isAway && error.message !== trouble) onTrouble(error.message);
-        trouble = error.message;
+        if (!isAway && !troubles.has(error.message)) {
+          onTrouble(error.message);
+          troubles.add(error.message);
+        }
         isAway = error instanceof RemoteUnreachable;
         waitMs = Math.min(2 * waitMs, options.poll.maxMs);
       }
