@@ -2,6 +2,7 @@ import type { CommitLine } from '../../git/process/list-commits.ts';
 import type { PushEdit } from '../../git/transport/remote.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import type { RefName } from '../../git/ref-store.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { describeMove, type Lineage } from '../reconcile/reconcile-thread.ts';
 import type { Relation } from '../reconcile/relate-tips.ts';
@@ -30,6 +31,8 @@ export type OfferLineage = {
 export type Offer = {
   thread: ThreadId;
   edits: PushEdit[];
+  /** The active ref of a thread that has ended there, or does with this push: readers take what has both refs as ended. */
+  spare?: RefName;
   change?: ThreadChange;
   /** Forks that keep the commits which these edits drop: the remote has to have them, or this push has to create them. */
   needs: ThreadId[];
@@ -80,6 +83,8 @@ export async function offerThread(sides: OfferSides, lineage: OfferLineage): Pro
   offer.edits.push(...deletions);
   if (offer.edits.length === 0) return offer;
   if (mark !== undefined) offer.edits.push({ name: removedRef(thread), value: null, expected: mark });
+  const active = others.find(({ endedOn }) => endedOn === undefined);
+  if (active !== undefined) offer.spare = refOfTip(thread, active);
   const change = await describeMove(thread, same ?? others[0], here, lineage.relate);
   return { ...offer, ...(change && { change }) };
 }

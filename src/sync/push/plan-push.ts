@@ -1,6 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import type { PushEdit, PushResult, Remote, RemoteRef } from '../../git/transport/remote.ts';
+import type { RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ArchiveList } from '../../thread/archive/archive-list.ts';
 import { openArchive } from '../../thread/archive/find-archived.ts';
@@ -27,6 +28,8 @@ import type { SyncOptions } from '../sync-options.ts';
 /** The edits of one thread or workflow. They count as done only if all of them are. */
 export type PushPart = {
   edits: PushEdit[];
+  /** A ref to delete that may stay, where the remote allows no deletion. */
+  spare?: RefName | undefined;
   thread?: ThreadChange;
   workflow?: WorkflowChange;
   /** Commits of the user's code that the push publishes. */
@@ -104,13 +107,13 @@ export async function planThreadPush(
   await holdBack.threads([...offers.values()].filter((offer) => offer.held === undefined && isTried(offer)));
   for (const [thread, offer] of offers) {
     if (!isTried(offer)) continue;
-    const { edits, change, needs, held, commits, secrets = [], isUnsound } = offer;
+    const { edits, spare, change, needs, held, commits, secrets = [], isUnsound } = offer;
     const isMissing = needs.some((fork) => !there.threads.has(fork) && !isOffered(offers.get(fork)));
     const reason = held ?? (isMissing ? 'the remote has steps that only a fork keeps; push that too' : undefined);
     const along = { ...(commits && { commits }), ...(secrets.length > 0 && { secrets }) };
     const why = held === undefined ? {} : { ...(isUnsound && { isUnsound }), ...along };
     if (reason !== undefined) plan.held.push({ thread, reason, ...why });
-    else if (edits.length > 0) plan.parts.push({ edits, ...(change && { thread: change }), ...along });
+    else if (edits.length > 0) plan.parts.push({ edits, spare, ...(change && { thread: change }), ...along });
   }
   if (scope !== undefined) return plan;
   const strays = new Refusals();
@@ -166,6 +169,8 @@ async function offerAll(
     const sides = { thread, here: tip, there: tips, mark: there.removed.get(thread), isNamed };
     const offer = await offerThread(sides, lineage).catch((error: unknown) => asHeld(thread, error));
     if (offer.change && redactions.isGone(offer.change.before)) offer.change.change = 'redacted';
+    // What holds secrets has to go.
+    if (tips.some(({ id }) => redactions.isGone(id))) delete offer.spare;
     offers.set(thread, offer);
   }
   return offers;

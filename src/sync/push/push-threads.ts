@@ -4,10 +4,12 @@ import {
   isDone,
   refusalIn,
   type PushEdit,
+  type PushRequest,
   type PushResult,
   type Remote,
   type RemoteRef,
 } from '../../git/transport/remote.ts';
+import type { RefName } from '../../git/ref-store.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -111,9 +113,10 @@ export async function pushOnce(
   const report: PushReport = { ...emptyReport(remote), held, rejected };
   const edits = [...editsOf(parts), ...(fence?.edits ?? [])];
   if (edits.length === 0) return { report, isContended: false };
+  const spare = new Set(parts.flatMap((part) => part.spare ?? []));
   const pushing = dryRun
     ? edits.map(({ name }): PushResult => ({ name, outcome: 'done' }))
-    : remote.push({ edits, isForward: true, signal, onProgress });
+    : pushSparing(remote, { edits, isForward: true, signal, onProgress }, spare);
   // Runs while the push waits for the remote. An error is thrown below, once the outcome of the push is known.
   const goingAlong = scope && findAllAlongside(repository, parts, scope, there);
   goingAlong?.catch(() => {});
@@ -122,7 +125,10 @@ export async function pushOnce(
   const outcomes = new Map<string, PushResult>(results.map((result) => [result.name, result]));
   const outcomesOf = (part: PushPart): (PushResult['outcome'] | undefined)[] =>
     part.edits.map(({ name }) => outcomes.get(name)?.outcome);
-  const done = parts.filter((part) => outcomesOf(part).every(isDone));
+  const isSpared = (result: PushResult | undefined): boolean => result?.outcome === 'refused' && spare.has(result.name);
+  const done = parts.filter((part) =>
+    part.edits.every(({ name }) => isDone(outcomes.get(name)?.outcome) || isSpared(outcomes.get(name))),
+  );
   for (const part of parts) {
     const { edits: own, thread, workflow } = part;
     const isRefused = outcomesOf(part).includes('refused');
@@ -131,7 +137,7 @@ export async function pushOnce(
       continue;
     }
     // Tracking refs were out of date, and the remote had it.
-    if (outcomesOf(part).every((outcome) => outcome === 'unchanged')) continue;
+    if (!outcomesOf(part).includes('done')) continue;
     if (thread) report.threads.push(thread);
     if (workflow) report.workflows.push(workflow);
   }
@@ -145,12 +151,24 @@ export async function pushOnce(
   if (alongside) report.alongside = [...new Set(done.flatMap((part) => alongside.get(part) ?? []))].toSorted();
   const refusals = new Refusals();
   for (const result of results) {
-    if (result.outcome !== 'refused') continue;
+    if (result.outcome !== 'refused' || isSpared(result)) continue;
     refusals.add(result.name, result.reason);
     refused.add(result.name);
   }
   report.rejected.push(...refusals.list().map((refusal) => ({ ...refusal, isRefusedThere: true as const })));
   return { report, isContended: results.some(({ outcome }) => outcome === 'moved' || outcome === 'undone') };
+}
+
+/** Pushes, and where the remote refuses to delete what may stay, again without that: one refusal undoes the other edits. */
+async function pushSparing(remote: Remote, request: PushRequest, spare: ReadonlySet<RefName>): Promise<PushResult[]> {
+  const results = await remote.push(request);
+  const kept = new Set(results.flatMap(({ name, outcome }) => (outcome === 'refused' && spare.has(name) ? name : [])));
+  if (kept.size === 0 || !results.some(({ outcome }) => outcome === 'undone')) return results;
+  const edits = request.edits.filter(({ name }) => !kept.has(name));
+  const again = new Map(
+    (await pushSparing(remote, { ...request, edits }, spare)).map((result) => [result.name, result]),
+  );
+  return results.map((result) => again.get(result.name) ?? result);
 }
 
 /** Why a thread was not pushed in this round. The words of git or of the remote follow, in case the cause is another one. */

@@ -59,6 +59,38 @@ test('a push from a shallow clone that the remote refuses says how to get what w
   expect({ code, stderr }).toMatchObject({ code: 7, stderr: expect.stringContaining('git fetch --unshallow') });
 });
 
+test('the end of a thread is published beside its active ref where the remote lets nothing be deleted', async () => {
+  const server = createTemporaryRepository({ bare: true });
+  server.git('config', 'receive.denyDeletes', 'true');
+  const { uwf, json, git } = createLoopRepository();
+  git('remote', 'add', 'origin', server.dir);
+  // git lets what is no branch be deleted.
+  git('config', 'remote.origin.uwfPrefix', 'refs/heads/uwf/');
+  git('commit', '-q', '--allow-empty', '-m', 'code');
+  git('push', '-q', 'origin', 'HEAD:refs/heads/main');
+  const start = async (): Promise<string> =>
+    ((await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string }).thread;
+  const [first, second, third] = [await start(), await start(), await start()];
+  expect((await uwf(['push'])).code).toBe(0);
+  const clone = cloneCliRepository(server.dir);
+  clone.git('config', 'remote.origin.uwfPrefix', 'refs/heads/uwf/');
+  expect((await clone.uwf(['fetch'])).code).toBe(0);
+  await uwf(['thread', 'cancel', first]);
+  await uwf(['thread', 'cancel', second]);
+  const pushed = await uwf(['push']);
+  expect(pushed).toMatchObject({ code: 0, stderr: '' });
+  expect(pushed.stdout).toContain('2 threads (2 ended)');
+  const history = server.git('for-each-ref', '--format=%(refname)', 'refs/heads/uwf/history').split('\n');
+  expect(history.map((name) => name.split('/').at(-1))).toEqual([first, second].toSorted());
+  // What may not be deleted is in the way of nothing else.
+  await uwf(['thread', 'cancel', third]);
+  expect((await uwf(['push'])).stdout).toContain('1 thread (1 ended)');
+  expect(await uwf(['push'])).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to push') });
+  expect((await clone.uwf(['sync'])).code).toBe(0);
+  expect(clone.git('for-each-ref', 'refs/threads')).toBe('');
+  expect(clone.git('for-each-ref', '--format=x', 'refs/history')).toBe('x\nx\nx');
+});
+
 test('a remote that cannot store what is sent needs no other names of refs', async () => {
   const server = createTemporaryRepository({ bare: true });
   const { uwf, json, git } = createLoopRepository();
