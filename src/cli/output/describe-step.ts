@@ -1,5 +1,5 @@
 import { iso } from '../../iso.ts';
-import { agentName } from '../../thread/read/step-view.ts';
+import { agentName } from '../../thread/read/agent-name.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import type { Repository } from '../../git/repository.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
@@ -50,7 +50,7 @@ export async function describeStep(
     step: hash,
     role: node.role,
     status: statusOf(node.meta),
-    agent: await agentName(repository, thread, entry),
+    agent: await agentName(repository, thread.start, entry.commit),
     subject: firstLine(entry.text),
     startedAt: iso(node.startedAtMs),
     completedAt: iso(node.completedAtMs),

@@ -1,16 +1,12 @@
-import { readNodeAt } from '../../cas/commit-nodes.ts';
-import { pathName } from '../../cas/path-name.ts';
 import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readAnyTree } from '../../git/stores/read.ts';
 import { decide } from '../../moderator/decide.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
 import { firstLine } from '../../thread/append/commit-message.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import { agentName } from '../../thread/read/agent-name.ts';
 import {
-  fileOf,
   readLightChain,
   readLightCommit,
   readReply,
@@ -31,10 +27,6 @@ import type { ListedFacts } from './facts.ts';
 
 /** Of a longer thread a tally may be kept, so that fewer commits are read. */
 const MAX_LIGHT_STEPS = 64;
-
-/** The names of agents, by the hash of the agent, the tree of a start's agents, and the role: most threads have the same. */
-const names = new Map<string, string>();
-const MAX_NAMES = 1000;
 
 /**
  * Reads what a list says of a thread: its head, its start, and of the steps between them what its rules look at.
@@ -94,26 +86,8 @@ function lightSteps({ repository }: EngineContext, thread: LightThread, hasTexts
   let all: Promise<LightStep[]> | undefined;
   const view = async (step: LightStep, isWhole: boolean): Promise<StepView> => {
     const text = isWhole && hasTexts ? await readReply(repository, step) : '';
-    return viewOf(step, text, isWhole ? await agentName(step, start) : '');
+    return viewOf(step, text, isWhole ? await agentName(repository, start, step) : '');
   };
-  const agentName = async (step: LightStep, { files, node }: LightStart): Promise<string> => {
-    const own = fileOf(step, 'agent.json');
-    if (own !== undefined) return readName({ hash: step.node.agent, oid: own });
-    const folder = files.find(({ name }) => name === 'agents')?.id;
-    const { role } = step.node;
-    const hash = Object.hasOwn(node.agents, role) ? node.agents[role] : undefined;
-    if (folder === undefined || hash === undefined) return '';
-    const key = `${hash} ${folder} ${role}`;
-    const known = names.get(key);
-    if (known !== undefined) return known;
-    const file = `${pathName(role)}.json`;
-    const oid = (await readAnyTree(repository.objects, folder)).find(({ name }) => name === file)?.id;
-    const name = oid === undefined ? '' : await readName({ hash, oid });
-    if (names.size < MAX_NAMES) names.set(key, name);
-    return name;
-  };
-  const readName = async (entry: Parameters<typeof readNodeAt>[1]): Promise<string> =>
-    payloadOf(await readNodeAt(repository, entry), 'agent').name;
   return {
     lastRole: last.node.role,
     async seenBy(seen) {

@@ -7,7 +7,7 @@ import type { StepEntry } from '../../thread/read/thread-state.ts';
 import { readThread, type WholeThread } from '../../thread/read/whole-thread.ts';
 import { askAgent } from '../agents/ask-agent.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { agentName } from '../../thread/read/step-view.ts';
+import { agentName } from '../../thread/read/agent-name.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { prepareAgent } from '../agents/prepare-agent.ts';
 import { readSession } from '../agents/sessions.ts';
@@ -46,7 +46,7 @@ export async function askThread(
   if (!entry) throw noSuchStep(state, options.step);
   const { role } = entry.commit.node;
   const { name: workflow } = await definitionOf(engine, state);
-  const itsOwn = await agentName(repository, state, entry);
+  const itsOwn = await agentName(repository, state.start, entry.commit);
   // The agent that did the step is asked, if this machine has it.
   const wanted = options.agent ?? (Object.hasOwn(config.agents, itsOwn) ? itsOwn : undefined);
   const prepared = await prepareAgent(engine, state, { workflow, role, cwd: engine.cwd, wanted });

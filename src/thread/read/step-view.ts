@@ -1,9 +1,8 @@
-import { pathName } from '../../cas/path-name.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
-import { findNodeAt, statusOf, type ThreadCommit } from '../thread-commit.ts';
+import { statusOf } from '../thread-commit.ts';
+import { agentName } from './agent-name.ts';
 import type { CommitOf, StepEntry, ThreadState } from './thread-state.ts';
 
 /** A step as rules and templates see it; oldest first in `$steps`. */
@@ -54,8 +53,12 @@ export function standIns(
 }
 
 /** A step as rules see it. */
-export async function stepView(repository: Repository, state: Started, step: StepEntry): Promise<StepView> {
-  return viewOf(step.commit, step.text, await agentName(repository, state, step));
+export async function stepView(
+  repository: Repository,
+  { start }: Pick<ThreadState, 'start'>,
+  step: StepEntry,
+): Promise<StepView> {
+  return viewOf(step.commit, step.text, await agentName(repository, start, step.commit));
 }
 
 /** A step whose text and agent are known, as rules see it. */
@@ -72,29 +75,4 @@ export function viewOf({ node, hash }: Pick<CommitOf<'step'>, 'node' | 'hash'>, 
     startedAtMs: node.startedAtMs,
     completedAtMs: node.completedAtMs,
   };
-}
-
-/** The name in the configuration of the agent that took a turn. */
-export async function agentName(repository: Repository, state: Started, turn: Turn): Promise<string> {
-  return (await nameAt(repository, turn.commit, 'agent.json')) ?? (await nameAtStart(repository, state, turn)) ?? '';
-}
-
-type Turn = { commit: CommitOf<'step' | 'suspend'> };
-type Started = Pick<ThreadState, 'start'>;
-
-// Of most steps the agent is the start's, and a thread has one start and many steps.
-const namesAtStart = new WeakMap<ThreadState['start'], Map<string, Promise<string | undefined>>>();
-
-function nameAtStart(repository: Repository, { start }: Started, { commit }: Turn): Promise<string | undefined> {
-  const names = namesAtStart.get(start) ?? new Map<string, Promise<string | undefined>>();
-  namesAtStart.set(start, names);
-  const { role } = commit.node;
-  const name = names.get(role) ?? nameAt(repository, start, `agents/${pathName(role)}.json`);
-  names.set(role, name);
-  return name;
-}
-
-async function nameAt(repository: Repository, commit: ThreadCommit, path: string): Promise<string | undefined> {
-  const node = await findNodeAt(repository, commit, path);
-  return node && payloadOf(node, 'agent').name;
 }

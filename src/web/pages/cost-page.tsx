@@ -2,12 +2,12 @@ import type { Html } from '../html.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { plural } from '../../format-time.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { agentAtStart } from '../../thread/read/agent-name.ts';
 import { utcDate } from '../../thread/thread-refs.ts';
 import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
 import { RunsNote } from '../parts/runs-note.tsx';
 import { UsageTable } from '../parts/usage-table.tsx';
-import { findAgentAtStart } from '../runs/find-agent-at-start.ts';
 import { readRuns } from '../runs/read-runs.ts';
 import { UsageSums } from '../runs/usage-sums.ts';
 import type { Visit } from '../site.ts';
@@ -37,7 +37,9 @@ export async function costPage({ site, url, nowMs }: Visit): Promise<Html> {
     const byAgent = new Map<string, Usage | null>();
     for (const [role, usage] of Object.entries(facts.usageByRole)) {
       roles.add(`${facts.workflow}: ${role}`, usage);
-      const agent = (await findAgentAtStart(repository, facts.startCommit, role)) ?? 'not known';
+      // What cannot be read is listed as such.
+      const named = await agentAtStart(repository, facts.startCommit, role).catch(() => undefined);
+      const agent = named ?? 'not known';
       byAgent.set(agent, addUsage(byAgent.get(agent) ?? null, usage));
     }
     for (const [agent, usage] of byAgent) agents.add(agent, usage);

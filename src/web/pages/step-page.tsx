@@ -9,7 +9,7 @@ import { getThread } from '../../thread/find/find-thread.ts';
 import { branchesInMeta } from '../../schema/built-in/block-meta.ts';
 import { readRefused, type RefusedReply } from '../../thread/read/read-suspension.ts';
 import { readTrace } from '../../thread/read/read-trace.ts';
-import { agentName } from '../../thread/read/step-view.ts';
+import { agentName } from '../../thread/read/agent-name.ts';
 import { scanOneCommit } from '../../thread/secrets/scan-threads.ts';
 import { readTextAt, timeOfCommit } from '../../thread/thread-commit.ts';
 import { readStepChanges, type StepChanges } from '../diff/read-file-changes.ts';
@@ -60,7 +60,7 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
     <Page site={site} title={`${name} · ${pointer.id}`} live={{ topic: pointer.id, state }}>
       <StepLinks found={found} places={places} task={firstLine(await readTextAt(repository, start, 'prompt.md'))} />
       <h1>{name}</h1>
-      <Facts found={found} nowMs={nowMs} agent={await agentName(repository, { start }, { commit })} />
+      <Facts found={found} nowMs={nowMs} agent={await agentName(repository, start, commit)} />
       {commit.kind === 'suspend' && <p class="reason">{commit.node.reason}</p>}
       {secrets && <SecretMark thread={pointer.id} secrets={secrets} />}
       <section aria-labelledby="reply">

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
-import { BLANK_STEP, agentName, standIns, stepView, viewOf } from '../../../src/thread/read/step-view.ts';
+import { BLANK_STEP, standIns, stepView, viewOf } from '../../../src/thread/read/step-view.ts';
 import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
-import { watched } from '../../helpers/watched-repository.ts';
-import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
+import { startLoop, stepDraft } from '../thread-fixture.ts';
 
 const usage = { inputTokens: 1, outputTokens: 2, turns: 1 };
 
@@ -37,42 +36,6 @@ describe('a step as rules see it', () => {
     const repository = createMapRepository();
     const state = await appendStep(repository, await startLoop(repository), stepDraft({ meta: { count: 3 } }));
     expect(viewOf(stepAt(state), '', 'robot').status).toBeNull();
-  });
-});
-
-describe('the name of the agent that took a turn', () => {
-  test('is the one of the step, where that differs from the one of the start', async () => {
-    const repository = createMapRepository();
-    const start = await startLoop(repository);
-    const state = await appendStep(repository, start, stepDraft({ agent: { ...agent, name: 'substitute' } }));
-    expect(await agentName(repository, state, { commit: stepAt(state) })).toBe('substitute');
-  });
-
-  test('is the one of the start for its role, whatever characters the name of the role has', async () => {
-    const repository = createMapRepository();
-    const start = await startLoop(repository, { agents: { 'Writer A': agent, checker: { ...agent, name: 'critic' } } });
-    const one = await appendStep(repository, start, stepDraft({ role: 'Writer A' }));
-    const two = await appendStep(repository, one, stepDraft({ role: 'checker', agent: { ...agent, name: 'critic' } }));
-    expect(await agentName(repository, two, { commit: stepAt(one) })).toBe('robot');
-    expect(await agentName(repository, two, { commit: stepAt(two) })).toBe('critic');
-  });
-
-  test('is read once from the start for all steps of a role', async () => {
-    const repository = createMapRepository();
-    const one = await appendStep(repository, await startLoop(repository), stepDraft());
-    const two = await appendStep(repository, one, stepDraft());
-    const spied = watched(repository);
-    for (const state of [one, two, one]) {
-      expect(await agentName(spied.repository, two, { commit: stepAt(state) })).toBe('robot');
-    }
-    expect(spied.read).toHaveLength(1);
-  });
-
-  test('is empty where neither the step nor the start has it', async () => {
-    const repository = createMapRepository();
-    const state = await appendStep(repository, await startLoop(repository), stepDraft());
-    const commit = { ...stepAt(state), node: { ...stepAt(state).node, role: 'nobody' } };
-    expect(await agentName(repository, state, { commit })).toBe('');
   });
 });
 

@@ -3,7 +3,7 @@ import { findStepPlaces } from '../../../engine/describe/step-places.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { readTextAt } from '../../../thread/thread-commit.ts';
 import { readRefused, readSuspension } from '../../../thread/read/read-suspension.ts';
-import { agentName } from '../../../thread/read/step-view.ts';
+import { agentName } from '../../../thread/read/agent-name.ts';
 import type { CommitOf } from '../../../thread/read/thread-state.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { startCommitOf, type FoundTurn } from '../../../engine/describe/find-turn.ts';
@@ -95,7 +95,7 @@ async function describeSuspension(repository: Repository, { thread, commit, star
     number: null,
     step: commit.hash,
     status: 'suspended',
-    agent: await agentName(repository, { start }, { commit }),
+    agent: await agentName(repository, start, commit),
     subject: subjectOfReply(suspension.text),
     startedAt: null,
     completedAt: iso(suspendedAtMs),

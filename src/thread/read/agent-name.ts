@@ -1,0 +1,69 @@
+import { readNodeAt } from '../../cas/commit-nodes.ts';
+import { pathName } from '../../cas/path-name.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { readAnyTree } from '../../git/stores/read.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+import { CorruptThread } from '../thread-errors.ts';
+import { fileOf, readLightCommit, type LightStart, type LightStep } from './light-chain.ts';
+import type { CommitOf } from './thread-state.ts';
+
+type Start = LightStart | CommitOf<'start'>;
+type Turn = LightStep | CommitOf<'step' | 'suspend'>;
+
+/** Names by the start, or by its tree of agents, which most threads share, and the role. */
+const known = new WeakMap<Repository, Map<string, Promise<string | undefined>>>();
+const MAX_KNOWN = 10_000;
+
+/** The name in the configuration of the agent that took a turn; '' if it is not recorded. */
+export async function agentName(repository: Repository, start: Start, turn: Turn): Promise<string> {
+  const own = fileOf(turn, 'agent.json');
+  const { role, agent: hash } = turn.node;
+  if (own !== undefined) return payloadOf(await readNodeAt(repository, { hash, oid: own }), 'agent').name;
+  return (await agentAtStart(repository, start, role)) ?? '';
+}
+
+/**
+ * The name of the agent that a role had when its thread began; `undefined` if it had none.
+ * @param start the start, or the id of its commit
+ */
+export function agentAtStart(
+  repository: Repository,
+  start: Start | ObjectId,
+  role: string,
+): Promise<string | undefined> {
+  const names = known.get(repository) ?? new Map<string, Promise<string | undefined>>();
+  known.set(repository, names);
+  const place = typeof start === 'string' ? start : (agentsOf(start) ?? start.id);
+  const key = `${place} ${role}`;
+  const found = names.get(key);
+  if (found !== undefined) return found;
+  if (names.size >= MAX_KNOWN) names.clear();
+  const name = readName(repository, start, role);
+  names.set(key, name);
+  // It may be readable later: a fetch can bring what is missing.
+  name.catch(() => names.delete(key));
+  return name;
+}
+
+async function readName(repository: Repository, start: Start | ObjectId, role: string): Promise<string | undefined> {
+  if (typeof start === 'string') {
+    const commit = await readLightCommit(repository, start);
+    if (commit.kind !== 'start') throw new CorruptThread(start, 'it is no start');
+    return agentAtStart(repository, commit, role);
+  }
+  const hash = Object.hasOwn(start.node.agents, role) ? start.node.agents[role] : undefined;
+  if (hash === undefined) return undefined;
+  const file = `${pathName(role)}.json`;
+  const folder = agentsOf(start);
+  const oid =
+    folder === undefined
+      ? fileOf(start, `agents/${file}`)
+      : (await readAnyTree(repository.objects, folder)).find(({ name }) => name === file)?.id;
+  return oid && payloadOf(await readNodeAt(repository, { hash, oid }), 'agent').name;
+}
+
+/** The tree of the agents of a start; `undefined` for one that has its index instead. */
+function agentsOf(start: Start): ObjectId | undefined {
+  return 'files' in start ? fileOf(start, 'agents') : undefined;
+}
