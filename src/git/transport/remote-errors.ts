@@ -14,7 +14,7 @@ export class RemoteUnreachable extends UwfError {
     const isFull = full !== undefined;
     const unreachable = `${remote} cannot be reached: ${withoutProgress(said) || 'it said nothing'}`;
     super(isFull ? `the disk of ${remote} is full: ${full}` : unreachable, {
-      code: isFull ? 'remote-full' : 'remote-unreachable',
+      code: 'remote-unreachable',
       kind: 'environment',
       hint: isFull
         ? 'free some space there and repeat; nothing was changed here'
