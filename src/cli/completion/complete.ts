@@ -1,7 +1,7 @@
 import { listThreads } from '../../engine/describe/list-threads.ts';
 import { listRemotes } from '../../git/repository/choose-remote.ts';
 import { firstLine } from '../../thread/append/commit-message.ts';
-import { getThread, listPointers } from '../../thread/find/find-thread.ts';
+import { findByPrefix, getThread, listPointers } from '../../thread/find/find-thread.ts';
 import { readSteps } from '../../thread/read/read-steps.ts';
 import { threadStatuses } from '../../thread/read/thread-status.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
@@ -143,12 +143,11 @@ async function listCandidates(
       const repository = await openForReading(cli);
       const typed = current.toUpperCase();
       // Beside the newest there are older ones, which are found by how they begin.
-      const pointers = typed === '' ? undefined : await listPointers(repository, undefined, { damaged: () => {} });
-      const like = pointers?.map(({ id }) => id).filter((id) => id.startsWith(typed));
+      const like = typed === '' ? undefined : await findByPrefix(repository, typed, { damaged: () => {} });
       const threads = await listThreads(readingContext(repository), {
         statuses: threadStatuses,
         limit: MAX_CANDIDATES,
-        among: like && new Set(like),
+        among: like && new Set(like.map(({ id }) => id)),
       });
       return threads.map(({ thread, status, workflow, prompt }) => ({
         word: thread,
