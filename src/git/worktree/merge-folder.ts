@@ -6,6 +6,7 @@ import { GitFailed, runGit } from '../process/run-git.ts';
 import { durablePacks } from '../process/spawn-git.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { objectFolderOf, Quarantine } from '../stores/quarantine.ts';
+import { gitlinksIn } from './gitlinks.ts';
 import type { MergeTarget } from './merge-target.ts';
 
 /** Merges must be the same on every machine, and touch nothing but their folder. */
@@ -68,9 +69,8 @@ export class MergeFolder {
     const patterns = await this.#attributeFiles(target);
     writeFileSync(join(this.#location.gitDir, 'info', 'sparse-checkout'), patterns.map((each) => `${each}\n`).join(''));
     await this.git(['read-tree', '-m', '-u', 'HEAD']);
-    const lines = (await this.git(['ls-files', '-s', '-z'])).toString('latin1').split('\0');
-    for (const line of lines.filter((each) => each.startsWith('160000 '))) {
-      const path = Buffer.from(line.slice(line.indexOf('\t') + 1), 'latin1').toString('utf8');
+    for (const gitlink of gitlinksIn(await this.git(['ls-files', '-s', '-z']))) {
+      const path = Buffer.from(gitlink.path, 'latin1').toString('utf8');
       const gitDir = await this.#submoduleAt(target, path);
       if (gitDir === undefined) continue;
       const link = join(this.#location.workTree ?? '', path, '.git');

@@ -4,9 +4,7 @@ import { runGit } from '../process/run-git.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 import { discoverRepository } from '../repository/discover.ts';
 import { withoutPlaces } from '../repository/git-directory.ts';
-
-/** As `git ls-files --stage` and `git ls-tree` have a submodule: the mode, the commit, and after a tab the path. */
-const submodule = /^160000 (?:commit )?([0-9a-f]+)[^\t]*\t(.+)$/s;
+import { gitlinksIn } from './gitlinks.ts';
 
 /**
  * Tells whether a submodule of a linked work tree has commits that no remote of it has. git keeps the repository of such a
@@ -40,13 +38,8 @@ export async function hasOwnSubmoduleCommits(
   return false;
 }
 
-/** The submodules that git lists, by their paths, with their commits. */
+/** The commits of the submodules that git lists, by their paths. */
 async function submodulesIn(git: GitPlace, args: readonly string[]): Promise<Map<string, string>> {
-  const lines = (await runGit({ ...git, args })).toString().split('\0');
-  return new Map(
-    lines.flatMap((line) => {
-      const [, commit, path] = submodule.exec(line) ?? [];
-      return commit !== undefined && path !== undefined ? [[path, commit] as const] : [];
-    }),
-  );
+  const gitlinks = gitlinksIn(await runGit({ ...git, args }));
+  return new Map(gitlinks.map(({ path, commit }) => [Buffer.from(path, 'latin1').toString(), commit]));
 }

@@ -8,6 +8,7 @@ import { parseObjectId, type ObjectId } from '../format/object-id.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { pathAsText } from '../format/quote-path.ts';
 import { markMadeForThread } from '../repository/thread-work-tree.ts';
+import { gitlinksIn } from './gitlinks.ts';
 import { differingContents } from './diff-trees.ts';
 import { runWithoutFailing, type IndexRun } from './find-changes.ts';
 import { runGit } from '../process/run-git.ts';
@@ -76,7 +77,7 @@ export async function restoreWorkTree(
       await runGit({ ...run, args: ['symbolic-ref', 'HEAD', `refs/heads/${unbornBranch}`] });
     }
     const listed = await runGit({ ...git, args: ['ls-tree', '-r', '-z', tree] });
-    const submodules = submodulesIn(listed);
+    const submodules = gitlinksIn(listed).map((each) => pathAsText(each.path));
     return { folder: path, submodules, ...(filters.length > 0 && { filters }) };
   } catch (error) {
     removeLinked(git.location, path);
@@ -106,12 +107,4 @@ async function fillSparse(git: GitPlace, { tree, commit, bring }: WorkTreeConten
   const input = await runGit({ ...git, args: listing });
   await runGit({ ...git, args: ['update-index', '-z', '--no-skip-worktree', '--stdin'], input });
   await runGit({ ...git, args: ['checkout-index', '-z', '-f', '-u', '--stdin'], input });
-}
-
-function submodulesIn(listed: Buffer): string[] {
-  return listed
-    .toString('latin1')
-    .split('\0')
-    .filter((line) => line.startsWith('160000 '))
-    .map((line) => pathAsText(line.slice(line.indexOf('\t') + 1)));
 }
