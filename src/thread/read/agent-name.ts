@@ -1,4 +1,5 @@
 import { readNodeAt } from '../../cas/commit-nodes.ts';
+import type { NodeHash } from '../../cas/hash.ts';
 import { pathName } from '../../cas/path-name.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -11,7 +12,7 @@ import type { CommitOf } from './thread-state.ts';
 type Start = LightStart | CommitOf<'start'>;
 type Turn = LightStep | CommitOf<'step' | 'suspend'>;
 
-/** Names by the start, or by its tree of agents, which most threads share, and the role. */
+/** Names by the start, or by its tree of agents, which most threads share, with the hash that the start has of the agent. */
 const known = new WeakMap<Repository, Map<string, Promise<string | undefined>>>();
 const MAX_KNOWN = 10_000;
 
@@ -34,7 +35,7 @@ export function agentAtStart(
 ): Promise<string | undefined> {
   const names = known.get(repository) ?? new Map<string, Promise<string | undefined>>();
   known.set(repository, names);
-  const place = typeof start === 'string' ? start : (agentsOf(start) ?? start.id);
+  const place = typeof start === 'string' ? start : `${agentsOf(start) ?? start.id} ${hashAt(start, role) ?? ''}`;
   const key = `${place} ${role}`;
   const found = names.get(key);
   if (found !== undefined) return found;
@@ -52,7 +53,7 @@ async function readName(repository: Repository, start: Start | ObjectId, role: s
     if (commit.kind !== 'start') throw new CorruptThread(start, 'it is no start');
     return agentAtStart(repository, commit, role);
   }
-  const hash = Object.hasOwn(start.node.agents, role) ? start.node.agents[role] : undefined;
+  const hash = hashAt(start, role);
   if (hash === undefined) return undefined;
   const file = `${pathName(role)}.json`;
   const folder = agentsOf(start);
@@ -61,6 +62,10 @@ async function readName(repository: Repository, start: Start | ObjectId, role: s
       ? fileOf(start, `agents/${file}`)
       : (await readAnyTree(repository.objects, folder)).find(({ name }) => name === file)?.id;
   return oid && payloadOf(await readNodeAt(repository, { hash, oid }), 'agent').name;
+}
+
+function hashAt({ node }: Start, role: string): NodeHash | undefined {
+  return Object.hasOwn(node.agents, role) ? node.agents[role] : undefined;
 }
 
 /** The tree of the agents of a start; `undefined` for one that has its index instead. */

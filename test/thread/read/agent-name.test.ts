@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { HashMismatch } from '../../../src/cas/node.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { agentAtStart, agentName } from '../../../src/thread/read/agent-name.ts';
 import { readLightCommit } from '../../../src/thread/read/light-chain.ts';
@@ -69,6 +70,15 @@ describe('the name of the agent at the start of a thread', () => {
       expect(await agentAtStart(spied.repository, start, 'writer')).toBe('robot');
     }
     expect(spied.read).toHaveLength(2);
+  });
+
+  test('is not taken from a start whose tree has another agent than its node says', async () => {
+    const repository = createMapRepository();
+    const start = await readLightCommit(repository, (await startLoop(repository)).start.id);
+    if (start.kind !== 'start') throw new Error('it is no start');
+    const forged = { ...start, node: { ...start.node, agents: { writer: start.node.workflow } } };
+    expect(await agentAtStart(repository, start, 'writer')).toBe('robot');
+    await expect(agentAtStart(repository, forged, 'writer')).rejects.toThrow(HashMismatch);
   });
 
   test('is read again after it could not be', async () => {
