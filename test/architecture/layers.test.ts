@@ -54,6 +54,7 @@ const ground = [
   'package-root.ts',
   'run-in-time.ts',
   'shape.ts',
+  'shell-quoted.ts',
   'with-article.ts',
 ];
 const publicApi = 'index.ts';

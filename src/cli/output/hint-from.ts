@@ -1,3 +1,4 @@
+import { shellQuoted } from '../../shell-quoted.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /** A hint whose commands of uwf mean the same folder as the command that gives it: one that `-C` named is named again. */
@@ -8,5 +9,5 @@ export function hintFrom({ givenFolder }: Pick<CliEnvironment, 'givenFolder'>, h
 
 /** A path as a shell takes it. */
 function quoted(path: string): string {
-  return /^[\w+,./:=@^-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  return /^[\w+,./:=@^-]+$/.test(path) ? path : shellQuoted(path);
 }

@@ -3,6 +3,7 @@ import { threadToAnswer } from '../../engine/describe/describe.ts';
 import { limitOptions } from '../../engine/limits/limits.ts';
 import { onlyChoice } from '../forms/schema-form.tsx';
 import type { WaitingQuestion } from './read-question.ts';
+import { shellQuoted } from '../../shell-quoted.ts';
 
 /** The command that answers a question at a terminal, with what a person fills in; one line for each of few answers. */
 export function commandToAnswer(question: WaitingQuestion): string {
@@ -33,5 +34,5 @@ function withInput(command: string, text: string): string {
 }
 
 function quoted(word: string): string {
-  return /^[\w.-]+$/u.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+  return /^[\w.-]+$/u.test(word) ? word : shellQuoted(word);
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 
 import type { JsonObject, JsonValue } from '../../../json.ts';
+import { shellQuoted } from '../../../shell-quoted.ts';
 
 /** A program that is to run. */
 export type CommandLine = {
@@ -120,7 +121,7 @@ export function shellLineOf({ argv }: Pick<CommandLine, 'argv'>): string {
   if (argv.length === 1) return program;
   const isShell = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z)?sh$/u.test(program) && /^-l?c$/u.test(option);
   if (isShell && line !== undefined && argv.length === 3) return line;
-  return argv.map((word) => (/^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ');
+  return argv.map((word) => (/^[\w@%+=:,./-]+$/u.test(word) ? word : shellQuoted(word))).join(' ');
 }
 
 function sorted(value: Readonly<Record<string, JsonValue>>): [string, JsonValue][] {
