@@ -57,6 +57,9 @@ export class UnwritableObject extends UwfError {
     });
   }
 }
+/** What programs say about a full disk. Source: the C library. */
+export const FULL_DISK: RegExp = /No space left on device|Disk quota exceeded/;
+
 /** The disk, or the user's quota on it, is full. Nothing half-written stays. */
 export class StorageFull extends UwfError {
   constructor(path: string, cause?: unknown) {

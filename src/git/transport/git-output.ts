@@ -1,4 +1,4 @@
-import { StorageFull } from '../format/object-errors.ts';
+import { FULL_DISK, StorageFull } from '../format/object-errors.ts';
 import { GitFailed } from '../process/run-git.ts';
 import { printable } from '../format/printable.ts';
 import type { PushOutcome } from './remote.ts';
@@ -39,12 +39,9 @@ export function isOutOfMemory({ said }: GitFailed): boolean {
   return /^fatal: (?:out of memory|.*alloc)/im.test(said);
 }
 
-/** Source: git's csum-file.c, and the C library. */
-const isFull = /No space left on device|Out of diskspace|Disk quota exceeded/;
-
-/** What git, or the remote, said about a disk that is full. */
+/** What git, or the remote, said about a disk that is full. Source: git's csum-file.c for its own words. */
 export function fullDiskIn(said: string): string | undefined {
-  return said.split('\n').find((line) => isFull.test(line));
+  return said.split('\n').find((line) => FULL_DISK.test(line) || line.includes('Out of diskspace'));
 }
 
 /** Names the full disk of this machine in place of a git that wrote to it; returns other errors unchanged. */

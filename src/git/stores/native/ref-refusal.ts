@@ -1,4 +1,4 @@
-import { StorageFull, StorageReadOnly } from '../../format/object-errors.ts';
+import { FULL_DISK, StorageFull, StorageReadOnly } from '../../format/object-errors.ts';
 import { BrokenPackedRefs, RefLocked, RefNameConflict } from '../../format/ref-errors.ts';
 import { isRefName } from '../../format/ref-name.ts';
 import { RefMoved } from '../../ref-store.ts';
@@ -14,7 +14,6 @@ const sayings = {
   locked: /cannot lock ref '(.+?)': Unable to create '(.+?\.lock)': File exists/,
   packedLocked: /Unable to create '(.+?packed-refs\.lock|.+?tables\.list\.lock)': File exists/,
   readOnly: /(?:Permission denied|Read-only file system)/,
-  full: /(?:No space left on device|Disk quota exceeded)/,
 };
 
 /** Converts a refusal of git into an error; `undefined` if the refs have to be read to tell. */
@@ -34,7 +33,7 @@ export function errorOfRefusal(
   if (lockPath !== '') return new RefLocked(locked, { lockPath, waitedMs: facts.waitedMs });
   const [, packedLock = ''] = sayings.packedLocked.exec(said) ?? [];
   if (packedLock !== '') return new RefLocked('packed-refs', { lockPath: packedLock, waitedMs: facts.waitedMs });
-  if (sayings.full.test(said)) return new StorageFull(facts.path);
+  if (FULL_DISK.test(said)) return new StorageFull(facts.path);
   if (sayings.readOnly.test(said)) return new StorageReadOnly(facts.path);
   return undefined;
 }
