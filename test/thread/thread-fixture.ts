@@ -4,7 +4,7 @@ import type { Repository } from '../../src/git/repository.ts';
 import type { StepDraft } from '../../src/thread/append/append-step.ts';
 import { startThread, type StartRequest } from '../../src/thread/append/start-thread.ts';
 import type { SuspensionDraft } from '../../src/thread/append/suspend-thread.ts';
-import type { ThreadState } from '../../src/thread/read/thread-state.ts';
+import type { CommitOf, ThreadState } from '../../src/thread/read/thread-state.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
 
@@ -74,4 +74,10 @@ export function suspensionDraft(draft: Partial<SuspensionDraft> = {}): Suspensio
     attempts: [],
     ...draft,
   };
+}
+
+/** The step that a thread stands at. */
+export function stepAt({ head }: ThreadState): CommitOf<'step'> {
+  if (head.kind !== 'step') throw new Error('its head is no step');
+  return head;
 }

@@ -3,15 +3,9 @@ import { HashMismatch } from '../../../src/cas/node.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { agentAtStart, agentName } from '../../../src/thread/read/agent-name.ts';
 import { readLightCommit } from '../../../src/thread/read/light-chain.ts';
-import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
-
-function stepAt({ head }: ThreadState): CommitOf<'step'> {
-  if (head.kind !== 'step') throw new Error('its head is no step');
-  return head;
-}
+import { agent, startLoop, stepAt, stepDraft } from '../thread-fixture.ts';
 
 describe('the name of the agent that took a turn', () => {
   test('is the one of the step, where that differs from the one of the start', async () => {

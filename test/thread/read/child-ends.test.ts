@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { readChildEnds } from '../../../src/thread/read/light-chain.ts';
-import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
+import type { CommitOf } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { startLoop, stepDraft } from '../thread-fixture.ts';
+import { startLoop, stepAt, stepDraft } from '../thread-fixture.ts';
 
 async function endedThread(repository: MapRepository, summary: string): Promise<CommitOf<'end'>> {
   const ended = await endThread(repository, await startLoop(repository), {
@@ -18,11 +18,6 @@ async function endedThread(repository: MapRepository, summary: string): Promise<
 }
 
 const childOf = ({ hash, id }: CommitOf<'end'>): { hash: typeof hash; commit: typeof id } => ({ hash, commit: id });
-
-function stepAt({ head }: ThreadState): CommitOf<'step'> {
-  if (head.kind !== 'step') throw new Error('its head is no step');
-  return head;
-}
 
 /** A step that took in two children, and that links to a step and to the end of another thread. */
 async function callingStep() {

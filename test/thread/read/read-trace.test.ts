@@ -4,11 +4,10 @@ import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
 import type { TurnDraft } from '../../../src/thread/append/trace-files.ts';
 import { readTrace } from '../../../src/thread/read/read-trace.ts';
 import { readThreadCommit } from '../../../src/thread/thread-commit.ts';
-import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { forge } from '../../verify/forge-commit.ts';
-import { startLoop, stepDraft, suspensionDraft } from '../thread-fixture.ts';
+import { startLoop, stepAt, stepDraft, suspensionDraft } from '../thread-fixture.ts';
 
 function turnOf(name: string, more: Partial<TurnDraft> = {}): TurnDraft {
   return {
@@ -24,11 +23,6 @@ function turnOf(name: string, more: Partial<TurnDraft> = {}): TurnDraft {
 }
 
 const call = { name: 'Read File', arguments: '{"path":"a"}', result: 'text', isError: false, durationMs: 3 };
-
-function stepAt({ head }: ThreadState): CommitOf<'step'> {
-  if (head.kind !== 'step') throw new Error('its head is no step');
-  return head;
-}
 
 /** A thread with one step of this trace. */
 async function traced(trace: StepDraft['trace']) {

@@ -8,7 +8,7 @@ import { readState, type ThreadState } from '../../../src/thread/read/thread-sta
 import { Verification } from '../../../src/verify/chain/verification.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { forge, store, storeTree } from '../../verify/forge-commit.ts';
-import { startLoop, stepDraft } from '../thread-fixture.ts';
+import { startLoop, stepAt, stepDraft } from '../thread-fixture.ts';
 
 const who = { name: 'U', email: 'u@x', atMs: 1_795_262_400_000 };
 
@@ -30,11 +30,7 @@ describe('the files of a step', () => {
     return startLoop(repository);
   };
 
-  const filesAt = async (state: ThreadState): ReturnType<typeof filesOfStep> => {
-    const { head } = state;
-    if (head.kind !== 'step') throw new Error('its head is no step');
-    return filesOfStep(repository, head);
-  };
+  const filesAt = async (state: ThreadState): ReturnType<typeof filesOfStep> => filesOfStep(repository, stepAt(state));
 
   /** The same step in the form of earlier versions. */
   const asFolder = async (state: ThreadState, commit: ObjectId | undefined): Promise<ThreadState> => {

@@ -2,15 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { readReplaced } from '../../../src/thread/read/replaced-steps.ts';
-import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { startLoop, stepDraft } from '../thread-fixture.ts';
-
-function stepAt({ head }: ThreadState): CommitOf<'step'> {
-  if (head.kind !== 'step') throw new Error('its head is no step');
-  return head;
-}
+import { startLoop, stepAt, stepDraft } from '../thread-fixture.ts';
 
 /** A step that was done three times; the last time it took in a child and linked to a step of another thread. */
 async function thrice() {

@@ -1,16 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { BLANK_STEP, standIns, stepView, viewOf } from '../../../src/thread/read/step-view.ts';
-import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
-import { startLoop, stepDraft } from '../thread-fixture.ts';
+import { startLoop, stepAt, stepDraft } from '../thread-fixture.ts';
 
 const usage = { inputTokens: 1, outputTokens: 2, turns: 1 };
-
-function stepAt({ head }: ThreadState): CommitOf<'step'> {
-  if (head.kind !== 'step') throw new Error('its head is no step');
-  return head;
-}
 
 describe('a step as rules see it', () => {
   test('has what its node says, its text, and the name of its agent', async () => {
