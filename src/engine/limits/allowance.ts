@@ -96,7 +96,7 @@ function hasBudget({ ofThread, ofRole }: Pick<LimitedTurn, 'ofThread' | 'ofRole'
 /** The turns that called a thread, the nearest first, up to one that none did, that is not here, or that has gone on without it. */
 async function findCalling(engine: EngineContext, { id, start: { node } }: ThreadState): Promise<LimitedTurn[]> {
   const { call, parentRole: role, parentState } = node;
-  // A fork is nobody's child.
+  // A fork has no caller.
   if (call === undefined || role === null || id !== node.id) return [];
   const { repository } = engine;
   const pointer = await findThread(repository, parseThreadId(call.thread));

@@ -132,7 +132,7 @@ describe('a sub-workflow counts to the budgets of its caller', () => {
     expect((await engine.describe(middle)).steps).toBe(1);
   });
 
-  test('a fork of a child is nobody’s child', async () => {
+  test('a fork of a child has no caller', async () => {
     const fixture = await createCallers();
     const { thread } = await fixture.engine.start({
       definition: calling('outer', 'twice', { maxTurns: 3 }),
