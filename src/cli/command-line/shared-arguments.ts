@@ -33,6 +33,14 @@ export const agentOption: TextOption = {
   candidates: 'agent',
 };
 
+/** The option that says where a step's files go. */
+export const worktreeOption: TextOption = {
+  short: 'w',
+  value: '<folder>',
+  summary: 'make a linked work tree there with the files that the step left',
+  candidates: 'folder',
+};
+
 /** The fields under `--json` that a thread has in a list and by itself. */
 export const threadFields: Readonly<Record<string, string>> = {
   thread: 'its id',

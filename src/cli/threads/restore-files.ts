@@ -3,18 +3,9 @@ import { describeMissing } from '../../git/worktree/missing-files.ts';
 import type { Repository } from '../../git/repository.ts';
 import { restoreStep, type RestoredStep } from '../../thread/read/step-files.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
-import type { TextOption } from '../command-line/command.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Output } from '../output/output.ts';
 import { pathPrinter } from '../output/path-printer.ts';
-
-/** The option that says where a step's files go. */
-export const worktreeOption: TextOption = {
-  short: 'w',
-  value: '<folder>',
-  summary: 'make a linked work tree there with the files that the step left',
-  candidates: 'folder',
-};
 
 /** Puts the files that a step left into a new linked work tree, and says what is missing there. */
 export async function restoreHere(

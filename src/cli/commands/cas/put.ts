@@ -8,7 +8,6 @@ import type { Redaction } from '../../../engine/redact/redaction.ts';
 import { UwfError } from '../../../errors.ts';
 import { orElse } from '../../../or-else.ts';
 import { hashObject } from '../../../git/format/object-id.ts';
-import { resolveRevision } from '../../../git/process/resolve-revision.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { readCommit } from '../../../git/stores/read.ts';
 import { builtIn, type Artifact } from '../../../schema/built-in.ts';
@@ -146,6 +145,7 @@ async function readArtifact(
     const isInside = path !== undefined && path !== '' && !path.startsWith('..');
     return { artifact: { kind: 'blob', oid, ...(isInside && { path }), title: title ?? text }, blob };
   }
+  const { resolveRevision } = await import('../../../git/process/resolve-revision.ts');
   const found = location && (await resolveRevision({ location, env: cli.env }, text));
   if (!found) {
     const hint = 'a folder can be pinned as it was committed: HEAD:<folder>';

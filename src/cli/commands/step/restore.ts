@@ -1,9 +1,10 @@
 import { defineCommand, type Command } from '../../command-line/command.ts';
+import { worktreeOption } from '../../command-line/shared-arguments.ts';
 import { ofThreadOption } from '../../find/find-step.ts';
 import { findStep } from '../../find/find-turn.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { agreeToGit } from '../../trust/agree-to-git.ts';
-import { restoreHere, worktreeOption } from '../../threads/restore-files.ts';
+import { restoreHere } from '../../threads/restore-files.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 
 export const command: Command = defineCommand({

@@ -1,9 +1,7 @@
-import { threadArgument } from '../../command-line/shared-arguments.ts';
+import { threadArgument, worktreeOption } from '../../command-line/shared-arguments.ts';
 import { atOption, findPlace } from '../../find/find-step.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
-import { agreeToGit } from '../../trust/agree-to-git.ts';
-import { restoreHere, worktreeOption } from '../../threads/restore-files.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { hintToResume } from '../../../thread/hint-to-go-on.ts';
 import { forkThread } from '../../../thread/fork/fork-thread.ts';
@@ -38,12 +36,16 @@ thread run'.`,
     const repository = await openForWriting(cli);
     const pointer = await getThread(repository, args.thread);
     const at = options.at === undefined ? undefined : await findPlace(repository, pointer, options.at);
-    if (options.worktree !== undefined) await agreeToGit(cli, repository, 'files');
+    if (options.worktree !== undefined) {
+      const { agreeToGit } = await import('../../trust/agree-to-git.ts');
+      await agreeToGit(cli, repository, 'files');
+    }
     const fork = await forkThread(repository, pointer, at);
     if (options.worktree !== undefined) {
       try {
         const step = (await readSteps(repository, fork.head, 1)).steps.at(-1);
         if (!step) throw new UsageError('no step has left any files yet', 'fork behind a step, or without --worktree');
+        const { restoreHere } = await import('../../threads/restore-files.ts');
         const worktree = await restoreHere(cli, out, repository, step.commit, options.worktree);
         await out.result({ ...fork, worktree }, () => fork.thread);
         out.hint(`'uwf -C ${options.worktree} thread run ${fork.thread}' runs it there`);
