@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/engine.ts';
+import { shareFacts } from '../engine/describe/facts.ts';
 import { findStepPlaces } from '../engine/describe/step-places.ts';
 import { takeLease } from '../engine/leases/lease.ts';
 import { UwfError } from '../errors.ts';
@@ -84,5 +85,7 @@ export async function forkBehind(
   if (step !== undefined && at === undefined) {
     throw new UwfError(`thread ${thread} has no step ${step}`, { code: 'no-such-step', kind: 'usage' });
   }
-  return (await forkThread(repository, pointer, at)).thread;
+  const fork = await forkThread(repository, pointer, at);
+  shareFacts(repository, pointer.id, fork);
+  return fork.thread;
 }

@@ -92,6 +92,16 @@ test('what forks share is read once to find out whose children they are', async 
   expect(reads).toBeLessThanOrEqual(alone + 4 * (41 + 20));
 });
 
+test('a fork of a thread that was shown is shown without reading anything', async () => {
+  const place = await createPlace(4, 1);
+  await place.uwf(['thread', 'show', place.thread]);
+  const { stdout } = await place.uwf(['thread', 'fork', place.thread]);
+  const fork = { ...place, thread: stdout.trim() };
+  const read = vi.spyOn(DiskObjectStore.prototype, 'read');
+  for (const { thread } of [fork, place]) await place.uwf(['thread', 'show', thread]);
+  expect(read.mock.calls).toEqual([]);
+});
+
 test('a thread that is over is shown without the refs of those that began after its end', async () => {
   const place = await createPlace(2, 1);
   await place.uwf(['thread', 'cancel', place.thread]);

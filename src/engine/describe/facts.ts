@@ -130,6 +130,12 @@ export function writeFacts(repository: Repository, id: ThreadId, facts: ThreadFa
   if (path !== undefined) tryToWriteDerivedFile(path, FORM, `${JSON.stringify(facts)}\n`);
 }
 
+/** Keeps what is known of a thread at a head for a fork, which has that head, too. */
+export function shareFacts(repository: Repository, from: ThreadId, fork: { thread: ThreadId; head: ObjectId }): void {
+  const known = findFacts(repository, from, fork.head);
+  if (known !== undefined) writeFacts(repository, fork.thread, known);
+}
+
 /** The usage of a thread and of each of its roles. Turns that ended in a suspension count. */
 export type ThreadUsage = {
   /** null where no agent has told any. */
