@@ -34,7 +34,7 @@ export async function prepareBlock(step: ChosenStep): Promise<BlockTurn> {
   }
   if (place.isOwn && !isIsolated(block.isolation) && limitReached === undefined) {
     const { openWorkTree } = await import('../isolation/open-work-tree.ts');
-    await openWorkTree(engine, state, definition.name);
+    await openWorkTree(engine, step.lease, state, definition.name);
   }
   const redaction = engine.redaction();
   const prompt = redaction.text(choice.prompt ?? state.prompt);

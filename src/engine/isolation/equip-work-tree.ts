@@ -5,6 +5,7 @@ import { missingFiles } from '../../git/worktree/missing-files.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { admitSetup } from '../agents/admission.ts';
 import type { EngineContext } from '../engine-context.ts';
+import type { Lease } from '../leases/lease.ts';
 import { copyIncluded } from './copy-included.ts';
 
 const MAX_SETUP_BYTES = 1024 * 1024;
@@ -15,12 +16,14 @@ const SETUP_GRACE_MS = 5_000;
  * the program that `isolation.setup` of the configuration names.
  *
  * A file that the new work tree would record is not copied. One that cannot be copied is told.
+ * @param lease notes that program's process group, so that the next holder can end it
  * @param signal ends that program
  * @throws {UwfError} `set-up-failed` if that program fails
  * @throws the signal's reason when that is aborted
  */
 export async function equipWorkTree(
   engine: EngineContext,
+  lease: Pick<Lease, 'setProcessGroup'>,
   git: GitPlace,
   thread: ThreadId,
   signal: AbortSignal,
@@ -30,15 +33,17 @@ export async function equipWorkTree(
   const missing = missingFiles(await copyIncluded(git, top));
   if (missing !== undefined) engine.tell({ event: 'work-tree.incomplete', thread, missing });
   const setup = await admitSetup(engine, top);
-  if (setup !== undefined) await runSetup(engine, setup, top, signal);
+  if (setup !== undefined) await runSetup(engine, lease, setup, top, signal);
 }
 
 async function runSetup(
   { env }: EngineContext,
+  lease: Pick<Lease, 'setProcessGroup'>,
   argv: readonly [string, ...string[]],
   cwd: string,
   signal: AbortSignal,
 ): Promise<void> {
+  const unnoted = new AbortController();
   const { exit, errorTail, isCut } = await runProgram({
     argv,
     cwd,
@@ -46,8 +51,14 @@ async function runSetup(
     input: '',
     maxOutputBytes: MAX_SETUP_BYTES,
     graceMs: SETUP_GRACE_MS,
-    signal,
-    onStart: () => {},
+    signal: AbortSignal.any([signal, unnoted.signal]),
+    onStart(pgid) {
+      try {
+        lease.setProcessGroup(pgid);
+      } catch (error) {
+        unnoted.abort(error);
+      }
+    },
     onOutput: () => {},
     onAside: () => {},
   });

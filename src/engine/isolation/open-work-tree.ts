@@ -30,6 +30,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
+import type { Lease } from '../leases/lease.ts';
 import { readCheckedOut } from './choose-base.ts';
 import { equipWorkTree } from './equip-work-tree.ts';
 import { findReusable, listWorkTrees, treeAt } from './find-reusable.ts';
@@ -46,11 +47,13 @@ export type FilesPlace = Pick<ThreadState, 'id' | 'start' | 'last'>;
  * A work tree that has those files stays as it is, with what a killed turn left in it: the turn is taken again there. One that
  * lags behind, because the thread went on elsewhere, gets the newer files. If it has files that no snapshot has, it is moved
  * aside first.
+ * @param lease that of the thread
  * @throws {UwfError} `no-place-for-work-trees`; `work-tree-too-large` beyond a limit of the configuration
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function openWorkTree(
   engine: EngineContext,
+  lease: Pick<Lease, 'setProcessGroup'>,
   state: FilesPlace,
   workflow: string,
 ): Promise<RepositoryLocation> {
@@ -58,7 +61,7 @@ export async function openWorkTree(
   const folder = workTreeFolder(engine, state.id);
   const wanted = await filesWanted(engine, state);
   const equip: OwnContent['equip'] = ({ signal = engine.signal, ...place }) =>
-    equipWorkTree(engine, place, state.id, signal);
+    equipWorkTree(engine, lease, place, state.id, signal);
   const content: OwnContent = { ...wanted, thread: state.id, branches: branchNames(workflow, state.id), equip };
   if (!existsSync(folder)) await bringHere(engine, git, folder, state.id);
   const found = await findOwnWorkTree(git, folder);

@@ -50,7 +50,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const limitReached = findLimitReached(allowance)?.text;
   if (place.isOwn && limitReached === undefined) {
     const { openWorkTree } = await import('../isolation/open-work-tree.ts');
-    const location = await openWorkTree(engine, state, definition.name);
+    const location = await openWorkTree(engine, lease, state, definition.name);
     if (state.last?.node.merge !== undefined) {
       const { showConflicts } = await import('../blocks/show-conflicts.ts');
       await showConflicts(engine, location, state);

@@ -23,10 +23,10 @@ export async function openThread(engine: EngineContext, idOrPrefix: string): Pro
   const found = await findOwnWorkTree(gitPlace(engine), folder);
   const isThere = found !== undefined && readThreadNote(found.location)?.thread === id;
   try {
-    return await withThread(engine, id, undefined, async (state) => {
+    return await withThread(engine, id, undefined, async (state, lease) => {
       if (!isThere) await admitThreads(engine, [state]);
       const { name } = await definitionOf(engine, state);
-      return (await openWorkTree(engine, state, name)).workTree ?? folder;
+      return (await openWorkTree(engine, lease, state, name)).workTree ?? folder;
     });
   } catch (error) {
     if (error instanceof LeaseHeld && isThere) return folder;

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { chain, config, createScene, diligent, type Scene } from '../../faults/scene.ts';
+import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
+import { chain, config, createScene, diligent, until, type Scene } from '../../faults/scene.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 /** A repository whose isolated work trees a script prepares. */
@@ -43,4 +44,22 @@ test('one that writes too much is told as that', async () => {
   const { uwf, env } = createPrepared('yes | head -c 3000000');
   const { stderr } = await uwf(['run', 'w', '-p', 'x'], { env });
   expect(stderr).toContain("/setup' failed in the new work tree (it wrote more than 1048576 bytes and was ended)");
+});
+
+test('one that a killed uwf leaves running is ended by the next command before it begins', async () => {
+  const { start, startThread, uwf, gitDir, env } = createPrepared(
+    '[ -e "$HOME/pid" ] || { echo $$ > "$HOME/pid"; exec sleep 600; }',
+  );
+  const thread = await startThread('w');
+  const pidFile = join(env['HOME'] ?? '', 'pid');
+  const killed = start(['thread', 'run', thread], { env });
+  const lease = join(gitDir, 'uwf', 'leases', `${thread}.json`);
+  const isNoted = (pid: string): boolean => pid !== '' && readFileSync(lease, 'utf8').includes(`"pid":${pid}`);
+  await until('the program runs', () => existsSync(pidFile) && isNoted(readFileSync(pidFile, 'utf8').trim()));
+  const pgid = Number(readFileSync(pidFile, 'utf8'));
+  killed.process.kill('SIGKILL');
+  await killed.outcome;
+  expect(isGroupAlive(pgid)).toBe(true);
+  expect(await uwf(['thread', 'run', thread], { env })).toMatchObject({ code: 0 });
+  expect(isGroupAlive(pgid)).toBe(false);
 });
