@@ -9,7 +9,10 @@ const { Script } = require('node:vm');
 /** The exit code of a mistake in uwf itself (`EX_SOFTWARE`, sysexits.h). */
 const bug = 70;
 
-const dist = `${__dirname.slice(0, -'bin'.length)}dist`;
+const root = __dirname.slice(0, -'bin'.length);
+const dist = `${root}dist`;
+
+const CUT_OFF = "hint: 'uwf thread list' shows whether a thread was cut off\n";
 
 /** Runs the command line that this process was given. */
 function run() {
@@ -23,8 +26,15 @@ function run() {
       process.stderr.write(`uwf: ${error.message}\nhint: ${error.hint}\n`);
       process.exit(1);
     }
-    process.stderr.write(`uwf: this is a bug in uwf\n${error?.stack ?? error}\n`);
-    process.exit(bug);
+    const isOthers = originOf(error) === 'elsewhere';
+    const whose = isOthers ? "code that is not uwf's, such as an agent package, has ended it" : 'this is a bug in uwf';
+    process.stderr.write(`uwf: ${whose}\n${error?.stack ?? error}\n${isOthers ? CUT_OFF : ''}`);
+    process.exit(isOthers ? 1 : bug);
+  });
+  process.on('unhandledRejection', (/** @type {any} */ error) => {
+    if (originOf(error) === 'uwf') throw error;
+    // An agent package did not wait for something of its own. Its turn, and threads that run beside it, need not end for that.
+    process.stderr.write(`uwf: a promise that nobody waits for was rejected: ${error?.stack ?? error}\n`);
   });
 
   const loader = createLoader(dist, argv, process.env);
@@ -34,8 +44,10 @@ function run() {
     process.exitCode = bug;
   } else {
     process.once('beforeExit', endStuck);
+    process.once('exit', failEarly);
     void program.main(argv).then((code) => {
       process.off('beforeExit', endStuck);
+      process.off('exit', failEarly);
       process.exitCode = code;
       // A command that failed has compiled little of its code, and the cache would keep that for good. What was compiled under
       // other flags V8 would refuse.
@@ -52,8 +64,26 @@ function run() {
  */
 function endStuck() {
   const what = 'the command waits for something that can no longer come, such as an agent that lost its reply';
-  process.stderr.write(`uwf: ${what}\nhint: 'uwf thread list' shows whether a thread was cut off\n`);
+  process.stderr.write(`uwf: ${what}\n${CUT_OFF}`);
   process.exit(1);
+}
+
+/**
+ * Fails a command in whose midst an agent package has called `process.exit`: a script would take its 0 for a run that is over.
+ *
+ * uwf itself ends commands that run agents, which are those that listen to signals, with 1, 70 and 130 only.
+ */
+function failEarly(/** @type {number} */ code) {
+  if ([1, bug, 130].includes(code) || process.listenerCount('SIGTERM') === 0) return;
+  process.exitCode = 1;
+  process.stderr.write(`uwf: something in this process, such as an agent package, has called process.exit\n${CUT_OFF}`);
+}
+
+/** Tells whose code made an error, by the first file in its stack; undefined if that has none. */
+function originOf(/** @type {any} */ error) {
+  const [, path] = /[( ](?:file:\/\/)?(\/[^()\n]*):\d+:\d+\)?$/m.exec(error?.stack) ?? [];
+  if (path === undefined) return undefined;
+  return path.startsWith(root) || path.startsWith(encodeURI(root)) ? 'uwf' : 'elsewhere';
 }
 
 /** The program; undefined if it was not built. */

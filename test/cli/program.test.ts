@@ -26,17 +26,40 @@ test('the program that ships runs a workflow in a process of its own', () => {
   });
 });
 
-test('a command that waits when nothing can wake it fails, and says so', () => {
+/** Runs the workflow with an agent package whose turns have a body. */
+function runWith(body: string): SpawnSyncReturns<string> {
   const { dir } = createLoopRepository();
-  const descriptor = "{ name: 'lost', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } }";
-  const agent = '() => ({ run: () => new Promise(() => {}) })';
-  installAgent(dir, 'lost', `exports.packageDescriptor = ${descriptor}; exports.createAgent = ${agent};`);
-  writeFileSync(join(dir, '.uwf/config.yaml'), 'agents: { lost: { package: lost } }\ndefaultAgent: lost\n');
+  const descriptor = "{ name: 'odd', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } }";
+  const agent = `() => ({ run: async () => { ${body} } })`;
+  installAgent(dir, 'odd', `exports.packageDescriptor = ${descriptor}; exports.createAgent = ${agent};`);
+  writeFileSync(join(dir, '.uwf/config.yaml'), 'agents: { odd: { package: odd } }\ndefaultAgent: odd\n');
   const uwf = (...argv: string[]): SpawnSyncReturns<string> =>
     spawnSync(process.execPath, [program, ...argv], { cwd: dir, env: isolatedGitEnvironment, encoding: 'utf8' });
-  expect(uwf('trust', 'lost')).toMatchObject({ status: 0 });
-  const stderr = expect.stringContaining('uwf: the command waits for something that can no longer come') as string;
-  expect(uwf('run', 'loop', '-p', 'x')).toMatchObject({ status: 1, stderr });
+  expect(uwf('trust', 'odd')).toMatchObject({ status: 0 });
+  return uwf('run', 'loop', '-p', 'x');
+}
+
+test.each([
+  ['await new Promise(() => {});', 'the command waits for something that can no longer come'],
+  ['process.exit(0);', 'something in this process, such as an agent package, has called process.exit'],
+  [
+    "setTimeout(() => { throw new Error('late'); }); await new Promise((done) => setTimeout(done, 60_000));",
+    "code that is not uwf's, such as an agent package, has ended it\nError: late",
+  ],
+])('a command that an agent package cuts off fails, and says so: %s', (body, said) => {
+  const { status, stderr } = runWith(body);
+  expect(stderr).toContain(`uwf: ${said}`);
+  expect(stderr).toContain("hint: 'uwf thread list' shows whether a thread was cut off");
+  expect(status).toBe(1);
+});
+
+test('a promise that an agent package leaves to reject ends no turn', () => {
+  const { status, stderr } = runWith(
+    "void Promise.reject(new Error('late')); await new Promise((done) => setTimeout(done, 10)); throw new Error('own');",
+  );
+  expect(stderr).toContain('uwf: a promise that nobody waits for was rejected: Error: late');
+  expect(stderr).toContain('failed in 3 tries: own');
+  expect(status).toBe(4);
 });
 
 test('its exit code is that of the command', () => {
