@@ -6,6 +6,7 @@ import type {
   SessionModeState,
 } from '@agentclientprotocol/sdk/unstable';
 
+import { isJsonObject } from '../../json.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { AcpConfig } from './acp-config.ts';
 import { isAuthRequired, notAuthorized } from './not-authorized.ts';
@@ -34,7 +35,8 @@ type SessionInfo = {
  * is asked for if it is still there, and chooses model and mode.
  * @param wanted the id of the session to continue
  * @throws {AgentNotAuthorized} when the agent needs a person to log in first
- * @throws {AgentBroken} when it has not got what is configured: that way to log in, that model, that mode
+ * @throws {AgentBroken} when it has not got what is configured: that way to log in, that model, that mode; and when
+ *   it opens a session without an id
  */
 export async function openSession(
   agent: ClientContext,
@@ -47,6 +49,7 @@ export async function openSession(
     if (config.authMethod !== undefined) await logIn(agent, about, config.authMethod);
     const continued = wanted === undefined ? undefined : await goOn(agent, about, place, wanted);
     const info: SessionInfo = continued?.info ?? (await agent.request('session/new', place));
+    if (!isJsonObject(info) || typeof info.sessionId !== 'string') throw withoutId();
     await choose(agent, info, config);
     const isReplayed = continued?.method === 'session/load';
     return { id: info.sessionId, isContinued: continued !== undefined, isReplayed };
@@ -54,6 +57,13 @@ export async function openSession(
     if (isAuthRequired(error)) throw notAuthorized(about, config, error);
     throw error;
   }
+}
+
+/** The SDK passes on whatever an agent gives. */
+function withoutId(): AgentBroken {
+  return new AgentBroken("the agent's answer to 'session/new' has no 'sessionId'", {
+    hint: 'look for a newer version of the agent, or tell its author',
+  });
 }
 
 async function logIn(agent: ClientContext, about: InitializeResponse, methodId: string): Promise<void> {

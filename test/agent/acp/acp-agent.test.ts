@@ -281,6 +281,10 @@ describe('an agent that does not come to work', () => {
   test('because it speaks another version of the protocol says which', async () => {
     await expect(runScripted(['--other-version'])).rejects.toThrow(/speaks version 7/u);
   });
+
+  test('because it opens a session without an id says so', async () => {
+    await expect(runScripted(['--no-session-id'])).rejects.toThrow("answer to 'session/new' has no 'sessionId'");
+  });
 });
 
 describe('an agent that fails', () => {
