@@ -6,6 +6,7 @@ import type { ThreadState } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, isIsolated } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { findBudgetSpent } from '../limits/allowance.ts';
 import { openStep } from '../turn/decide.ts';
 import { findBranches, type BranchThread } from './find-branches.ts';
 import { DEFAULT_AT_ONCE } from './run-block.ts';
@@ -21,8 +22,8 @@ export async function isBlockDecided(engine: EngineContext, state: ThreadState):
 }
 
 /**
- * Tells whether a turn of a block has something to do where other machines run the branches: it is decided, has branches to
- * start, or none of its branches goes on there.
+ * Tells whether a turn of a block has something to do where other machines run the branches: it is decided, has branches that
+ * it may start, or none of its branches goes on there.
  * @param isShared tells whether other machines can see a branch: one that was started and not published runs nowhere
  */
 export async function canBlockGoOn(
@@ -39,7 +40,8 @@ export async function canBlockGoOn(
   const { total, begun } = progress;
   const going = begun.filter(({ endedAtMs, isWaiting }) => endedAtMs === undefined && !isWaiting);
   if (going.length === 0) return true;
-  if (begun.length < total && going.length < (block.each?.atOnce ?? DEFAULT_AT_ONCE)) return true;
+  const hasRoom = begun.length < total && going.length < (block.each?.atOnce ?? DEFAULT_AT_ONCE);
+  if (hasRoom && (await findBudgetSpent({ engine, state, definition }, role)) === undefined) return true;
   for (const { thread } of going) if (!(await isShared(thread))) return true;
   return false;
 }
