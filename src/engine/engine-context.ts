@@ -59,6 +59,11 @@ export type EngineOptions = {
    * room for it ({@link BranchesElsewhere}). Default: threads work in `cwd`, and branches run beside each other here.
    */
   sharesTurns?: boolean;
+  /**
+   * Brings here what other machines have done in threads, and in the children that those call: before a turn that the budget of
+   * a caller holds, of that caller, which comes first, and of all below it that are not over. Default: nothing is done elsewhere.
+   */
+  catchUp?: (threads: readonly ThreadId[]) => Promise<void>;
   /** Told everything, in order. What it throws is swallowed: telling never stops a run. */
   onEvent?: (event: EngineEvent) => void;
   /** Ends the agent at work and the run; what was stored stays. */
@@ -115,6 +120,7 @@ export type EngineContext = {
   readonly cwd: string;
   readonly workTrees: string | undefined;
   readonly sharesTurns: boolean;
+  readonly catchUp: EngineOptions['catchUp'];
   readonly signal: AbortSignal;
   readonly sealKey: () => Uint8Array;
   readonly admit: Admit;
@@ -175,6 +181,7 @@ export function createEngineContext(
     cwd,
     workTrees: options.workTrees,
     sharesTurns: options.sharesTurns ?? false,
+    catchUp: options.catchUp,
     // Made when it is needed: the first AbortController of a process takes half a millisecond.
     get signal() {
       return (signal ??= new AbortController().signal);

@@ -78,7 +78,8 @@ async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher
     publisher.tell(event);
     world.onEvent(event);
   };
-  const engine = await world.openEngine({ signal: lock.signal, onEvent });
+  const catchUp = (threads: readonly ThreadId[]): Promise<void> => meetFamily(world, threads);
+  const engine = await world.openEngine({ signal: lock.signal, onEvent, catchUp });
   try {
     const { status } = await engine.describe(thread);
     if (status === 'suspended') await engine.resume(thread);
@@ -122,6 +123,21 @@ async function meet(
   if (isStopped) return undefined;
   if (!isHere && found?.id === head) await fetch(await placesOfChildren(repository, thread, head));
   return found?.id;
+}
+
+/**
+ * Fetches threads and their children: those that other workers have claimed are not looked at otherwise.
+ * @param threads the first has called the others
+ */
+async function meetFamily({ repository, remote, sync }: TurnWorld, threads: readonly ThreadId[]): Promise<void> {
+  const names = new Set<string>();
+  for (const [at, thread] of threads.entries()) {
+    const pointer = await findThread(repository, thread);
+    if (pointer === undefined) continue;
+    if (at === 0) for (const name of placesNow(thread, repository.now())) names.add(name);
+    for (const name of await placesOfChildren(repository, thread, pointer.head)) names.add(name);
+  }
+  await fetchSelection(repository, remote, selectPatterns([...names]), sync);
 }
 
 async function verdictOf(world: TurnWorld, job: TurnJob, lock: TurnLock, error: unknown): Promise<TurnVerdict> {

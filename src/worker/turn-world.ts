@@ -1,5 +1,6 @@
 import type { UwfError } from '../errors.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { EngineOptions } from '../engine/engine-context.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
@@ -14,7 +15,9 @@ export type TurnWorld = {
   remote: Remote;
   finder: JobFinder;
   /** Opens an engine for one turn. */
-  openEngine: (options: { signal: AbortSignal; onEvent: (event: EngineEvent) => void }) => Promise<Engine>;
+  openEngine: (
+    options: Required<Pick<EngineOptions, 'signal' | 'onEvent'>> & Pick<EngineOptions, 'catchUp'>,
+  ) => Promise<Engine>;
   /** How a push looks for secrets and for commits of the user's code. */
   sync: SyncOptions;
   /** Whether the worker takes further turns: not while it is stopping. */

@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest';
+import { createEngine } from '../../src/engine/engine.ts';
+import { BranchesElsewhere } from '../../src/engine/engine-errors.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
+import type { Repository } from '../../src/git/repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { letGoOn, stopWork } from '../../src/sync/claims/stop-work.ts';
+import { getThread } from '../../src/thread/find/find-thread.ts';
+import type { ThreadId } from '../../src/thread/thread-id.ts';
 import type { JobFinder } from '../../src/worker/find-jobs.ts';
 import { takeTurns } from '../../src/worker/take-turn.ts';
 import type { TurnWorld } from '../../src/worker/turn-world.ts';
+import { createBlockFixture, withBlock } from '../engine/blocks/block-fixture.ts';
+import { reply, scripted, statuses, workflow } from '../engine/engine-fixture.ts';
 import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
 import { pushThread } from './pushed-thread.ts';
 
@@ -46,4 +53,75 @@ test('a turn without a claim is not taken while the work on its thread is stoppe
   await letGoOn(repository, remote, [{ thread, head }], { env });
   expect([await take(), asked]).toEqual(['again', 1]);
   await repository.close();
+});
+
+test('a branch is held to what its siblings have used by now on machines that still have them claimed', async () => {
+  const spent = { inputTokens: 7, outputTokens: 3, turns: 1, costUsd: 0.5 };
+  const config = scripted({ planner: ['---\nok: true\n---\nA plan.\n'] });
+  const worker = { reply: reply('good'), usage: spent };
+  config.agents['paid'] = {
+    name: 'paid',
+    package: 'builtin:scripted',
+    config: { replies: { worker: [worker] }, repeat: true },
+  };
+  config.roles['worker'] = 'paid';
+  const thrice = workflow('thrice', { worker: statuses('good') }, [
+    { from: '__start__', to: 'worker', when: null },
+    { from: 'worker', to: 'worker', when: "$visits('worker') < 3" },
+    { from: 'worker', to: '__end__', when: null },
+  ]);
+  const shared = { sharesTurns: true, workTrees: createTemporaryFolder() };
+  const { dir, engine, repository: first } = await createBlockFixture({ config }, [thrice], shared);
+  runGit(dir, ['commit', '-q', '--allow-empty', '-m', 'code']);
+  const branch = { workflow: 'thrice', prompt: 'Do {{ key }}.' };
+  const block = await withBlock({ isolation: 'worktree', branches: { a: branch, b: branch }, join: 'all' });
+  const { thread } = await engine.start({ definition: { ...block, limits: { maxCostUsd: 1.5 } }, prompt: 'Go.' });
+  await engine.step(thread);
+  await expect(engine.step(thread)).rejects.toBeInstanceOf(BranchesElsewhere);
+
+  const env = isolatedGitEnvironment;
+  const [host, clone] = [createTemporaryFolder(), createTemporaryFolder()];
+  runGit(host, ['init', '-q', '--bare', '.']);
+  runGit(dir, ['remote', 'add', 'origin', host]);
+  runGit(dir, ['push', '-q', 'origin', 'HEAD:refs/heads/main', 'refs/threads/*']);
+  runGit(clone, ['clone', '-q', '--branch', 'main', host, '.']);
+  runGit(clone, ['fetch', '-q', 'origin', 'refs/threads/*:refs/threads/*']);
+  // The ids of a thread's children begin with the time of its last step: siblings are not among what is fetched for those.
+  const second = await openRepository(clone, { env, now: () => Date.now() + 60_000 });
+  const [a, b] = (await engine.list()).map((each) => each.thread).filter((each) => each !== thread) as [
+    ThreadId,
+    ThreadId,
+  ];
+
+  const began: string[] = [];
+  const takeOne = async (repository: Repository, of: ThreadId): Promise<void> => {
+    const cwd = repository.location?.workTree ?? '';
+    const remote = await openRemote(repository, 'origin', { env, cwd, direction: 'push', mayAsk: false });
+    const head = (await getThread(repository, of)).head;
+    const workTrees = createTemporaryFolder();
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing else of it is used.
+    const finder = { isWantedAt: () => Promise.resolve(true) } as unknown as JobFinder;
+    const world: TurnWorld = {
+      repository,
+      remote,
+      finder,
+      openEngine: (given) =>
+        Promise.resolve(createEngine({ repository, config, env, workTrees, sharesTurns: true, ...given })),
+      sync: { env, withCommits: true },
+      goesOn: () => false,
+      onEvent: (event) => event.event === 'step.started' && began.push(event.thread),
+      onPublished: () => Promise.resolve(),
+      onTrouble: expect.unreachable,
+      onUnable: () => expect.unreachable(),
+    };
+    const job = { remote: 'origin', thread: of, head, needs: [] };
+    expect(await takeTurns(world, job, { signal: new AbortController().signal, losses: 0 })).toBe('done');
+  };
+  await takeOne(second, b);
+  await takeOne(first, a);
+  await takeOne(first, a);
+  await takeOne(second, b);
+  expect(began).toEqual([b, a, a]);
+  expect((await createEngine({ repository: second, config }).describe(b)).status).toBe('suspended');
+  await second.close();
 });

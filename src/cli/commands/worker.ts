@@ -136,12 +136,12 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       remote,
       identity: { worker: name, host: hostname(), session: randomBytes(8).toString('hex'), deadlineMs },
       context: createEngineContext({ ...engine, signal: stop.first, sharesTurns: true }),
-      openEngine: async ({ signal, onEvent }) => {
+      openEngine: async (given) => {
         saveTime();
         const { createEngine } = await import('../../engine/engine.ts');
         // A gate for each turn: since the last one, others may have pushed other scripts under the names that were agreed to.
         const admit = lazyGate(cli, repository, engine.config);
-        return createEngine({ ...engine, admit, signal, onEvent, sharesTurns: true });
+        return createEngine({ ...engine, admit, ...given, sharesTurns: true });
       },
       // The commits of code that the remote does not have are those that agents make in the work trees of threads.
       sync: { env: cli.env, remoteWins: true, withCommits: true, redactor: await scanningRedactor(cli, repository) },

@@ -5,12 +5,12 @@ import { nothingForDataError } from '../../thread/fault-of.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { NO_TURN, sumOf, usageReplacedBy } from '../../thread/read/tally.ts';
 import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
-import { parseThreadId } from '../../thread/thread-id.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { budgets, combineLimits, findLimitReached, type Allowance, type LimitReached } from './limits.ts';
-import { usageOfChildren, usageOfStep, type UsedChild } from './usage-of-children.ts';
+import { findOpenFamily, usageOfChildren, usageOfStep, type UsedChild } from './usage-of-children.ts';
 
 /** A thread whose definition was read. */
 type DefinedThread = { engine: EngineContext; state: ThreadState; definition: WorkflowDefinition };
@@ -91,6 +91,23 @@ async function addUp(
 
 function hasBudget({ ofThread, ofRole }: Pick<LimitedTurn, 'ofThread' | 'ofRole'>): boolean {
   return budgets.some((name) => ofThread[name] !== undefined || ofRole[name] !== undefined);
+}
+
+/** Catches up with the threads whose usage counts to a budget of a thread's callers, where other machines may run them. */
+export async function catchUpUnderBudget(engine: EngineContext, state: ThreadState): Promise<void> {
+  const { catchUp, repository } = engine;
+  if (catchUp === undefined) return;
+  const seen = new Set<ThreadId>();
+  // What is brought can have called more.
+  for (let before = -1; seen.size > before;) {
+    before = seen.size;
+    const above = await findCalling(engine, state);
+    const top = above.findLast(hasBudget);
+    if (top === undefined) return;
+    const family = [...(await findOpenFamily(repository, top.state)).keys()];
+    if (family.some((id) => !seen.has(id))) await catchUp(family);
+    for (const id of family) seen.add(id);
+  }
 }
 
 /** The turns that called a thread, the nearest first, up to one that none did, that is not here, or that has gone on without it. */

@@ -98,6 +98,22 @@ async function addUp(
   return sums;
 }
 
+/** A thread, and all that was called below it and is not over, in turns that are not over either. */
+export async function findOpenFamily(
+  repository: Repository,
+  caller: Pick<Caller, 'id' | 'start' | 'last'>,
+): Promise<ReadonlyMap<ThreadId, Pick<Caller, 'start' | 'last'>>> {
+  const open = new Map<ThreadId, Pick<Caller, 'start' | 'last'>>([[caller.id, caller]]);
+  const listed: ListedThreads = new Map();
+  for (const [id, place] of open) {
+    for (const { pointer } of await findCalledNow(repository, place, id, undefined, listed)) {
+      if (pointer.isHistory || open.has(pointer.id)) continue;
+      open.set(pointer.id, await readPlace(repository, pointer.head, [pointer.id], undefined));
+    }
+  }
+  return open;
+}
+
 /** Tells whether nothing that a thread has called can be running: it is over, or waits for something else. */
 function isStanding({ head }: ThreadPlace): boolean {
   return head.kind === 'end' || (head.kind === 'suspend' && head.node.cause !== 'child');

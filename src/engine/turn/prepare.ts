@@ -21,7 +21,7 @@ import { TurnCalls } from '../children/turn-calls.ts';
 import { isRecording, snapshotMode } from '../workspace/record-workspace.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { roomFor } from '../config/config.ts';
-import { allowanceOf } from '../limits/allowance.ts';
+import { allowanceOf, catchUpUnderBudget } from '../limits/allowance.ts';
 import { combineLimits, findLimitReached } from '../limits/limits.ts';
 import { TurnClock } from '../limits/turn-clock.ts';
 import { compactIfLarge } from '../verbs/compact.ts';
@@ -46,6 +46,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const isRecorded = isIsolated(isolation) || isRecording(snapshotMode(engine, role.snapshot));
   const use = { workflow: definition.name, role: choice.role, cwd, isRecorded, wanted: choice.agent };
   if (place.isOwn) await admitWish(engine, state, use);
+  await catchUpUnderBudget(engine, state);
   const allowance = await allowanceOf(step, choice.role, { replaced: choice.again?.step.commit });
   const limitReached = findLimitReached(allowance)?.text;
   if (place.isOwn && limitReached === undefined) {
