@@ -121,6 +121,8 @@ export type EngineContext = {
   readonly workTrees: string | undefined;
   readonly sharesTurns: boolean;
   readonly catchUp: EngineOptions['catchUp'];
+  /** The thread whose newest step is done again, as it calls from before that step, and the id under which it calls. */
+  readonly poking?: { as: ThreadId; state: ThreadState };
   readonly signal: AbortSignal;
   readonly sealKey: () => Uint8Array;
   readonly admit: Admit;

@@ -116,12 +116,17 @@ async function findCalling(engine: EngineContext, { id, start: { node } }: Threa
   // A fork has no caller.
   if (call === undefined || role === null || id !== node.id) return [];
   const { repository } = engine;
-  const pointer = await findThread(repository, parseThreadId(call.thread));
-  const state = pointer && (await readState(repository, pointer.id, pointer.head).catch(nothingForDataError));
+  const caller = parseThreadId(call.thread);
+  // A turn that does a step again calls under an id that no thread has before it is stored.
+  const poking = engine.poking?.as === caller ? engine.poking.state : undefined;
+  const pointer = poking ? undefined : await findThread(repository, caller);
+  const found = pointer && (await readState(repository, pointer.id, pointer.head).catch(nothingForDataError));
+  const state = poking ?? found;
   if (!state || stateHash(state) !== parentState) return [];
   // A thread can be made to name itself as its caller.
   if (state.start.node.depth >= node.depth) return [];
-  const turn = limitTurn({ engine, state, definition: await definitionOf(engine, state) }, role);
+  const definition = await definitionOf(engine, state);
+  const turn = limitTurn({ engine, state: { ...state, id: caller }, definition }, role);
   return [turn, ...(await findCalling(engine, state))];
 }
 

@@ -59,7 +59,9 @@ async function chooseAgain(
 ): Promise<ChosenStep> {
   const { commit, node } = wish.again.step.commit;
   const [previous = current.start.id] = commit.parents;
-  const step = await openStep(engine, await readState(engine.repository, current.id, previous));
+  const before = await readState(engine.repository, current.id, previous);
+  const poking = { as: wish.again.as, state: { ...current, last: before.last } };
+  const step = await openStep({ ...engine, poking }, before);
   const { role, rule } = node;
   const decided = await chooseRole(step, rule === null ? role : undefined);
   // The rule that gave the turn gives it again, with all that it says.

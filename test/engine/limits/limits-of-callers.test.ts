@@ -132,6 +132,23 @@ describe('a sub-workflow counts to the budgets of its caller', () => {
     expect((await engine.describe(middle)).steps).toBe(1);
   });
 
+  test('a child of a step that is done again is held to what the thread has left', async () => {
+    const fixture = await createCallers();
+    const { engine } = fixture;
+    const { thread } = await engine.start({
+      definition: calling('outer', 'twice', { maxCostUsd: 1.5 }),
+      prompt: 'Go.',
+    });
+    await engine.step(thread);
+    const poked = await engine.poke(thread, 'Once more.');
+    expect(poked.status).toBe('suspended');
+    expect(poked.over?.text).toContain(
+      `the limit of 1.5 US dollars in thread ${poked.thread}, which called it, is reached`,
+    );
+    // Two of the step that is done again, one of the turn that does it.
+    expect(fixture.events.filter((each) => each.event === 'step.started' && each.role === 'worker')).toHaveLength(3);
+  });
+
   test('a fork of a child has no caller', async () => {
     const fixture = await createCallers();
     const { thread } = await fixture.engine.start({
