@@ -1,6 +1,6 @@
 import type { GitPlace } from '../process/spawn-git.ts';
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { kindOfPath, readIfThere, startOfFile } from './git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
@@ -77,6 +77,12 @@ export function folderPathOf(url: string, location: RepositoryLocation): string 
   // `..` behind a symbolic link leads elsewhere. The folder where git starts has its links resolved.
   if (/(?:^|\/)\.\.(?:\/|$)/.test(path.replace(/^(?:\.\.?\/+)*(?:\.\.?$)?/, ''))) return undefined;
   return resolve(startOf(location), path);
+}
+
+/** A URL or path that means the same from every folder of this machine, as `git clone` stores it. */
+export function absoluteUrl(url: string, location: RepositoryLocation): string {
+  if (/^[^/]*:|^~/.test(url) || isAbsolute(url)) return url;
+  return folderPathOf(url, location) ?? `${startOf(location)}/${url}`;
 }
 
 /** A URL without its password, and without a user name that can be a token. */

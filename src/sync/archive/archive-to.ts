@@ -1,4 +1,5 @@
 import type { Remote } from '../../git/transport/remote.ts';
+import { absoluteUrl } from '../../git/repository/choose-remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { archiveThreads } from '../../thread/archive/archive-threads.ts';
 import { dayOfEnd, type ThreadPointer } from '../../thread/thread-refs.ts';
@@ -33,8 +34,11 @@ export async function archiveTo(
     const line = await list.find(thread.id);
     if (line?.end === thread.head && line.place === undefined) moved.push(thread);
   }
+  const { location } = repository;
+  // Other clones and machines read the list: for them a relative path would lead elsewhere.
+  const url = location === undefined ? remote.url : absoluteUrl(remote.url, location);
   // A line of the list ends at a space.
-  const place = remote.url.replaceAll(/[^!-~]/gu, encodeURIComponent);
+  const place = url.replaceAll(/[^!-~]/gu, encodeURIComponent);
   const archived = await archiveThreads(repository, moved, { place, onProgress: options.onProgress });
   return { archived, held, rejected };
 }

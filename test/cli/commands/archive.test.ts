@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cloneCliRepository, createLoopRepository, loopReplies, type CliRepository } from '../../helpers/cli.ts';
 import {
@@ -91,6 +92,17 @@ describe('uwf archive', () => {
     expect(missing.stderr).toContain(`uwf fetch ${cold.dir} ${thread}`);
     expect((await ada.uwf(['fetch', cold.dir, thread])).code).toBe(0);
     expect((await ada.uwf(['thread', 'verify', thread])).code).toBe(0);
+  });
+
+  test('names another remote with a relative path so that clones elsewhere find it', async () => {
+    const { server, ada, thread } = await createEnded();
+    const cold = createTemporaryRepository({ bare: true });
+    ada.git('remote', 'add', 'cold', relative(ada.dir, cold.dir));
+    await ada.uwf(['archive', ...everything, '--to', 'cold']);
+    await ada.uwf(['push']);
+    const ben = cloneCliRepository(server.dir);
+    await ben.uwf(['fetch']);
+    expect((await ben.uwf(['thread', 'show', thread])).stderr).toContain(`uwf fetch ${cold.dir} ${thread}`);
   });
 
   test('is undone by a removal: what only the archive led to is gone, here and there', async () => {
