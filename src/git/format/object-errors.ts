@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import type { ObjectId, ObjectType } from './object-id.ts';
+import type { ObjectFormat, ObjectId, ObjectType } from './object-id.ts';
 
 /** An object whose content does not match its id or its type. */
 export class CorruptObject extends UwfError {
@@ -45,6 +45,20 @@ export class ObjectTooLarge extends UwfError {
     this.maxBytes = maxBytes;
     this.type = type;
   }
+}
+
+/** What is to be shared comes from, or goes to, a repository whose objects are named by another hash. */
+export function objectFormatsDiffer(what: string, here: ObjectFormat): UwfError {
+  const there = here === 'sha1' ? 'sha256' : 'sha1';
+  return new UwfError(
+    `${what} has objects of ${there}, and this repository of ${here}: git shares nothing between the two`,
+    {
+      code: 'object-formats-differ',
+      kind: 'environment',
+      hint: `nothing was changed; 'git init --object-format=${there}' makes a repository that can share with it`,
+      facts: { what, here, there },
+    },
+  );
 }
 
 /** An object cannot be written because git would not accept it. */

@@ -1,6 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { UwfError } from '../../errors.ts';
+import { objectFormatsDiffer } from '../format/object-errors.ts';
+import type { ObjectFormat } from '../format/object-id.ts';
 
 /**
  * Compares the pack of a bundle with the checksum that it ends with. `git bundle verify` does not, and git reads no more than
@@ -8,10 +10,11 @@ import { UwfError } from '../../errors.ts';
  *
  * @param path a file that begins as a bundle does
  * @param name how the user names it
- * @throws {UwfError} `bundle-damaged`
+ * @param format that of the repository; of a bundle of the other one, git says that it is corrupt
+ * @throws {UwfError} `bundle-damaged`, `object-formats-differ`
  * Source: gitformat-bundle(5), gitformat-pack(5).
  */
-export async function assertWholeBundle(path: string, name: string): Promise<void> {
+export async function assertWholeBundle(path: string, name: string, format: ObjectFormat): Promise<void> {
   let header: Buffer = Buffer.alloc(0);
   let hash: Hash | undefined;
   let bytes = 20;
@@ -24,7 +27,8 @@ export async function assertWholeBundle(path: string, name: string): Promise<voi
       const length = header.indexOf('\n\n');
       if (length === -1) continue;
       const isLong = header.subarray(0, length).includes('\n@object-format=sha256\n');
-      hash = createHash(isLong ? 'sha256' : 'sha1');
+      if (isLong !== (format === 'sha256')) throw objectFormatsDiffer(name, format);
+      hash = createHash(format);
       bytes = isLong ? 32 : 20;
       read = header.subarray(length + 2);
     }

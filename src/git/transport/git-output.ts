@@ -50,6 +50,13 @@ export function asFullDisk(error: unknown, path: string): unknown {
   return line === undefined || line.startsWith('remote:') ? error : new StorageFull(path, error);
 }
 
+/** Tells whether the remote's objects are named by another hash. Source: git's fetch-pack.c, send-pack.c and connect.c. */
+export function isOfOtherFormat({ said }: GitFailed): boolean {
+  return /mismatched (?:algorithms|object format): |not support this repository's (?:hash algorithm|object format)/.test(
+    said,
+  );
+}
+
 /** Tells whether a remote cannot make all edits of a push or none. */
 export function lacksAtomicPush({ said }: GitFailed): boolean {
   return said.includes('does not support --atomic');

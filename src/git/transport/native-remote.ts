@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import { existsSync } from 'node:fs';
-import { StorageReadOnly } from '../format/object-errors.ts';
+import { objectFormatsDiffer, StorageReadOnly } from '../format/object-errors.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { RemoteUnreachable } from './remote-errors.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
@@ -9,7 +9,7 @@ import { fetchObjects } from './fetch-objects.ts';
 import { landingOf } from './fetch-refs.ts';
 import { fetchWhatCanBe } from './fetch-what-can-be.ts';
 import { isOfRepository, listGitVariables } from '../process/git-variables.ts';
-import { saysUnfiltered } from './git-output.ts';
+import { isOfOtherFormat, saysUnfiltered } from './git-output.ts';
 import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
 import { listByPrefix } from './list-by-prefix.ts';
 import { listRemoteRefs } from './list-remote-refs.ts';
@@ -163,15 +163,16 @@ export class NativeRemote implements Remote {
 
   /** git does not distinguish a missing remote from one that does not answer; the error has its words. */
   async #reach<T>(connect: () => Promise<T>): Promise<T> {
-    const { bundle } = this.#options;
+    const { bundle, format } = this.#options;
     if (bundle !== undefined && existsSync(bundle)) {
       const { assertWholeBundle } = await import('./assert-whole-bundle.ts');
-      await assertWholeBundle(bundle, this.name);
+      await assertWholeBundle(bundle, this.name, format);
     }
     try {
       return await connect();
     } catch (error) {
       if (!(error instanceof GitFailed)) throw error;
+      if (isOfOtherFormat(error)) throw objectFormatsDiffer(this.name, format);
       throw new RemoteUnreachable(this.name, error.said, error);
     }
   }

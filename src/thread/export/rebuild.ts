@@ -3,9 +3,10 @@ import { encodeNode, type EncodedNode } from '../../cas/node.ts';
 import { writeNodeTree, type NodeFile, type Subtree } from '../../cas/node-tree.ts';
 import { keepersOf } from '../../cas/pins.ts';
 import { UwfError } from '../../errors.ts';
+import { objectFormatsDiffer } from '../../git/format/object-errors.ts';
 import type { Signature } from '../../git/format/commit.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
-import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
+import { formatOfId, isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
@@ -40,6 +41,7 @@ export class Rebuild {
   async add(text: string): Promise<void> {
     this.#line += 1;
     try {
+      if (/^# v\d git bundle$/.test(text)) throw this.#refuse("it is a bundle, which 'uwf fetch <bundle>' reads");
       const line: unknown = JSON.parse(text);
       if (!isJsonObject(line)) throw this.#refuse('it is no JSON object');
       if ('commit' in line) await this.#addCommit(line);
@@ -75,6 +77,8 @@ export class Rebuild {
     if (typeof message !== 'string' || !isJsonObject(files) || !Array.isArray(parents)) {
       throw this.#refuse('a commit needs parents, author, committer, message and files');
     }
+    if (typeof commit === 'string' && isObjectId(commit) && formatOfId(commit) !== this.#objects.format)
+      throw objectFormatsDiffer('the file', this.#objects.format);
     const tree = await this.#addTree(files, workspace === undefined ? undefined : await this.#present(workspace));
     const id = this.batch.addCommit({
       tree,

@@ -6,6 +6,7 @@ import { openRemote, type OpenRemoteOptions } from '../../../src/git/transport/o
 import { GitNotFound } from '../../../src/git/process/run-git.ts';
 import { RemotesNeedDisk, RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
+import { ref } from '../../contracts/store-fixture.ts';
 import { startGitHttpServer } from '../../helpers/git-http-server.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
 import {
@@ -45,6 +46,25 @@ describe('the remote that is taken where none is named', () => {
     expect((await open(undefined, { direction: 'push' })).name).toBe('branchs');
     expect((await open()).name).toBe('theirs');
   });
+});
+
+test.each(['file', 'http', 'bundle'])('a remote of the other object format is named as such: %s', async (kind) => {
+  const there = createTemporaryRepository({ objectFormat: 'sha256' });
+  there.git('commit', '--quiet', '--allow-empty', '--message', 'one');
+  there.git('config', 'http.receivepack', 'true');
+  there.git('bundle', 'create', '--quiet', 'all.bundle', 'HEAD', 'main');
+  const http =
+    kind === 'http' ? (await startGitHttpServer(dirname(there.dir))).urlOf(`${basename(there.dir)}/.git`) : '';
+  const { repository, open } = await scene();
+  const address = { file: there.dir, http, bundle: join(there.dir, 'all.bundle') }[kind];
+  const remote = await open(address, { direction: 'push' });
+  const message = `${address} has objects of sha256, and this repository of sha1: git shares nothing between the two`;
+  const differs = { code: 'object-formats-differ', message };
+  const [value] = await writeChain(repository, undefined, 'one');
+  await expect(remote.fetch({ refs: ['refs/heads/*'] })).rejects.toMatchObject(differs);
+  await expect(remote.push({ edits: [{ name: ref('threads/a'), value: value ?? null }] })).rejects.toMatchObject(
+    differs,
+  );
 });
 
 describe('a remote that is named', () => {

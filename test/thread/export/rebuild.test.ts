@@ -149,6 +149,15 @@ test.each<[string, unknown, string]>([
   });
 });
 
+test('a thread of the other object format is named as such, before what it stands on', async () => {
+  const line = { ...emptyCommit(), commit: 'a'.repeat(64), parents: ['b'.repeat(64)] };
+  await expect(open().add(JSON.stringify(line))).rejects.toMatchObject({ code: 'object-formats-differ' });
+});
+
+test('a bundle is told from an export', async () => {
+  await expect(open().add('# v2 git bundle')).rejects.toMatchObject({ reason: /'uwf fetch <bundle>' reads/ });
+});
+
 describe('an error while a line is added', () => {
   const failing = (error: Error): Promise<void> =>
     open({ has: () => Promise.reject(error) }).add(JSON.stringify({ ...emptyCommit(), parents: [absent] }));
