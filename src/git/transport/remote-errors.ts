@@ -38,11 +38,16 @@ export function noSuchRemote(remote: string, known: readonly string[]): UwfError
   });
 }
 
+/** How git says that objects were removed there while others came. Source: `update` in git's builtin/receive-pack.c. */
+const wasCollected = /^(?:bad pack|missing necessary objects)\b|^unpacker error: .*No such file or directory/;
+
 /**
  * What to try after a remote refused a ref, in case it takes only branches and tags; `undefined` if its refs are below a prefix
  * already, or if it could not store what came, whatever the name: its disk is full, or is not its own to write.
  */
 export function hintAtRefusal({ name, isConfigured, refPrefix }: Remote, reason: string): string | undefined {
+  if (wasCollected.test(reason))
+    return "objects were removed there during the push, as 'git gc --prune=now' does: push again; if that fails too, 'git fsck' there says what is missing";
   if (refPrefix !== undefined || reason.startsWith('unpacker error')) return undefined;
   if (!isConfigured) return "a host that takes only branches and tags needs a name: 'git remote add <name> <url>'";
   const command = `git config remote.${name}.uwfPrefix refs/heads/uwf/`;

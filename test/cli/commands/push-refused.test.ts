@@ -130,3 +130,19 @@ describe('a disk that is full', () => {
     expect(stderr).toContain('hint: free some space and repeat');
   });
 });
+
+test('a push from under which objects are collected says that another one helps', async () => {
+  const server = createTemporaryRepository({ bare: true });
+  const { uwf, json, git } = createLoopRepository();
+  git('remote', 'add', 'origin', server.dir);
+  for (const prompt of ['x', 'y']) await json(['thread', 'start', 'loop', '-p', prompt]);
+  // It runs for the first of two refs, when the objects of both are there.
+  const hook = join(server.dir, 'hooks/update');
+  writeFileSync(hook, '#!/bin/sh\nunset GIT_QUARANTINE_PATH\ngit gc --quiet --prune=now\n', { mode: 0o755 });
+  const refused = await uwf(['push']);
+  expect(refused).toMatchObject({ code: 7, stdout: expect.stringContaining('(bad pack)') });
+  expect(refused.stderr).toContain('push again');
+  expect(refused.stderr).not.toContain('branches and tags');
+  rmSync(hook);
+  expect((await uwf(['push'])).code).toBe(0);
+});
