@@ -10,7 +10,12 @@ import {
   type CliRepository,
 } from '../../helpers/cli.ts';
 import { startGitHttpServer } from '../../helpers/git-http-server.ts';
-import { createTemporaryRepository, runGit, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
+import {
+  createTemporaryFolder,
+  createTemporaryRepository,
+  runGit,
+  type TemporaryRepository,
+} from '../../helpers/temporary-repository.ts';
 
 const KNOWN = 'correct-horse-battery-staple-7731';
 const knowing = { env: { DEPLOY_TOKEN: KNOWN } };
@@ -47,7 +52,7 @@ describe('what secrets were taken out of', () => {
     const { server, ada, ben, thread } = await createScene();
     const { stdout, stderr } = await ada.uwf(['thread', 'redact', thread], knowing);
     expect(stdout).toContain('origin had it when it was last seen');
-    expect(stderr).toContain("'uwf push' replaces it there");
+    expect(stderr).toContain("'uwf push origin'");
     // What the remote still has does not come back.
     expect(await ada.uwf(['fetch'])).toMatchObject({ code: 0 });
     expect(reachable(ada.dir)).not.toContain(KNOWN);
@@ -66,6 +71,18 @@ describe('what secrets were taken out of', () => {
     expect((await ben.uwf(['push'])).code).toBe(0);
     expect((await ada.uwf(['sync'])).code).toBe(0);
     expect(ada.git('rev-parse', `refs/threads/${thread}`)).toBe(ben.git('rev-parse', `refs/threads/${thread}`));
+  });
+
+  test('is replaced in a bundle, too', async () => {
+    const { ada, thread } = await createScene();
+    const bundle = join(createTemporaryFolder(), 'all.bundle');
+    expect((await ada.uwf(['push', bundle])).code).toBe(0);
+    await ada.uwf(['thread', 'redact', thread], knowing);
+    expect((await ada.uwf(['push', bundle], knowing)).code).toBe(0);
+    const reader = createTemporaryRepository();
+    reader.git('fetch', '--quiet', bundle, 'refs/*:refs/*');
+    expect(reader.git('rev-parse', `refs/threads/${thread}`)).toBe(ada.git('rev-parse', `refs/threads/${thread}`));
+    expect(reachable(reader.dir)).not.toContain(KNOWN);
   });
 
   test('is taken by others where names of fields were secrets, whichever mark comes first', async () => {
