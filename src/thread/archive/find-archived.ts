@@ -35,22 +35,26 @@ export async function findArchived(
   return found;
 }
 
-/** Finds where an archived thread is that is not here: by this repository's list, or by that of a remote as it was last seen. */
-export async function findArchivePlace(
-  repository: Repository,
-  text: string,
-): Promise<{ thread: ThreadId; remote: string } | undefined> {
+type ArchivePlace = { thread: ThreadId; remote: string };
+
+/** Finds where an archived thread is that is not here, the first of {@link archivePlaces}. */
+export async function findArchivePlace(repository: Repository, text: string): Promise<ArchivePlace | undefined> {
+  for await (const place of archivePlaces(repository, text)) return place;
+  return undefined;
+}
+
+/** Names the places that have archived a thread, by this repository's list and those of remotes as they were last seen. */
+export async function* archivePlaces(repository: Repository, text: string): AsyncGenerator<ArchivePlace, void, void> {
   const own = await firstOf(await openArchive(repository), text);
-  if (own?.place !== undefined) return { thread: own.id, remote: own.place };
+  if (own?.place !== undefined) yield { thread: own.id, remote: own.place };
   for (const { name, id } of await repository.refs.list(REMOTES_PREFIX, {
     where: (ref) => ref.endsWith(TRACKED_LIST),
   })) {
     if (!name.endsWith(TRACKED_LIST)) continue;
     const line = await firstOf(new ArchiveList(repository.objects, id), text).catch(nothingForDataError);
     const remote = name.slice(REMOTES_PREFIX.length, -TRACKED_LIST.length);
-    if (line !== undefined) return { thread: line.id, remote: line.place ?? remote };
+    if (line !== undefined) yield { thread: line.id, remote: line.place ?? remote };
   }
-  return undefined;
 }
 
 async function firstOf(list: ArchiveList, text: string): Promise<ArchivedThread | undefined> {

@@ -132,7 +132,8 @@ describe('uwf archive', () => {
 
     const env = { DEPLOY_TOKEN: secret };
     expect((await ada.uwf(['scan'], { env })).code).toBe(1);
-    expect((await ada.uwf(['thread', 'redact', thread], { env })).code).toBe(0);
+    const { code, stderr } = await ada.uwf(['thread', 'redact', thread], { env });
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("'uwf push origin'") });
     expect((await ada.uwf(['push'], { env })).code).toBe(0);
     expect((await ben.uwf(['sync'], { env })).code).toBe(0);
     expect((await ben.uwf(['archive', ...everything])).code).toBe(0);

@@ -1,4 +1,5 @@
 import { planRedaction, type ThreadRedaction } from '../../../engine/redact/redact-thread.ts';
+import { archivePlaces } from '../../../thread/archive/find-archived.ts';
 import { lastSeenAt } from '../../../sync/refs/tracking.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument } from '../../command-line/shared-arguments.ts';
@@ -25,7 +26,9 @@ changes.
 A record at refs/uwf/redacted/<thread> maps the old commits to the new ones. 'uwf push' sends it and replaces the remote's
 thread. A fetch by others replaces theirs, unless they have added steps. No fetch brings the old commits back.
 
-A secret that was pushed has been read: change it. The old commits stay in this repository until git collects them.`,
+Nothing here tells which URLs and bundles a thread was pushed to, and which files it was exported to: push to these
+again, too, and export again. A secret that was pushed has been read: change it. The old commits stay in this repository
+until git collects them.`,
   arguments: [threadArgument],
   options: {
     'dry-run': { short: 'n', summary: 'say what would be taken out, and change nothing' },
@@ -36,7 +39,7 @@ A secret that was pushed has been read: change it. The old commits stay in this 
     commits: 'how many commits were written anew',
     secrets: 'where the secrets were: commit, step, node, file, at, rule',
     remains: 'where secrets stay: what is pinned, or too large',
-    remotes: 'remotes that had one of the threads when they were last seen',
+    remotes: 'remotes that had one of the threads, or its archive, when they were last seen',
     heldBy: 'other refs that lead to what was there before',
   },
   examples: [
@@ -53,7 +56,10 @@ A secret that was pushed has been read: change it. The old commits stay in this 
     const seenAt = await lastSeenAt(repository);
     const plan = await planRedaction(repository, await scanningRedactor(cli, repository), args.thread);
     const { apply, threads, commits, secrets, remains, heldBy } = plan;
-    const remotes = [...new Set(threads.flatMap(({ thread }) => seenAt.get(thread) ?? []))].toSorted();
+    const found = new Set(threads.flatMap(({ thread }) => seenAt.get(thread) ?? []));
+    for (const { thread } of threads)
+      for await (const { remote } of archivePlaces(repository, thread)) found.add(remote);
+    const remotes = [...found].toSorted();
     const result: Result = { threads, commits, secrets, remains, remotes, heldBy };
     const isDry = options['dry-run'];
     if (!isDry && threads.length > 0) {
@@ -68,8 +74,9 @@ A secret that was pushed has been read: change it. The old commits stay in this 
     if (threads.length > 0) {
       const rules = [...new Set(secrets.map(({ rule }) => rule))].join(', ');
       out.hint(`change what was taken out where it left this machine or was in use: ${oneLine(rules)}`);
-      if (remotes.length > 0)
-        out.hint(`'uwf push' replaces it there: ${remotes.map((name) => oneLine(name)).join(', ')}`);
+      const pushes = remotes.map((name) => `'uwf push ${oneLine(name)}'`).join(', ');
+      if (pushes !== '') out.hint(`replace it where it was, too: ${pushes}`);
+      out.hint('no record is kept of URLs, bundles and exports: where it went to one, push again, export again');
       if (!isDry)
         out.hint("'git reflog expire --expire=now --all && git gc --prune=now' collects the old commits here");
     }
