@@ -31,7 +31,7 @@ export function rememberVerdict(
   repository: Repository,
   place: Place,
   what: string | undefined,
-  corrupt: ReadonlySet<string> = listCorrupt(repository),
+  corrupt: ReadonlySet<string>,
 ): void {
   const path = pathOf(repository, place);
   if (path === undefined) return;

@@ -31,7 +31,7 @@ export type SampleExtent = 'required' | 'all';
  * It ignores a `pattern` and conditions, so the caller validates the sample.
  * @param root the schema that local `$ref`s start from
  */
-export function sampleValue(schema: JsonObject, root: JsonObject, extent: SampleExtent = 'required'): JsonValue {
+export function sampleValue(schema: JsonObject, root: JsonObject, extent: SampleExtent): JsonValue {
   return sample(schema, root, extent, 0);
 }
 

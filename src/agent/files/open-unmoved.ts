@@ -24,7 +24,7 @@ export type OpenFolder = { handle: FileHandle; at: string };
  * @throws {PathFault} if a folder above it has been exchanged
  * @see openat(2), proc(5), `/proc/self/fd`
  */
-export async function openUnmoved(real: string, flags: number, options: MakeOptions = {}): Promise<FileHandle> {
+export async function openUnmoved(real: string, flags: number, options: MakeOptions): Promise<FileHandle> {
   const folder = await openFolder(dirname(real), options);
   try {
     // Not to wait for the writer of a pipe.

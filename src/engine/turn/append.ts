@@ -49,7 +49,7 @@ export async function appendTurn(
   step: Place,
   turn: Omit<FinishedTurn, 'workspace'>,
   files: TurnFiles,
-  { allowSecrets = false, isResumed = false, merged }: StoreOptions = {},
+  { allowSecrets = false, isResumed = false, merged }: StoreOptions,
 ): Promise<ThreadState> {
   const { engine, state } = step;
   let workspace = merged;

@@ -95,7 +95,7 @@ export class KnownNodes implements NodeSource {
    * @param root all nodes of the tree
    * @throws {HashCollision} {NotHereYet} {UwfError} `too-many-nodes`
    */
-  async add(entry: IndexEntry, root: readonly IndexEntry[] = []): Promise<StoredNode> {
+  async add(entry: IndexEntry, root: readonly IndexEntry[]): Promise<StoredNode> {
     const known = await this.#oidOf(entry.hash);
     if (known !== undefined && known !== entry.oid) throw new HashCollision(entry.hash, [known, entry.oid]);
     try {

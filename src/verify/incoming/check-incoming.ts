@@ -55,7 +55,7 @@ export async function checkIncoming(
   repository: Repository,
   view: Repository,
   tips: readonly IncomingTip[],
-  options: CheckOptions = {},
+  options: CheckOptions,
 ): Promise<Map<string, string>> {
   const check = await createCheck(repository, view, options);
   const faults = new Map<string, string>();

@@ -101,7 +101,7 @@ export type ParsedFile = {
  * JSON is read by the YAML parser, which knows places, and by `JSON.parse`, which knows JSON.
  * @param isWorkflow whether it is YAML whatever its name: a workflow need not have an extension
  */
-export async function parseFile(file: string, content: string, isWorkflow = false): Promise<ParsedFile> {
+export async function parseFile(file: string, content: string, isWorkflow: boolean): Promise<ParsedFile> {
   const source = new SourceText(file, content.startsWith('\uFEFF') ? content.slice(1) : content);
   const parsed: ParsedFile = { source, document: undefined, text: undefined, includes: [], diagnostics: [] };
   if (!isWorkflow && !isStructured(file)) return { ...parsed, text: source.text };

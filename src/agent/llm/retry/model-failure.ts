@@ -51,7 +51,7 @@ export function modelFailure(
   cause: unknown,
   where: Pick<LlmConfig, 'baseUrl' | 'model' | 'apiKeyEnv'>,
   redact: (text: string) => string,
-  env: Readonly<Record<string, string | undefined>> = {},
+  env: Readonly<Record<string, string | undefined>>,
 ): Error {
   const { statusCode, responseHeaders = {}, responseBody = '' } = isCallError(cause) ? cause : {};
   const message = describe(cause);
