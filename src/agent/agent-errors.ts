@@ -1,9 +1,11 @@
 import { UwfError } from '../errors.ts';
 
+type Details = { hint: string; cause?: unknown };
+
 /** There is no agent to do the work: none is configured, its package is not installed, or its program is not there. */
 export class AgentMissing extends UwfError {
   /** @param subject what was looked for: a role, a package reference, or a program */
-  constructor(message: string, { subject, ...details }: { subject: string; hint: string; cause?: unknown }) {
+  constructor(message: string, { subject, ...details }: Details & { subject: string }) {
     super(message, { code: 'agent-missing', kind: 'agent', ...details, facts: { subject } });
   }
 }
@@ -11,7 +13,7 @@ export class AgentMissing extends UwfError {
 /** The agent is installed, and does nothing before a person has logged in with it. */
 export class AgentNotAuthorized extends UwfError {
   /** @param subject the agent's program, or the server that it talks to */
-  constructor(message: string, { subject, ...details }: { subject: string; hint: string; cause?: unknown }) {
+  constructor(message: string, { subject, ...details }: Details & { subject: string }) {
     super(message, { code: 'agent-not-authorized', kind: 'agent', ...details, facts: { subject } });
   }
 }
@@ -36,7 +38,7 @@ export class AgentConfigInvalid extends UwfError {
 
 /** The agent could not do its work, and trying the turn again would not help. */
 export class AgentBroken extends UwfError {
-  constructor(message: string, details: { hint: string; cause?: unknown }) {
+  constructor(message: string, details: Details) {
     super(message, { code: 'agent-broken', kind: 'agent', ...details });
   }
 }

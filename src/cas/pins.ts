@@ -2,6 +2,7 @@ import { isObjectId, type ObjectId } from '../git/format/object-id.ts';
 import { isJsonObject } from '../json.ts';
 import { ARTIFACT_TYPE } from './frozen-types.ts';
 import type { Node } from './node.ts';
+import type { Subtree } from './node-tree.ts';
 
 /** A git object that an artifact node names, and that a commit has to keep which has the node. */
 export type Pin = { kind: 'commit' | 'tree' | 'blob'; oid: ObjectId };
@@ -18,10 +19,10 @@ export function pinOf({ type, payload }: Node): Pin | undefined {
 }
 
 /** What keeps pinned objects: commits as further parents, trees and blobs in the tree of the commit. */
-export type PinKeepers = { parents: ObjectId[]; entries: { path: string; mode: '040000' | '100644'; id: ObjectId }[] };
+export type PinKeepers = { parents: ObjectId[]; entries: Subtree[] };
 
 /** How a tree keeps a pinned tree or blob. */
-export function pinnedAt(id: ObjectId, kind: 'tree' | 'blob'): PinKeepers['entries'][number] {
+export function pinnedAt(id: ObjectId, kind: 'tree' | 'blob'): Subtree {
   return { path: `${PINNED_FOLDER}/${id}`, mode: kind === 'tree' ? '040000' : '100644', id };
 }
 

@@ -1,7 +1,7 @@
 import type {
   ClientContext,
   InitializeResponse,
-  McpServer,
+  NewSessionRequest,
   SessionConfigOption,
   SessionModeState,
 } from '@agentclientprotocol/sdk/unstable';
@@ -42,7 +42,7 @@ export async function openSession(
   agent: ClientContext,
   about: InitializeResponse,
   config: AcpConfig,
-  place: { cwd: string; mcpServers: McpServer[] },
+  place: NewSessionRequest,
   wanted: string | undefined,
 ): Promise<OpenSession> {
   try {
@@ -80,7 +80,7 @@ async function logIn(agent: ClientContext, about: InitializeResponse, methodId: 
 async function goOn(
   agent: ClientContext,
   { agentCapabilities }: InitializeResponse,
-  place: { cwd: string; mcpServers: McpServer[] },
+  place: NewSessionRequest,
   sessionId: string,
 ): Promise<{ method: ResumeMethod; info: SessionInfo } | undefined> {
   const { RequestError } = await loadSdk();

@@ -2,9 +2,9 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { KnownStarts } from '../../thread/read/read-start.ts';
 import { MANY_THREADS } from '../../thread/read/head-table.ts';
 import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import type { ChildThread } from '../../thread/find/find-children.ts';
 import { findArchived } from '../../thread/archive/find-archived.ts';
 import { firstChildTimeMs, timePrefix, type ThreadId } from '../../thread/thread-id.ts';
-import type { LightStart } from '../../thread/read/light-chain.ts';
 import { isOver, statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { findFacts, type TakenInChild, type ThreadFacts } from './facts.ts';
@@ -41,11 +41,7 @@ export async function describeChildren(engine: EngineContext, id: ThreadId, fact
 }
 
 /** The children of a thread that have a ref, by their starts: threads that began before it or after its end are none. */
-async function findByRefs(
-  { repository }: EngineContext,
-  id: ThreadId,
-  facts: ThreadFacts,
-): Promise<{ pointer: ThreadPointer; start: LightStart }[]> {
+async function findByRefs({ repository }: EngineContext, id: ThreadId, facts: ThreadFacts): Promise<ChildThread[]> {
   const fromMs = firstChildTimeMs(facts.startedAtMs);
   // Every id is before '~'.
   const between = {
@@ -77,7 +73,7 @@ async function findByRefs(
     import('../../thread/read/read-start.ts'),
   ]);
   const starts: KnownStarts = new Map();
-  const children: { pointer: ThreadPointer; start: LightStart }[] = [];
+  const children: ChildThread[] = [];
   for (const { pointer, from } of candidates) {
     const start = await findStart(repository, from, starts, pointer.id);
     if (start && isChildOf(start.node, { id, startHash: facts.startHash })) children.push({ pointer, start });

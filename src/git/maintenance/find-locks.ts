@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from '../system/names-in.ts';
-import type { ProcessIdentity } from '../system/process-identity.ts';
 import { isAlive } from '../system/process-identity.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { LockRecords } from '../stores/disk/lock-records.ts';
+import { LockRecords, type LockHolder } from '../stores/disk/lock-records.ts';
 import { contentOf, keeperOf } from '../stores/disk/pack-keep.ts';
 
 /** A lock or a keep. */
@@ -12,7 +11,7 @@ export type FoundLock = {
   path: string;
   kind: 'lock' | 'keep';
   /** The process of uwf that made it, and whether it still runs; `undefined` if git or a person made it. */
-  holder: { owner: ProcessIdentity; isAlive: boolean | 'other-host' } | undefined;
+  holder: LockHolder | undefined;
   /** Its age. */
   ageMs: number;
 };

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDone, type PushEdit, type PushRequest, type PushResult } from './remote.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { takeFolderDeletions, type FolderDeletions } from './folder-deletions.ts';
 import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
 import { fullDiskIn, lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
 import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
+import type { GitPlace } from '../process/spawn-git.ts';
 import { explainLimit, littleMemory, towardsRemote } from './towards-remote.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
@@ -15,9 +15,6 @@ const MAX_ARGUMENT_BYTES = 800_000;
 /** Pushes only these refs, whatever is configured, without the user's hooks, which are about code. */
 const settings = ['protocol.version=2', ...littleMemory, 'pack.windowMemory=32m', 'pack.deltaCacheSize=16m'];
 const options = ['--porcelain', '--no-verify', '--no-follow-tags', '--no-force-if-includes', '--recurse-submodules=no'];
-
-/** The repository of the commits, where ancestry is checked. */
-type Source = { location: RepositoryLocation; env: GitEnvironment };
 
 /** Where the guest folder keeps what the refs of the remote are expected to be. */
 const TRACKED = 'refs/tracked/';
@@ -35,12 +32,13 @@ export type PushControl = {
  *
  * More than about 5,000 edits do not fit a command line. They go in several pushes, each atomic; the first that fails ends
  * the rest. Deletions of whole folders come last, in pushes of their own.
+ * @param source the repository of the commits, where ancestry is checked
  * @throws {GitFailed} if there was no connection, or it broke before the remote reported the outcome
  * Source: git-push(1).
  */
 export async function pushRefs(
   folder: GuestFolder,
-  source: Source,
+  source: GitPlace,
   remote: string,
   request: PushRequest,
   { mayAsk, isConfigured }: PushControl,
@@ -103,7 +101,7 @@ async function pushDeletions(
 
 async function pushBatch(
   folder: GuestFolder,
-  source: Source,
+  source: GitPlace,
   remote: string,
   { edits, isForward, signal, onProgress }: PushRequest,
   mayAsk: boolean,
@@ -155,7 +153,10 @@ async function runPush(
 }
 
 /** Finds edits that a lease would force although the new value does not follow the expected one. */
-async function notFollowing({ location, env }: Source, edits: readonly PushEdit[]): Promise<Map<PushEdit, PushResult>> {
+async function notFollowing(
+  { location, env }: GitPlace,
+  edits: readonly PushEdit[],
+): Promise<Map<PushEdit, PushResult>> {
   const wrong = new Map<PushEdit, PushResult>();
   for (const edit of edits) {
     const { name, value, expected } = edit;

@@ -1,15 +1,13 @@
+/** Where a part of the decoded text begins, its place in the text as it is, and whether it is an escape there. */
+type Part = { at: number; from: number; until: number; isEscape: boolean };
+
 /** A text with its escapes decoded, which knows where each of its characters was in the text as it is. */
 export class DecodedView {
   readonly text: string;
-  /** Places in `text` where a part begins, the place and length of the part as it is, and whether it is an escape. */
-  readonly #parts: { at: number; from: number; until: number; isEscape: boolean }[];
+  readonly #parts: readonly Part[];
   readonly #below: DecodedView | undefined;
 
-  constructor(
-    text: string,
-    parts: { at: number; from: number; until: number; isEscape: boolean }[],
-    below?: DecodedView,
-  ) {
+  constructor(text: string, parts: readonly Part[], below: DecodedView | undefined) {
     this.text = text;
     this.#parts = parts;
     this.#below = below;
@@ -64,7 +62,7 @@ function replace(
   below: DecodedView | undefined,
   decode: (escape: string, text: string, at: number) => Decoded | undefined,
 ): DecodedView | undefined {
-  const parts: { at: number; from: number; until: number; isEscape: boolean }[] = [];
+  const parts: Part[] = [];
   const pieces: string[] = [];
   let [at, done] = [0, 0];
   const take = (piece: string, from: number, until: number, isEscape: boolean): void => {

@@ -49,12 +49,11 @@ function nameThere(rest: string): string {
   return /^(?:removed|redacted|claims|archive)\//.test(rest) ? `refs/uwf/${rest}` : `refs/${rest}`;
 }
 
+/** What a ref of the remote has become; `null` if it was deleted. */
+type News = { name: string; value: ObjectId | null };
+
 /** The edits that bring the tracking refs up to date with changes at the remote. */
-export function trackingEdits(
-  remote: Remote,
-  tracked: ReadonlyMap<string, ObjectId>,
-  news: Iterable<{ name: string; value: ObjectId | null }>,
-): RefEdit[] {
+export function trackingEdits(remote: Remote, tracked: ReadonlyMap<string, ObjectId>, news: Iterable<News>): RefEdit[] {
   if (!remote.isConfigured) return [];
   return [...news]
     .map(({ name, value }) => ({ name: trackingRef(remote.name, name), expected: tracked.get(name) ?? null, value }))
@@ -62,11 +61,7 @@ export function trackingEdits(
 }
 
 /** Updates the tracking refs after a push. Of two processes that do so at once the last wins: its information is newer. */
-export async function remember(
-  repository: Repository,
-  remote: Remote,
-  news: readonly { name: string; value: ObjectId | null }[],
-): Promise<void> {
+export async function remember(repository: Repository, remote: Remote, news: readonly News[]): Promise<void> {
   await againIfMoved(MAX_TRIES, async () => {
     await updateTracking(repository, trackingEdits(remote, await readTracked(repository, remote), news));
   });

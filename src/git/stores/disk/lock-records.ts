@@ -21,7 +21,7 @@ export const LOCK_MS = 30_000;
 const WAITING_MS = 10 * LOCK_MS;
 
 /** The holder of a lock. */
-export type LockHolder = { owner: ProcessIdentity; isAlive: true | 'other-host' };
+export type LockHolder = { owner: ProcessIdentity; isAlive: boolean | 'other-host' };
 
 type LockFile = { path: string; stats: BigIntStats };
 /** The file that is renamed to claim a lock: its record, or the lock itself if there is no record. */
@@ -108,7 +108,7 @@ export class LockRecords {
   }
 
   /** Returns the holder of a lock and changes nothing; `undefined` if it is not a lock of uwf. */
-  identify(lockPath: string): { owner: ProcessIdentity; isAlive: boolean | 'other-host' } | undefined {
+  identify(lockPath: string): LockHolder | undefined {
     const lock = findOwnStats(lockPath);
     const record = lock && this.#recordOf(lockPath, lock);
     return record && { owner: record.owner, isAlive: isAlive(record.owner) };
