@@ -41,12 +41,12 @@ export function claimOfAgent(use: AgentUse, hasher: FileHasher): TrustClaim | un
   // What the user's own configuration declares needs no agreement. What is in the repository may come from another person.
   if (isUsersOwn && files.length === 0) return undefined;
   const declared: JsonObject = { package: reference, ...(version !== undefined && { version }), config };
-  return { name: name === SETUP ? name : `agents.${name}`, declaredAt, ...describe(declared, ''), files, cwd: use.cwd };
+  return { name: name === SETUP ? name : `agents.${name}`, declaredAt, ...describe(declared), files, cwd: use.cwd };
 }
 
 /** What a setting of the repository's configuration claims. */
 export function claimOfSetting({ name, value, declaredAt }: ConfigSetting): TrustClaim {
-  return { name, declaredAt, ...describe({ [name]: value }, ''), files: [], cwd: undefined };
+  return { name, declaredAt, ...describe({ [name]: value }), files: [], cwd: undefined };
 }
 
 /**
@@ -66,10 +66,10 @@ function isInWorkTree(root: string, file: string): boolean {
   return !isAbsolute(path) && !path.split('/').some((part) => part === '..' || part.toLowerCase() === '.git');
 }
 
-function describe(declared: JsonObject, path: string): { definition: string; lines: string[] } {
+function describe(declared: JsonObject): { definition: string; lines: string[] } {
   assertJsonValue(declared);
   const definition = createHash('sha256').update(canonicalJson(declared)).digest('hex');
-  return { definition, lines: [...linesOf(declared, path)] };
+  return { definition, lines: [...linesOf(declared, '')] };
 }
 
 function* linesOf(value: JsonValue, path: string): Generator<string> {

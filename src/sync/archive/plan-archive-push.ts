@@ -20,7 +20,7 @@ import { HoldBack } from '../push/hold-back.ts';
 import type { Offer } from '../push/offer-thread.ts';
 import { Redactions } from '../reconcile/redactions.ts';
 import { relateTips } from '../reconcile/relate-tips.ts';
-import { refOfTip } from '../refs/shared-ref.ts';
+import { deletionOf } from '../refs/shared-ref.ts';
 import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
 import { trackingName } from '../refs/tracking.ts';
 import type { Held } from '../report.ts';
@@ -116,7 +116,7 @@ async function intakeOf(
   const isNew = known === undefined || (known.place !== undefined && line.place === undefined);
   if (!isNew && tips.length === 0) return undefined;
   for (const { id } of tips) if (!(await isBehind(repository, id, head))) return undefined;
-  const deletions = tips.map((tip): PushEdit => ({ name: refOfTip(thread, tip), value: null, expected: tip.id }));
+  const deletions = tips.map((tip) => deletionOf(thread, tip));
   const isThere = !isNew || line.place !== undefined || tips.some(({ id }) => id === head);
   if (isThere) return { line, isNew, deletions };
   const change = { thread, change: 'new' as const, head, before: tips[0]?.id ?? null };

@@ -5,7 +5,7 @@ import { leadsTo } from '../reconcile/join-registrations.ts';
 import { FETCH_FIRST, type Offer } from './offer-thread.ts';
 import type { SortedRefs } from '../refs/sorted-refs.ts';
 import type { Redactions } from '../reconcile/redactions.ts';
-import { refOfTip } from '../refs/shared-ref.ts';
+import { deletionOf } from '../refs/shared-ref.ts';
 
 /** The refs of both sides, and the threads to push: `undefined` for all. */
 export type PushSides = {
@@ -41,7 +41,7 @@ export async function offerRecords(
     }
     if (known !== value) offer.edits.push({ name: redactedRef(thread), value, expected: known ?? null });
     if (!isRenamed) continue;
-    for (const tip of tips) offer.edits.push({ name: refOfTip(thread, tip), value: null, expected: tip.id });
+    for (const tip of tips) offer.edits.push(deletionOf(thread, tip));
     const [first] = tips;
     if (first) offer.change = { thread, change: 'removed', head: null, before: first.id };
   }

@@ -7,7 +7,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { describeMove, type Lineage } from '../reconcile/reconcile-thread.ts';
 import type { Relation } from '../reconcile/relate-tips.ts';
 import type { ThreadChange } from '../report.ts';
-import { refOfTip, removedRef, type Tip } from '../refs/shared-ref.ts';
+import { deletionOf, refOfTip, removedRef, type Tip } from '../refs/shared-ref.ts';
 
 /** What a push knows of one thread. */
 export type OfferSides = {
@@ -74,7 +74,7 @@ export async function offerThread(sides: OfferSides, lineage: OfferLineage): Pro
     const isOurs = tip.endedOn === undefined || here.endedOn < tip.endedOn;
     if (relation === undefined || !isOurs) return { ...offer, held: FETCH_FIRST };
     if (!isBehind) offer.needs.push(await lineage.forkId(thread, tip.id));
-    deletions.push({ name: refOfTip(thread, tip), value: null, expected: tip.id });
+    deletions.push(deletionOf(thread, tip));
   }
   const relation = same && (await lineage.relate(same.id, here.id));
   if (same && relation?.kind === 'ahead') return offer;

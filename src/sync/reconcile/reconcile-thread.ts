@@ -3,7 +3,7 @@ import type { RefEdit } from '../../git/ref-store.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Relation } from './relate-tips.ts';
 import type { ThreadChange } from '../report.ts';
-import { refOfTip, type Tip } from '../refs/shared-ref.ts';
+import { deletionOf, refOfTip, type Tip } from '../refs/shared-ref.ts';
 
 /** Answers questions about commits. A parameter, so that tests can answer from tables. */
 export type Lineage = {
@@ -109,7 +109,7 @@ async function isLeftOut(tip: ObjectId, target: ObjectId, { relate }: Lineage): 
 function moveTo({ thread, here }: ThreadSides, target: Tip): RefEdit[] {
   const name = refOfTip(thread, target);
   const edits = here
-    .map((tip): RefEdit => ({ name: refOfTip(thread, tip), expected: tip.id, value: null }))
+    .map((tip): RefEdit => deletionOf(thread, tip))
     .map((edit) => (edit.name === name ? { ...edit, value: target.id } : edit))
     .filter(({ expected, value }) => expected !== value);
   const isThere = here.some((tip) => tip.endedOn === target.endedOn);
@@ -143,7 +143,7 @@ export function hold(reason: string): Reconciled {
 
 /** Removes all refs of a thread from this repository. */
 export function removeRefs({ thread, here }: Pick<ThreadSides, 'thread' | 'here'>): Reconciled {
-  const edits = here.map((tip): RefEdit => ({ name: refOfTip(thread, tip), expected: tip.id, value: null }));
+  const edits = here.map((tip) => deletionOf(thread, tip));
   return { edits, claims: [], change: { thread, change: 'removed', head: null, before: here[0]?.id ?? null } };
 }
 

@@ -1,7 +1,7 @@
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
-import type { PushEdit, PushResult, Remote } from '../../git/transport/remote.ts';
+import type { PushResult, Remote } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { LIST_REF } from '../../thread/archive/archive-list.ts';
 import { ENDS_PREFIX } from '../../thread/archive/kept-ends.ts';
@@ -13,7 +13,7 @@ import { claimRef } from '../claims/claim.ts';
 import { makeRemovalMark } from './removal-mark.ts';
 import type { ThreadChange } from '../report.ts';
 import { ThreadNotThere } from '../fetch/select-refs.ts';
-import { refOfTip, removedRef, type Tip } from '../refs/shared-ref.ts';
+import { deletionOf, removedRef, type Tip } from '../refs/shared-ref.ts';
 import { readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
@@ -79,7 +79,7 @@ export async function removeRemoteThread(
   const edits = [
     { name: removedRef(thread), value: mark.id, expected: known },
     ...(fromArchive?.edits ?? []),
-    ...tips.map((tip): PushEdit => ({ name: refOfTip(thread, tip), value: null, expected: tip.id })),
+    ...tips.map((tip) => deletionOf(thread, tip)),
     // Its worker ends the turn, and publishes nothing more.
     ...(claim === undefined ? [] : [{ name: claimRef(thread), value: null, expected: claim }]),
   ];

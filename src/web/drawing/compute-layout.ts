@@ -54,7 +54,7 @@ export async function computeLayout(nodes: readonly GraphNode[], lines: readonly
 function drawLine(points: readonly Point[]): Pick<DrawnLine, 'path' | 'head'> {
   const [first, last, before] = [points[0], points.at(-1), points.at(-2)];
   if (first === undefined || last === undefined || before === undefined) return { path: '', head: '' };
-  const through = [...points.slice(0, -1), pointBefore(last, before, HEAD_LENGTH)];
+  const through = [...points.slice(0, -1), baseOfHead(last, before)];
   const curves = through.slice(1).map((to, index) => {
     const [start, from = to] = [through[index - 1], through[index]];
     // The tangent at a point has the direction of its neighbours (Catmull-Rom).
@@ -80,7 +80,7 @@ function drawLoop({ x = 0, y = 0, width = 0 }: Partial<Point> & { width?: number
 
 /** The corners of a head whose tip is at a point. */
 function headAt(tip: Point, before: Point): string {
-  const base = pointBefore(tip, before, HEAD_LENGTH);
+  const base = baseOfHead(tip, before);
   const [dx, dy] = [(tip.x - base.x) / HEAD_LENGTH, (tip.y - base.y) / HEAD_LENGTH];
   const half = HEAD_WIDTH / 2;
   const corners = [
@@ -91,9 +91,9 @@ function headAt(tip: Point, before: Point): string {
   return corners.map(textOf).join(' ');
 }
 
-/** The point that lies so far from one towards another. */
-function pointBefore(from: Point, towards: Point, distance: number): Point {
-  return shifted(from, from, towards, distance / (Math.hypot(towards.x - from.x, towards.y - from.y) || 1));
+/** The middle of the side of a head that its line ends at. */
+function baseOfHead(tip: Point, before: Point): Point {
+  return shifted(tip, tip, before, HEAD_LENGTH / (Math.hypot(before.x - tip.x, before.y - tip.y) || 1));
 }
 
 /** A point that is moved by a part of the way between two others. */
