@@ -37,6 +37,12 @@ export class ObjectBatch {
     return this.add({ type: 'commit', data: encodeCommit(commit) });
   }
 
+  /** Adds a commit of which uwf itself is the author. The same tree, parents, message and time are the same commit everywhere. */
+  addOwnCommit(commit: Pick<Commit, 'tree' | 'parents' | 'message'>, atMs: number): ObjectId {
+    const author = { name: 'uwf', email: 'uwf@localhost', atMs };
+    return this.addCommit({ ...commit, author, committer: author });
+  }
+
   /** All objects in the order of adding: an object comes before those that refer to it. */
   get objects(): GitObject[] {
     return [...this.#byId.values()];

@@ -23,8 +23,6 @@ const MAX_REASON = 2_000;
 /** The shortest and the longest time, in ms, for which a claim counts while it does not change. */
 export const CLAIM_DEADLINES = { min: 1_000, max: 3_600_000, ofMalformed: 60_000 };
 
-const WRITER = { name: 'uwf', email: 'uwf@localhost' };
-
 /** What a worker says of a thread that it works on. Source: docs/format.md, Claims. */
 export type Claim = {
   thread: ThreadId;
@@ -84,10 +82,9 @@ export function makeClaim(format: ObjectFormat, claim: Claim, atMs: number): { i
   const held = claim.held?.slice(0, MAX_REASON);
   const text = canonicalJson({ ...claim, ...(held !== undefined && { held }) });
   const tree = batch.addTree([{ mode: '100644', name: FILE, id: batch.addBlob(text) }]);
-  const writer = { ...WRITER, atMs };
   const who = claim.worker.replaceAll(/\s+/g, ' ');
   const message = `${who} ${claim.stoppedBy === undefined ? 'works on' : 'has stopped'} ${claim.thread}\n`;
-  return { id: batch.addCommit({ tree, parents: [], author: writer, committer: writer, message }), batch };
+  return { id: batch.addOwnCommit({ tree, parents: [], message }, atMs), batch };
 }
 
 /** Reads a claim; `undefined` if there is none, it is not here, or it is malformed. */

@@ -17,10 +17,10 @@ export const MAX_LINES = 1_000;
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * uwf is the author, at one time for all: a list follows from its lines, so that equal lists are the same commit. The time is later
- * than that of any other commit, because git looks at commits by their dates, and a push of an old one would make it look at all.
+ * The time of every list, so that equal lists are the same commit. It is later than that of any other commit, because git looks
+ * at commits by their dates, and a push of an old one would make it look at all.
  */
-const KEEPER = { name: 'uwf', email: 'uwf@localhost', atMs: Date.UTC(2038, 0, 1) };
+const LIST_MS = Date.UTC(2038, 0, 1);
 
 /** A line of the list. */
 export type ArchivedThread = {
@@ -49,7 +49,7 @@ export function pointerOfArchived({ id, end, endedOn }: ArchivedThread): ThreadP
 
 /** Adds the commit of a list to a batch. */
 export function addListCommit(batch: ObjectBatch, tree: ObjectId): ObjectId {
-  return batch.addCommit({ tree, parents: [], author: KEEPER, committer: KEEPER, message: 'archive\n' });
+  return batch.addOwnCommit({ tree, parents: [], message: 'archive\n' }, LIST_MS);
 }
 
 /**

@@ -4,13 +4,11 @@ import type { Ref, RefEdit, RefName } from '../../git/ref-store.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { readCommit, type ObjectReader } from '../../git/stores/read.ts';
 
-/** The refs that keep the ends of archived threads. Nobody but git needs what they lead to. */
+/** The refs that keep the ends of archived threads. Only git needs what they lead to. */
 export const ENDS_PREFIX = 'refs/uwf/archive/ends/';
 
 /** So many ends has one commit as parents: git reads them all wherever it meets the commit. */
 const MAX_ENDS = 250;
-
-const KEEPER = { name: 'uwf', email: 'uwf@localhost' };
 
 /**
  * Adds commits to a batch that have ends as parents, in a chain along first parents.
@@ -24,11 +22,10 @@ export function addEnds(
   atMs: number,
 ): ObjectId | undefined {
   const tree = batch.addTree([]);
-  const by = { ...KEEPER, atMs };
   let tip = previous;
   for (let at = 0; at < ends.length; at += MAX_ENDS) {
     const parents = [...(tip === undefined ? [] : [tip]), ...ends.slice(at, at + MAX_ENDS)];
-    tip = batch.addCommit({ tree, parents, author: by, committer: by, message: 'archive\n' });
+    tip = batch.addOwnCommit({ tree, parents, message: 'archive\n' }, atMs);
   }
   return tip;
 }

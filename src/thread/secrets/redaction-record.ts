@@ -12,8 +12,6 @@ export const REDACTED_PREFIX = 'refs/uwf/redacted/';
 const FILE = 'redacted';
 const MAX_BYTES = 16 * 1024 * 1024;
 
-const RECORDER = { name: 'uwf', email: 'uwf@localhost', atMs: 0 };
-
 /** The successors of the commits of a redacted thread. */
 export type RedactionRecord = {
   /** The present id of the thread. It changes only for a child thread, whose id follows from a commit of its caller. */
@@ -43,8 +41,7 @@ export function addRecord(batch: ObjectBatch, record: RedactionRecord, parents: 
   const lines = [...record.commits].map(([before, after]) => `${before} ${after}\n`).toSorted();
   const blob = batch.addBlob(`${record.thread}\n${lines.join('')}`);
   const tree = batch.addTree([{ mode: '100644', name: FILE, id: blob }]);
-  const message = 'redacted\n';
-  return batch.addCommit({ tree, parents: [...parents].toSorted(), author: RECORDER, committer: RECORDER, message });
+  return batch.addOwnCommit({ tree, parents: [...parents].toSorted(), message: 'redacted\n' }, 0);
 }
 
 /**
