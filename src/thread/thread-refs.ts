@@ -63,6 +63,8 @@ export function endedBetween(sinceMs: number | undefined, untilMs: number | unde
   return (day) => day >= first && day <= last;
 }
 
+export const DAY_MS = 86_400_000;
+
 /** The UTC day of a time: `2026-11-21`. */
 export function utcDate(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, 10);

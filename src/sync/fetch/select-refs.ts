@@ -3,7 +3,8 @@ import { matcherOf } from '../../git/transport/list-remote-refs.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { ambiguousThread } from '../../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX, utcDate } from '../../thread/thread-refs.ts';
+import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
+import { patternsOfDays } from '../refs/places.ts';
 import { parseSharedRef, SHARED_PATTERNS } from '../refs/shared-ref.ts';
 import { sortRefs } from '../refs/sorted-refs.ts';
 import { CLAIMS_PREFIX } from '../claims/claim.ts';
@@ -51,7 +52,9 @@ export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMiss
     patterns.flatMap((pattern) => {
       if (!isByEnd || threads !== undefined) return [pattern];
       if (pattern.startsWith(ACTIVE_PREFIX)) return [];
-      return pattern.startsWith(HISTORY_PREFIX) ? patternsOfDays(endedSinceMs, endedUntilMs) : [pattern];
+      return pattern.startsWith(HISTORY_PREFIX)
+        ? patternsOfDays(endedSinceMs ?? -Infinity, endedUntilMs ?? Infinity, '*')
+        : [pattern];
     }),
     signal,
   );
@@ -90,21 +93,6 @@ export function selectPatterns(refs: readonly string[]): Selection {
 function isSharedBy(patterns: readonly string[]): (name: string) => boolean {
   const isWanted = matcherOf(patterns);
   return (name) => isWanted(name) && typeof parseSharedRef(name) !== 'string';
-}
-
-/** A longer time is one pattern for all days. */
-const MAX_DAYS = 100;
-const DAY_MS = 86_400_000;
-
-/** Patterns for the refs of threads that ended in a time. */
-function patternsOfDays(sinceMs: number | undefined, untilMs: number | undefined): string[] {
-  if (sinceMs === undefined || untilMs === undefined || untilMs - sinceMs > MAX_DAYS * DAY_MS)
-    return [`${HISTORY_PREFIX}*`];
-  const patterns: string[] = [];
-  for (let dayMs = Math.floor(sinceMs / DAY_MS) * DAY_MS; dayMs < untilMs; dayMs += DAY_MS) {
-    patterns.push(`${HISTORY_PREFIX}${utcDate(dayMs)}/*`);
-  }
-  return patterns;
 }
 
 /** @throws {UwfError} `ambiguous-thread` */

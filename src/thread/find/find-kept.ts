@@ -8,7 +8,7 @@ import type { Repository } from '../../git/repository.ts';
 import { typeNameOf } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { readChildEnds } from '../read/light-chain.ts';
-import { HISTORY_PREFIX, utcDate, type ThreadPointer } from '../thread-refs.ts';
+import { DAY_MS, HISTORY_PREFIX, utcDate, type ThreadPointer } from '../thread-refs.ts';
 import { findStart } from '../read/read-start.ts';
 import { readThreadCommit } from '../thread-commit.ts';
 import { parseThreadId, threadTimeMs } from '../thread-id.ts';
@@ -16,7 +16,6 @@ import { readLightChain } from '../read/light-chain.ts';
 
 /** The shortest prefix to search for. The time of an id has ten characters; six of them tell it to a quarter of an hour. */
 const MIN_PREFIX = 6;
-const DAY_MS = 86_400_000;
 
 /**
  * Finds ended child threads that have no ref here, by a prefix of their ids. Their commits came with those of their callers,

@@ -5,7 +5,15 @@ import type { Ref, WantedRefs } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ambiguousThread, ThreadNotFound } from '../thread-errors.ts';
 import { isThreadId, timePrefix, type ThreadId } from '../thread-id.ts';
-import { ACTIVE_PREFIX, dayOfEnd, HISTORY_PREFIX, threadOfRef, utcDate, type ThreadPointer } from '../thread-refs.ts';
+import {
+  ACTIVE_PREFIX,
+  DAY_MS,
+  dayOfEnd,
+  HISTORY_PREFIX,
+  threadOfRef,
+  utcDate,
+  type ThreadPointer,
+} from '../thread-refs.ts';
 
 export type { ThreadPointer };
 
@@ -49,8 +57,6 @@ async function listArchived(repository: Repository, sinceMs = 0): Promise<Thread
   const since = utcDate(Math.max(0, sinceMs - DAY_MS));
   return (await findArchived(repository, '')).filter(({ ref }) => dayOfEnd(ref) >= since);
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Yields the active threads, newest first, with those whose ending was interrupted.

@@ -4,12 +4,11 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, threadOfRef } from '../../thread/thread-refs.ts';
+import { ACTIVE_PREFIX, DAY_MS, HISTORY_PREFIX, threadOfRef } from '../../thread/thread-refs.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
 import { mayBeStart } from '../../thread/append/commit-message.ts';
 
-const DAY_MS = 86_400_000;
 /** The most local commits that are read. A commit that was not found by then is verified again. */
 const MAX_WALKED = 200_000;
 

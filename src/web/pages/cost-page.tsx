@@ -3,7 +3,7 @@ import { formatUsage } from '../../agent/format-usage.ts';
 import { plural } from '../../format-time.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { agentAtStart } from '../../thread/read/agent-name.ts';
-import { utcDate } from '../../thread/thread-refs.ts';
+import { DAY_MS, utcDate } from '../../thread/thread-refs.ts';
 import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
 import { RunsNote } from '../parts/runs-note.tsx';
@@ -12,7 +12,6 @@ import { readRuns } from '../runs/read-runs.ts';
 import { UsageSums } from '../runs/usage-sums.ts';
 import type { Visit } from '../site.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_DAYS = 30;
 const periods = [7, 30, 90];
 

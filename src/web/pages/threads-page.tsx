@@ -6,6 +6,7 @@ import { findRunning } from '../../engine/leases/find-lease.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 import { threadStatuses } from '../../thread/read/thread-status.ts';
+import { DAY_MS } from '../../thread/thread-refs.ts';
 import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
 import { Ago } from '../parts/ago.tsx';
@@ -15,7 +16,6 @@ import { Status } from '../parts/status.tsx';
 import type { Visit } from '../site.ts';
 
 const PAGE_THREADS = 50;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The list of threads, with the filters of its address. */
 export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
