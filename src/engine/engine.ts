@@ -76,7 +76,7 @@ export interface Engine {
   cancel(thread: string, options?: { reason?: string | undefined; graceMs?: number | undefined }): Promise<ThreadOver>;
   /** Ends the work on a thread, agent included, but not the thread. */
   stop(thread: string, options?: { graceMs?: number | undefined }): Promise<StopOutcome>;
-  /** Waits until no process works on a thread, and says how it stands; `thread.idle` is told as undefined. */
+  /** Waits until no process works on a thread, and says how it stands; `undefined` if it is neither over nor suspended. */
   join(thread: string, options?: { timeoutMs?: number | undefined }): Promise<ThreadOver | undefined>;
   /**
    * Returns the folder of the thread's own work tree, and makes it if it is not there.

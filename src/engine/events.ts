@@ -24,13 +24,13 @@ export type EngineEvent =
     }
   /** A branch goes on that an earlier run, or an earlier turn of its block, began. */
   | { event: 'branch.continued'; thread: ThreadId; parent: ThreadId; branch: BranchName }
-  /** As many threads work as may; it goes on when one of them is done or waits for a child. */
+  /** `maxParallelThreads` work already; this thread goes on when one of them is done or waits for a child. */
   | { event: 'thread.waiting'; thread: ThreadId; limit: number; holders: readonly SlotHolder[] }
   /** Agents of separate runs, those of `others` too, work in one work tree. Told once in a run. */
   | { event: 'work-tree.shared'; thread: ThreadId; workTree: string; others: readonly SlotHolder[] }
   /** What was said in the first `steps` steps was summed up; `agent` is null where a person did that. */
   | { event: 'thread.compacted'; thread: ThreadId; steps: number; characters: number; agent: string | null }
-  /** It should have been summed up, and was not; its agents are told as much as there is room for. */
+  /** A thread was not summed up, although it is long enough; its agents are told as much as there is room for. */
   | { event: 'thread.not-compacted'; thread: ThreadId; characters: number; reason: string }
   | { event: 'step.started'; thread: ThreadId; role: string; agent: string; number: number; visit: number }
   | AgentTold

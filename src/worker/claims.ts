@@ -165,7 +165,7 @@ export class Claims {
     return this.#inLine(async () => void (await this.#sendAll(await this.#changes(threads, true))));
   }
 
-  /** Removes claims of other workers, where nobody has replaced them. */
+  /** Removes claims of other workers, unless they were replaced meanwhile. */
   sweep(left: readonly { thread: ThreadId; id: ObjectId; claim: Claim }[]): Promise<void> {
     const changes = left.map(({ thread, id, claim }): Change => {
       return { thread, held: { claim, id, lost: () => {} }, next: null };

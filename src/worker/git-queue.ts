@@ -50,7 +50,7 @@ export class GitQueue implements TurnQueue {
     const isOver = (thread: ThreadId): boolean => !this.#view.threads.has(thread) && !this.#running.has(thread);
     const own = this.#claims.threads.filter(isOver);
     const left = this.#view.leftClaims;
-    // Each waits for the push that is under way, so a look that finds nothing asks for none.
+    // Both wait for the push that is under way, so neither is called without need.
     if (own.length > 0) await this.#release(own);
     if (left.length > 0) await this.#claims.sweep(left);
   }
@@ -60,7 +60,7 @@ export class GitQueue implements TurnQueue {
     await this.#claimMore();
     const ended = async (): Promise<void> => {
       this.#isFinishing = true;
-      // Who asked for it is told of an error.
+      // The caller of `claimMore` is told of the error.
       await this.#claiming?.catch(() => {});
       while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ done }) => done));
       await this.#release(this.#claims.threads);

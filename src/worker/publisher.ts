@@ -71,7 +71,7 @@ export class Publisher {
     this.#touched.add(event.thread);
     if (event.thread === this.#thread || (event.event !== 'step.finished' && event.event !== 'thread.ended')) return;
     this.#isDue = true;
-    // What fails here is seen when the turn is published.
+    // An error is ignored: publishing the turn fails for the same reason.
     this.#beside ??= this.#publishBeside().catch(() => {});
   }
 

@@ -189,7 +189,7 @@ export class RemoteView {
     return last?.head === head && monotonicMs() < last.untilMs;
   }
 
-  /** Forgets nothing of a claim that stays as it is: how long it was seen is what counts. */
+  /** Takes in the claims that a look has listed. One that has not changed keeps the time since when it was seen. */
   async #see(there: ReadonlyMap<ThreadId, ObjectId>): Promise<void> {
     for (const thread of this.#claims.keys()) if (!there.has(thread)) this.#claims.delete(thread);
     for (const [thread, id] of there) {

@@ -74,7 +74,7 @@ This command is optional.`,
   },
 });
 
-/** Agrees to the agents that were just written; to none that was there, or is another one's of the same name. */
+/** Agrees to the agents that were just written, and to no other, even if another file declares one of the same name. */
 async function trustWritten(cli: CliEnvironment, repository: Repository, { configured }: PreparedFiles): Promise<void> {
   if (!configured.some((name) => name.startsWith('agents.'))) return;
   const [{ claimsHere }, { TrustStore }] = await Promise.all([

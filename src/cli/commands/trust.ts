@@ -63,7 +63,7 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
     const claims = claimsHere(cli, repository, config);
     if (options.list) return list(out, claims, store.read());
     const unknown = names.find((name) => !claims.some((claim) => isNamed(claim, name)));
-    // Of an agent that is harmless nothing is asked, and nothing is wrong with naming it.
+    // A harmless agent needs no agreement, so it has no claim. To name it is no mistake.
     if (unknown !== undefined && !Object.hasOwn(config.agents, unknown)) throw nothingCalled(unknown, claims);
     const meant = names.length === 0 ? claims : claims.filter((claim) => names.some((name) => isNamed(claim, name)));
     const open = openClaims(meant, store);

@@ -80,9 +80,9 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
     const ports =
       port === undefined ? [...Array.from({ length: PORTS_TRIED }, (_, index) => first + index), 0] : [port];
     const token = newToken();
-    // Other users see with which arguments a browser was started.
+    // Other users of the machine can see the arguments of the browser, so its token works only once.
     const once = open ? newToken() : undefined;
-    // Who was let in by a password is not by another one.
+    // A changed password ends the sessions of the old one.
     const sealed = isLocal ? place : `${place}\n${password}`;
     const key = createHmac('sha256', machineKey(cli.env, 'web.key')).update(sealed).digest();
     const server = await serveWeb(host, ports, async (listening, signal) =>

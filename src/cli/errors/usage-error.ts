@@ -1,7 +1,7 @@
 import { UwfError } from '../../errors.ts';
 import { nearestName } from '../../nearest-name.ts';
 
-/** The command line cannot be meant. */
+/** A mistake in the command line. */
 export class UsageError extends UwfError {
   constructor(message: string, hint?: string) {
     super(message, { code: 'usage', kind: 'usage', hint });

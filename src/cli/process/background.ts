@@ -62,7 +62,7 @@ export async function startInBackground(
   const log = join(folder, `${thread}.log`);
   const lease = await takeLease(repository, thread);
   try {
-    // Only now no other process moves it.
+    // The lease keeps other processes from moving the thread after this check.
     await assertStill();
     makeFolders(folder);
     const isNew = !existsSync(log);

@@ -11,7 +11,7 @@ import { agentCas } from './common-request.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { forgetThread } from '../../thread/remove/local-traces.ts';
 
-/** A thread that is there while an agent is tried out. */
+/** The thread of a trial turn. */
 type TrialThread = { id: ThreadId; cas: AgentCas };
 
 const definition = {
@@ -24,7 +24,7 @@ const definition = {
   ],
 };
 
-/** Gives a turn that is a trial a thread of its own to put nodes under; afterwards nothing leads to any of it. */
+/** Starts a thread for a trial turn, which can put nodes under it. Its refs are removed afterwards. */
 export async function withTrialThread<T>(engine: EngineContext, take: (thread: TrialThread) => Promise<T>): Promise<T> {
   const { repository } = engine;
   await prepareHashing();

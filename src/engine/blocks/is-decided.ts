@@ -17,7 +17,7 @@ type BlockProgress = { total: number; begun: readonly BranchThread[]; isDecided:
 /** Tells whether a thread that waits for the branches of a block could go on without those that wait for a person. */
 export async function isBlockDecided(engine: EngineContext, state: ThreadState): Promise<boolean> {
   if (state.head.kind !== 'suspend') return false;
-  // One that failed waits for a person because of that already.
+  // Where the branches cannot be listed, the thread waits for a person because of that.
   return (await readProgress(engine, state, state.head.node.role))?.isDecided ?? false;
 }
 

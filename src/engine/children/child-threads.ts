@@ -80,7 +80,7 @@ async function runUnderLease(
     return { ...waiting(id, child, 'another machine takes its turns'), isElsewhere: true };
   }
   if (found !== undefined && found.end === undefined) tellContinued(engine, found);
-  // A child that was over before has told so.
+  // The end of a child that was over before has been told.
   const over = (child.end && (await describeOver(engine, child))) ?? (await runOn(engine, lease, child));
   if (over.event === 'thread.suspended') {
     return { outcome: { kind: 'suspended', threadId: id, reason: over.text }, head: over.head };

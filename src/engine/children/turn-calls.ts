@@ -81,7 +81,7 @@ export class TurnCalls {
     return outcome;
   }
 
-  /** The child is told, and known by, what is stored. */
+  /** Takes secrets out of a call before the child's id follows from it: the child stores what it is told. */
   #clean({ workflow, prompt, signal, key, branch, isLeft }: CallRequest): CallRequest {
     const redaction = this.#engine.redaction();
     const clean = { workflow, prompt: redaction.text(prompt), signal, branch, isLeft };

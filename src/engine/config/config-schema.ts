@@ -20,7 +20,7 @@ import type { SnapshotLimits } from '../../git/worktree/snapshot.ts';
 // What a configuration file may say, as JSON Schema of draft 7, which editors know best. The reader takes its keys, types
 // and bounds from here.
 
-/** Limits of a configuration; those of workflows and one for the machine. Positive whole numbers. */
+/** Limits of a configuration: those that workflows have, and one for the machine. */
 export type ConfigLimits = Limits & {
   /** How many threads may work at the same time. */
   maxParallelThreads?: number;
@@ -34,10 +34,10 @@ export type ConfigContext = {
   compactAtCharacters?: number;
 };
 
-/** How the files that a step left are kept: never, always, or when they are not those of the record before. */
+/** When the files that a step left are recorded: never, always, or if they differ from the last record. */
 export type SnapshotMode = 'off' | 'on' | 'changed';
 
-/** What a configuration says of that. */
+/** How a configuration has files recorded. */
 export type ConfigSnapshot = Partial<SnapshotLimits> & {
   /** For roles that do not say it themselves; default: `off`. */
   mode?: SnapshotMode;

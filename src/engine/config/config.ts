@@ -94,7 +94,7 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
   const isolations = files.flatMap((file) => file.isolation ?? []);
   const settings = [shared, machine].flatMap((file) => file?.settings ?? []);
   const rolesHere = { ...shared?.roles, ...machine?.roles };
-  // What lets no more out needs no word.
+  // Without a person's agreement a file can only have more taken out, never less.
   const redactOf = (file: ParsedConfig | undefined): ConfigRedact | undefined =>
     file?.redact &&
     file !== user &&

@@ -23,8 +23,8 @@ export async function getFacts(engine: EngineContext, at: Place): Promise<Thread
 }
 
 /**
- * Reads a thread from its chain and remembers what it says. Only of a thread that can go on is read what was said, to say
- * who is next.
+ * Reads a thread from its chain and remembers what it says. Texts are read only if the thread can go on, because the rules
+ * that decide who is next may look at them.
  */
 export async function gatherFacts(engine: EngineContext, { id, head }: Place): Promise<ThreadFacts> {
   return rememberFacts(engine, await readState(engine.repository, id, head));

@@ -85,8 +85,8 @@ export function inOrder(found: ThreadSummary[], { limit, cursor }: ListOptions):
 }
 
 /**
- * So many threads are looked up together first, and then ever more: the first are known at once. More than the most would lie
- * in too many packs.
+ * How many threads are looked up together. Batches grow, so that the first threads are known at once; the threads of a larger
+ * batch than the largest would lie in too many packs.
  */
 const FIRST_BATCH = 32;
 const MAX_BATCH = 4096;
@@ -200,7 +200,7 @@ async function isLike(
     if (!(endedMs >= endedSinceMs && endedMs < endedBeforeMs)) return false;
   }
   if (text === undefined || hasText(summary.prompt, text)) return true;
-  // Only its first line is remembered; the rest is read where it may matter.
+  // The cache has only the first line of the prompt.
   return hasText((await promptOf()) ?? '', text);
 }
 

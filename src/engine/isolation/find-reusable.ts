@@ -82,7 +82,7 @@ export async function noteAtRest(
   if (over === undefined || location === undefined || now === undefined) return undefined;
   const readBase = async (): Promise<ObjectId | undefined> =>
     over.head && (await readState(repository, thread, over.head)).start.node.base;
-  // Another process, or another branch of a block, may be just taking it: then nobody knows.
+  // An error counts as such commits: another process, or another branch of a block, may be taking the work tree.
   if (await hasOwnSubmoduleCommits({ ...git, location }, readBase).catch(() => true)) return undefined;
   if (now === (await treeAt(repository, note.at))) return note;
   const last = over.head && (await readState(repository, thread, over.head)).last;

@@ -61,7 +61,7 @@ export function readLeaseRecord(path: string): LeaseRecord | UnreadableRecord | 
   try {
     text = readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW).toString('utf8');
   } catch (error) {
-    // It may be sound, and its holder at work.
+    // This process cannot open more files. The lease may be sound, and its holder at work.
     if (isShortOfFiles(error)) throw asStorageError(error, path);
     return isNotThere(error) ? undefined : 'unreadable';
   }

@@ -186,7 +186,7 @@ class FileLease implements Lease {
     clearInterval(this.#timer);
     clearInterval(this.#listening);
     if (this.#remove()) return;
-    // A worker whose disk has become read-only lives on, and would find the thread taken, by itself, when the disk is well again.
+    // A worker outlives a disk that is read-only for a while, and would then find the thread taken by itself.
     const again = setInterval(() => this.#remove() && clearInterval(again), RELEASE_POLL_MS);
     again.unref();
   }
@@ -200,7 +200,7 @@ class FileLease implements Lease {
     return orElse(remove, false);
   }
 
-  /** For what may stay unsaid: on this host it is the process that counts, and a group that is gone is not met again. */
+  /** Writes a change that may be lost: on this host the process counts, and a group that has ended does no harm. */
   #tryToWrite(change: Partial<LeaseRecord>): void {
     // A full disk must not end a turn that goes well.
     tryTo(() => this.#write(change));

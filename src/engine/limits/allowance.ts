@@ -161,6 +161,6 @@ export async function findBudgetSpent(
   const above = await findCalling(engine, state);
   const turn = limitTurn(thread, role, more);
   if (![turn, ...above].some(hasBudget)) return undefined;
-  // As a child would be told that has used nothing yet; no child has the id of its caller.
+  // As for a child that has used nothing yet. The caller's id stands in for it, because no child can have that.
   return findLimitReached(await addUp(engine.repository, [turn, ...above], null, { id: state.id, usage: null }));
 }

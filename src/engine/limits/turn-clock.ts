@@ -34,7 +34,7 @@ export class Interrupted extends UwfError {
     super('stopped before the step was finished; nothing of it was stored', {
       code: 'interrupted',
       kind: 'interrupted',
-      // Who cancels a thread has its process stopped first, and ends the thread when that is done.
+      // Cancelling a thread stops its process first, and ends the thread afterwards.
       hint: `'uwf thread run ${thread}' goes on from the last step, unless the thread was cancelled`,
       cause,
     });

@@ -51,7 +51,7 @@ export async function usageOfChildren(
   caller: Caller,
   below?: UsedChild,
 ): Promise<ReadonlyMap<string, Usage | null>> {
-  // Branches are many, and most call nothing.
+  // This is asked for every branch of a block, and most call no thread.
   if (below === undefined && caller.tally.calling.length === 0) return new Map();
   const known = upToDate(memory.get(repository, caller), caller);
   memory.set(repository, caller, known);

@@ -62,7 +62,7 @@ export type KeptWorkspace = Omit<Snapshot, 'objects' | 'release'> & {
  */
 export function keepTurn(engine: EngineContext, state: ThreadState, turn: FinishedTurn, cause: unknown): Error {
   const path = keptPath(engine.repository, state.id, 'kept');
-  // What is kept where the repository was is found by nobody.
+  // If the repository was moved, no command would find the turn where it was.
   const canKeep = succeeds(() => assertThere(engine.repository));
   const facts = { thread: state.id, role: turn.role, cause };
   if (cause instanceof RedactionFailed) {
@@ -75,7 +75,7 @@ export function keepTurn(engine: EngineContext, state: ThreadState, turn: Finish
   }
   const notStored = (said: string | undefined): Error => {
     const error = new ReplyNotStored({ ...facts, path, said });
-    // What is none of uwf's errors nor the system's is a mistake of uwf's, and told as one.
+    // Any error but uwf's own and the system's is a mistake in uwf, and told as one.
     return cause instanceof UwfError || errnoOf(cause) !== undefined ? error : new Error(error.message, { cause });
   };
   return notStored(canKeep && path !== undefined && tryToKeep(path, state, turn) ? undefined : saidIn(turn));

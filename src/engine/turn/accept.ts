@@ -23,8 +23,8 @@ type RefusedTry = {
 };
 
 /**
- * Judges a reply: takes it apart, validates its meta against the role's schema, and runs the role's checks.
- * @param redaction takes secrets out of the reply before it is judged
+ * Checks a reply: takes it apart, validates its meta against the role's schema, and runs the role's checks.
+ * @param redaction takes secrets out of the reply before it is checked
  */
 export async function acceptReply(
   step: PreparedStep,

@@ -56,7 +56,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
       const { showConflicts } = await import('../blocks/show-conflicts.ts');
       await showConflicts(engine, location, state);
     }
-    // Its links are there only now.
+    // Symbolic links in the work tree can be followed only now.
     cwd = workingFolder(place, choice.role, folder);
   }
   // A person agrees to the files of a command line, too, and a new work tree has them only now.

@@ -78,6 +78,6 @@ function fillFolder(folder: string, schema: JsonObject): string {
 
 /** Removes the folder of a step. Errors are ignored: the turn's result is worth more. */
 export function removeStepFolder(path: string): void {
-  // What is left, the thread's next turn removes.
+  // The thread's next turn removes what is left.
   tryTo(() => rmSync(path, { recursive: true, force: true }));
 }

@@ -28,7 +28,7 @@ export async function pokeThread(
 ): Promise<StepOutcome> {
   return withThread(engine, thread, options.adoptLease, async (current, lease) => {
     const kept = await storeKept(engine, current);
-    // A person speaks about a step that they have seen: this one is new.
+    // The person's word is about a step that they have seen, and they have not seen this one.
     if (kept) {
       const { id } = current;
       throw new UwfError(`a reply that was kept for thread ${id} has been stored now; nothing else was done`, {

@@ -31,7 +31,7 @@ export async function hasOwnSubmoduleCommits(
       const location = await discoverRepository(join(workTree, path), env);
       if ((await runGit({ location, env, args: args.concat(known) })).length > 0) return true;
     } catch {
-      // It has no commit, or is damaged: nobody knows what is in it.
+      // It has no commit, or is damaged, so what it has cannot be known.
       return true;
     }
   }

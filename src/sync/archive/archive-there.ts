@@ -29,7 +29,7 @@ export async function openArchiveThere(
   const { objects } = repository;
   const commit = there.find(({ name }) => name === LIST_REF)?.id;
   if (commit === undefined || (await objects.has(commit))) return { list: new ArchiveList(objects, commit), commit };
-  // Rare, and it checks what comes.
+  // Rarely needed, and it loads what checks fetched objects.
   const { bringList } = await import('./bring-list.ts');
   const brought = await bringList(repository, remote, options);
   return { ...brought, list: new ArchiveList(objects, brought.fault === undefined ? brought.commit : undefined) };

@@ -169,14 +169,14 @@ async function offerAll(
     const sides = { thread, here: tip, there: tips, mark: there.removed.get(thread), isNamed };
     const offer = await offerThread(sides, lineage).catch((error: unknown) => asHeld(thread, error));
     if (offer.change && redactions.isGone(offer.change.before)) offer.change.change = 'redacted';
-    // What holds secrets has to go.
+    // The ref leads to secrets, so it must be deleted.
     if (tips.some(({ id }) => redactions.isGone(id))) delete offer.spare;
     offers.set(thread, offer);
   }
   return offers;
 }
 
-/** What no ref of the remote has may be archived there. */
+/** The end of a thread in the remote's archive, for a thread of which the remote has no ref. */
 async function archivedTips(archive: ArchiveList, thread: ThreadId): Promise<Tip[]> {
   const line = await archive.find(thread);
   return line === undefined ? [] : [tipOfArchived(line)];

@@ -32,7 +32,7 @@ function isWanted(): boolean {
 async function toggle(waiting: string): Promise<void> {
   if (isWanted()) return localStorage.removeItem(WANTED);
   if ((await Notification.requestPermission()) !== 'granted') return;
-  // What waits already is before the person who clicks.
+  // The person who clicks has seen what waits already.
   await findNew(waiting);
   localStorage.setItem(WANTED, 'yes');
 }

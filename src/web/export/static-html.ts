@@ -7,7 +7,7 @@ export type Target = { file: string; hash: string } | 'not-here' | 'other-thread
 const links = /<a\b([^>]*)>(.*?)<\/a>/gs;
 const hrefs = /\bhref="([^"]*)"/;
 
-/** Without a server there is nothing that a header could say it with. */
+/** The policy of the pages as an element, because a file has no headers. */
 const policy =
   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self' file:; " +
   "script-src 'self' file:; base-uri 'none'; form-action 'none'\"/>";

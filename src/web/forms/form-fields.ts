@@ -28,7 +28,7 @@ export type FormField = {
 
 export type FormChoice = { word: string; value: JsonValue; shape: FormShape };
 
-/** What an object is made of: fields, and members that can have one value only, which nobody is asked for. */
+/** The parts of an object: fields, and members that can have one value only, which the form does not show. */
 export type FormShape = { constants: JsonObject; fields: readonly FormField[] };
 
 /** More alternatives than this are no form. */

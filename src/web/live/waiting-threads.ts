@@ -11,8 +11,8 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { stateOf, stateOfText } from './topics.ts';
 
 /** A page does not wait longer than this for the threads that wait: it says that they are still being read. */
-const PATIENCE_MS = 150;
-/** So much of the time is spent on looking for changes, while threads change all the time. */
+const MAX_WAIT_MS = 150;
+/** The most of the time that is spent on reading threads, while threads change all the time. */
 const SHARE = 0.3;
 
 /** So many threads are looked at one by one; of more, those that are remembered are read together. */
@@ -32,10 +32,10 @@ export class WaitingThreads {
   onRead: () => void = () => {};
   readonly #engine: EngineContext;
   readonly #waiting = new Map<ThreadId, ThreadSummary>();
-  /** Of all active threads, when they were looked at; `undefined` before the first time. */
+  /** The heads of all active threads when they were read; `undefined` before the first time. */
   #heads: ReadonlyMap<ThreadId, ObjectId> | undefined;
   #running: ReadonlySet<ThreadId> = new Set();
-  /** In which they were read. */
+  /** The state of the repository's threads in which they were read. */
   #state = '';
   #reading: Promise<void> | undefined;
   #notBeforeMs = 0;
@@ -49,7 +49,7 @@ export class WaitingThreads {
     const state = await stateOf(this.#engine, 'threads');
     // The page reads threads itself, and says what is wrong with them.
     if (state !== this.#state) this.#reading ??= this.#readSoon(state).catch(() => {});
-    if (this.#reading !== undefined) await Promise.race([this.#reading, sleep(PATIENCE_MS, undefined, { ref: false })]);
+    if (this.#reading !== undefined) await Promise.race([this.#reading, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
     const isRead = this.#reading === undefined;
     const threads = [...this.#waiting.values()].toSorted((a, b) => (a.thread < b.thread ? 1 : -1));
     return { threads: state === this.#state ? threads : await this.#stillWaiting(threads), isRead };
@@ -94,7 +94,7 @@ export class WaitingThreads {
       this.#state = state;
       const tookMs = performance.now() - startedMs;
       // A list that is read in a moment is read again at once.
-      this.#notBeforeMs = isFirst || tookMs < PATIENCE_MS ? 0 : performance.now() + tookMs / SHARE;
+      this.#notBeforeMs = isFirst || tookMs < MAX_WAIT_MS ? 0 : performance.now() + tookMs / SHARE;
     } finally {
       this.#reading = undefined;
     }

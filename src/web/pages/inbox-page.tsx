@@ -65,7 +65,7 @@ export async function inboxPage(visit: Visit): Promise<Html> {
 /** A thread that cannot be read, and why. */
 type Unreadable = { thread: ThreadId; fault: string };
 
-/** One thread that is damaged, or was removed just now, keeps nobody from answering the others. */
+/** A thread that is damaged, or was removed a moment ago, does not hide the others. */
 function unreadable(thread: ThreadId, error: unknown): Unreadable {
   return { thread, fault: error instanceof ThreadNotFound ? error.message : asFault(error) };
 }

@@ -15,7 +15,7 @@ const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
  */
 export function addLive(app: WebApp, live: Live, closing: AbortSignal): void {
   app.get('/live', (context) => {
-    // Nobody would read the stream, and so nobody would end it.
+    // No client reads the stream of such a request, so it would never end.
     if (context.req.method === 'HEAD') return context.body(null);
     if (live.streams >= MAX_STREAMS) return context.text('too many streams are open', 503);
     const shown = shownIn(new URL(context.req.url).searchParams);
