@@ -81,10 +81,10 @@ function reference(): string {
 \`\`\`text
 ${overview(plain)}\`\`\`
 
-Exit codes are the same everywhere: 0 done, 1 failed, 2 the command line cannot be meant, 3 a run ended as failed, 4 a run is
-suspended and waits for you, 5 another process was faster or works on the thread, 6 an agent is missing, 70 a bug in uwf, 124 it
-took too long, 130 interrupted or cancelled. Results are printed on stdout, everything else on stderr; with \`--json\` errors
-are objects there too: \`{"error": {"code", "kind", "message", "hint", …}}\`.
+Exit codes are the same everywhere: 0 done, 1 failed, 2 a mistake in the command line, 3 a run ended as failed, 4 a run is
+suspended until a person answers, 5 a conflict (another process runs the thread, or has advanced it), 6 an agent is missing or
+not trusted, 7 refused by the remote, 70 a bug in uwf, 124 timed out, 130 interrupted or cancelled. Results are printed on
+stdout, everything else on stderr; with \`--json\` errors are objects there too: \`{"error": {"code", "kind", "message", "hint", …}}\`.
 
 ${sections.join('\n')}`;
 }
