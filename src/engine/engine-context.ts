@@ -217,6 +217,11 @@ export function createEngineContext(
   };
 }
 
+/** The context of what only reads threads: without agents, and without the modules that run them. */
+export function readingContext(repository: Repository, config: Config = { agents: {}, roles: {} }): EngineContext {
+  return createEngineContext({ repository, config });
+}
+
 /** A relative path would mean another folder in each process. */
 function assertAbsolute(name: string, path: string | undefined): void {
   if (path === undefined || isAbsolute(path)) return;

@@ -1,5 +1,4 @@
-import { createEngineContext } from '../engine/engine-context.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
+import { readingContext } from '../engine/engine-context.ts';
 import { describeThread } from '../engine/describe/describe.ts';
 import { listThreads } from '../engine/describe/list-threads.ts';
 import { UwfError } from '../errors.ts';
@@ -14,7 +13,7 @@ import { readRefused } from '../thread/read/read-suspension.ts';
 import { callerCommit, type CommitOf } from '../thread/read/thread-state.ts';
 import { threadStatuses } from '../thread/read/thread-status.ts';
 import { inputOf, numberInput, textInput, threadInput } from './mcp-tool.ts';
-import type { McpScope, McpTool } from './mcp-tool.ts';
+import type { McpTool } from './mcp-tool.ts';
 import { readableThreads, threadIn } from './readable-threads.ts';
 
 const count = { type: 'integer', minimum: 1, maximum: 1000 };
@@ -28,8 +27,8 @@ const listTool: McpTool = {
     all: { type: 'boolean', description: 'those that are over as well' },
   }),
   async run(input, scope) {
-    const among = await readableThreads(scope, reading(scope));
-    return listThreads(reading(scope), {
+    const among = await readableThreads(scope, readingContext(scope.repository));
+    return listThreads(readingContext(scope.repository), {
       limit: numberInput(input, 'limit') ?? 20,
       statuses: input['all'] === true ? threadStatuses : undefined,
       among,
@@ -43,7 +42,7 @@ const showTool: McpTool = {
   isReadOnly: true,
   inputSchema: inputOf({ thread: threadInput }),
   async run(input, scope) {
-    return describeThread(reading(scope), await threadIn(scope, input, 'read'));
+    return describeThread(readingContext(scope.repository), await threadIn(scope, input, 'read'));
   },
 };
 
@@ -147,8 +146,3 @@ export const parentTool: McpTool = {
 
 /** The tools that read threads and their steps. */
 export const threadTools: readonly McpTool[] = [listTool, showTool, readTool, stepTool];
-
-/** What looking at threads needs: no agents and no configuration. */
-function reading({ repository }: McpScope): EngineContext {
-  return createEngineContext({ repository, config: { agents: {}, roles: {} } });
-}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readingContext } from '../../src/cli/open/reading-context.ts';
+import { readingContext } from '../../src/engine/engine-context.ts';
 import { verifyThread } from '../../src/verify/verify-threads.ts';
 import { repositoryNodes } from '../../src/cas/lookup/repository-nodes.ts';
 import { getNode } from '../../src/cas/node-source.ts';

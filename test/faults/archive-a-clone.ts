@@ -1,4 +1,4 @@
-import { createEngineContext } from '../../src/engine/engine-context.ts';
+import { readingContext } from '../../src/engine/engine-context.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { pushThreads } from '../../src/sync/push/push-threads.ts';
@@ -13,7 +13,7 @@ import { listPointers } from '../../src/thread/find/find-thread.ts';
 const [dir = ''] = process.argv.slice(2);
 const repository = await openRepository(dir);
 const remote = await openRemote(repository, 'origin', { env: process.env });
-const context = createEngineContext({ repository, config: { agents: {}, roles: {} } });
+const context = readingContext(repository);
 await archiveThreads(repository, await listPointers(repository, { history: true }));
 await pushThreads(context, remote);
 process.stdout.write('done\n');

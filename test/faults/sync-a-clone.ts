@@ -1,4 +1,4 @@
-import { createEngineContext } from '../../src/engine/engine-context.ts';
+import { readingContext } from '../../src/engine/engine-context.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { syncThreads } from '../../src/sync/sync-threads.ts';
@@ -11,7 +11,7 @@ import { syncThreads } from '../../src/sync/sync-threads.ts';
 const [dir = ''] = process.argv.slice(2);
 const repository = await openRepository(dir);
 const remote = await openRemote(repository, 'origin', { env: process.env });
-const context = createEngineContext({ repository, config: { agents: {}, roles: {} } });
+const context = readingContext(repository);
 await syncThreads(context, remote);
 process.stdout.write('done\n');
 await repository.close();

@@ -1,6 +1,6 @@
 import { readTree } from '../../src/git/stores/read.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { createEngineContext, type EngineContext } from '../../src/engine/engine-context.ts';
+import { readingContext } from '../../src/engine/engine-context.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { readCommit } from '../../src/git/stores/read.ts';
 import type { Remote } from '../../src/git/transport/remote.ts';
@@ -56,16 +56,11 @@ export function createLedger(): Ledger {
   return { commits: new Map(), ended: new Set(), removed: new Set(), removedCommits: new Set() };
 }
 
-/** The context of a command that looks at threads and moves refs. */
-export function contextOf(repository: Repository): EngineContext {
-  return createEngineContext({ repository, config: { agents: {}, roles: {} } });
-}
-
 /** Does one action, as far as there is a thread to do it to. */
 export async function act(clone: Clone, { kind, pick }: Action, ledger: Ledger): Promise<void> {
   const { repository, remote } = clone;
   await prepareHashing();
-  const context = contextOf(repository);
+  const context = readingContext(repository);
   if (kind === 'start') note(ledger, await startLoop(repository));
   else if (kind === 'register') {
     await registerWorkflow(repository, { ...loop, description: `version ${pick}` });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readingContext } from '../../src/engine/engine-context.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { ThreadChange, WorkflowChange } from '../../src/sync/report.ts';
@@ -13,16 +14,7 @@ import {
   expectCleanFsck,
   isolatedGitEnvironment,
 } from '../helpers/temporary-repository.ts';
-import {
-  act,
-  contextOf,
-  createLedger,
-  describeStanding,
-  expectComplete,
-  findLost,
-  type Action,
-  type Clone,
-} from './clones.ts';
+import { act, createLedger, describeStanding, expectComplete, findLost, type Action, type Clone } from './clones.ts';
 
 /** How many sequences of actions are tried: between repositories in memory, and by native git between such on disk. */
 const IN_MEMORY = Number(process.env['SYNC_SEQUENCES'] ?? 60);
@@ -80,7 +72,7 @@ type Table = { server: Repository; clones: readonly Clone[]; close: () => Promis
 async function play({ clones, server }: Table, { actions, areAtOnce }: Game, seen: Set<string>): Promise<void> {
   const ledger = createLedger();
   const sync = async ({ repository, remote }: Clone): Promise<void> => {
-    const { fetched, pushed } = await syncThreads(contextOf(repository), remote);
+    const { fetched, pushed } = await syncThreads(readingContext(repository), remote);
     for (const { change } of [...fetched.threads, ...fetched.workflows]) seen.add(change);
     expect([...fetched.refused, ...pushed.rejected]).toEqual([]);
     const held = [...fetched.held, ...pushed.held].filter(({ thread }) => !ledger.removed.has(thread));

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { readingContext } from '../../src/engine/engine-context.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
@@ -9,7 +10,7 @@ import { DirectRemote } from '../helpers/direct-remote.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { createTemporaryFolder } from '../helpers/temporary-repository.ts';
 import { startLoop } from '../thread/thread-fixture.ts';
-import { act, contextOf, createLedger, type Action, type Clone } from './clones.ts';
+import { act, createLedger, type Action, type Clone } from './clones.ts';
 
 export type Place = Clone & {
   context: EngineContext;
@@ -43,7 +44,7 @@ export function createPlaces(...names: string[]): { server: MapRepository; place
     return {
       ...clone,
       name,
-      context: contextOf(repository),
+      context: readingContext(repository),
       do: (kind, pick = 0) => act(clone, { clone: 0, kind, pick }, createLedger()),
       threads: () => threadsOf(repository),
     };

@@ -1,12 +1,13 @@
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readingContext } from '../../src/engine/engine-context.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { syncThreads } from '../../src/sync/sync-threads.ts';
 import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
-import { act, contextOf, createLedger, type Action, type Clone, type Ledger } from './clones.ts';
+import { act, createLedger, type Action, type Clone, type Ledger } from './clones.ts';
 
 /** A folder with two clones of `server.git` that have come apart in every way there is; `ada` has synced already. */
 export type TornClones = {
@@ -30,7 +31,7 @@ export async function openClone(dir: string, name: string, now?: () => number): 
 export async function syncClone(dir: string, name: string): Promise<ReturnType<typeof syncThreads>> {
   const { repository, remote } = await openClone(dir, name);
   try {
-    return await syncThreads(contextOf(repository), remote);
+    return await syncThreads(readingContext(repository), remote);
   } finally {
     await repository.close();
   }

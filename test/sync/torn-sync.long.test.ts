@@ -1,6 +1,7 @@
 import { linkSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { readingContext } from '../../src/engine/engine-context.ts';
 import { formatIdentity, ownIdentity } from '../../src/git/system/process-identity.ts';
 import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
 import { fetchThreads } from '../../src/sync/fetch/fetch-threads.ts';
@@ -10,7 +11,7 @@ import { listPointers } from '../../src/thread/find/find-thread.ts';
 import { startGitHttpServer, type Cut, type GitHttpServer } from '../helpers/git-http-server.ts';
 import { runTypeScript, type ScriptOutcome } from '../helpers/run-typescript.ts';
 import { expectCleanFsck, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
-import { contextOf, describeStanding, findLost, reachable, type Ledger } from './clones.ts';
+import { describeStanding, findLost, reachable, type Ledger } from './clones.ts';
 import { openClone, syncClone, tearClones, type TornClones } from './torn-clones.ts';
 
 /** At how many of the calls that change the disk a sync is killed, and after how many bytes each way it is cut. */
@@ -156,7 +157,7 @@ describe('a sync that is torn off loses nothing, leaves nothing half there, and 
     writeFileSync(record, '');
     linkSync(record, join(commonDir, 'packed-refs.lock'));
     const { repository, remote } = await openClone(dir, 'ben');
-    await share(contextOf(repository), remote);
+    await share(readingContext(repository), remote);
     await repository.close();
     expect(unfinished(dir)).toEqual([]);
   });

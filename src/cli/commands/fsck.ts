@@ -1,6 +1,6 @@
 import { fsck, type RefVerdict } from '../../verify/fsck.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext } from '../../engine/engine-context.ts';
 import { EXIT } from '../errors/exit-code.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { formatFindings } from '../output/findings.ts';

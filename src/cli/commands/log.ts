@@ -13,7 +13,7 @@ import { formatLong, formatShort } from '../log/format-entry.ts';
 import type { OpenChildren } from '../log/graph.ts';
 import { logFields, type LogEntry } from '../log/log-entry.ts';
 import { openForReading } from '../open/open-repository.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import { paintStatus } from '../output/palette.ts';
 

@@ -16,7 +16,7 @@ import { commandTable } from '../commands/command-table.ts';
 import { shippedNames } from '../init/shipped-workflows.ts';
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext } from '../../engine/engine-context.ts';
 import { oneLine } from '../output/width.ts';
 import { environmentIn, type CliEnvironment } from '../process/cli-environment.ts';
 

@@ -8,7 +8,7 @@ import type { FollowedThread, Look } from '../../sync/follow/followed-thread.ts'
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { EXIT, type ExitCode } from '../errors/exit-code.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext } from '../../engine/engine-context.ts';
 import { oneLine } from '../output/width.ts';
 import type { RemoteWorld } from '../sharing/remote-run.ts';
 import { reasonOf } from '../threads/known-claims.ts';

@@ -5,7 +5,7 @@ import type { StepOutcome } from '../../engine/turn/step.ts';
 import type { Repository } from '../../git/repository.ts';
 import { EXIT, exitCodeOfRun, type ExitCode } from '../errors/exit-code.ts';
 import { openEngine } from '../open/open-engine.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import { createPalette, paintStatus } from '../output/palette.ts';
 import { harmless } from '../output/width.ts';

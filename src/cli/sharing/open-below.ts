@@ -1,7 +1,7 @@
 import type { Repository } from '../../git/repository.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext } from '../../engine/engine-context.ts';
 
 /** The threads that one which is not over called, and those that they called, which are not over and are here. */
 export async function findOpenBelow(repository: Repository, thread: ThreadId): Promise<ThreadId[]> {

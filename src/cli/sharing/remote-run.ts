@@ -15,7 +15,7 @@ import { scanningRedactor } from '../open/open-redactor.ts';
 import { isEndOfRun } from '../follow/is-end-of-run.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { hintAtHeldBack } from './held-back.ts';

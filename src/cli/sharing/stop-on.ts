@@ -5,7 +5,7 @@ import type { Repository } from '../../git/repository.ts';
 import { removeClaims, stopWork } from '../../sync/claims/stop-work.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import { oneLine } from '../output/width.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';

@@ -1,10 +1,9 @@
 import { setupIn, usesIn } from '../../engine/agents/admission.ts';
-import type { AgentUse } from '../../engine/engine-context.ts';
 import type { Config } from '../../engine/config/config.ts';
 import type { Repository } from '../../git/repository.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { isWithin } from '../../is-within.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext, type AgentUse } from '../../engine/engine-context.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { TrustClaim } from './claim.ts';
 import { claimsOf, claimsOfGit } from './gate.ts';

@@ -7,7 +7,7 @@ import { threadStatuses } from '../../thread/read/thread-status.ts';
 import { exportWeb, SecretsInExport } from '../../web/export/export-web.tsx';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { openForReading } from '../open/open-repository.ts';
-import { readingContext } from '../open/reading-context.ts';
+import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import { ProgressLine } from '../output/progress-line.ts';
 import { secretLines } from '../output/secret-places.ts';

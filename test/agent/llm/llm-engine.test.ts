@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import type { Config } from '../../../src/engine/config/config.ts';
-import { readingContext } from '../../../src/cli/open/reading-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';

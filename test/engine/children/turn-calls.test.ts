@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChildOutcome } from '../../../src/agent/contract.ts';
-import { readingContext } from '../../../src/cli/open/reading-context.ts';
 import { runChild } from '../../../src/engine/children/child-threads.ts';
-import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { createEngineContext, readingContext } from '../../../src/engine/engine-context.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createEngineContext, type EngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { describeThread } from '../../../src/engine/describe/describe.ts';
 import { gatherFacts, rememberFacts } from '../../../src/engine/describe/gather-facts.ts';
 import type { Repository } from '../../../src/git/repository.ts';
@@ -13,10 +13,6 @@ import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createTemporaryRepository, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { agent, startLoop, stepDraft } from '../../thread/thread-fixture.ts';
-
-function contextOf(repository: Repository): EngineContext {
-  return createEngineContext({ repository, config: { agents: {}, roles: {} } });
-}
 
 async function grow(temporary: TemporaryRepository, steps: number): Promise<ThreadState> {
   const repository = await temporary.open();
@@ -50,11 +46,11 @@ describe.each(Object.entries(endings))('what is said of a thread %s', (_, finish
     const temporary = createTemporaryRepository();
     const repository = await temporary.open();
     const state = await finish(repository, await grow(temporary, 5));
-    const context = contextOf(repository);
+    const context = readingContext(repository);
     await rememberFacts(context, state);
     const remembered = await describeThread(context, state.id);
     rmSync(path.join(String(repository.stateDir), 'facts'), { recursive: true });
-    expect(await describeThread(contextOf(await temporary.open()), state.id)).toEqual(remembered);
+    expect(await describeThread(readingContext(await temporary.open()), state.id)).toEqual(remembered);
     expect(remembered).toMatchObject({ steps: 5, usage: { outputTokens: expect.any(Number) } });
   });
 
@@ -64,7 +60,7 @@ describe.each(Object.entries(endings))('what is said of a thread %s', (_, finish
       const temporary = createTemporaryRepository();
       const state = await finish(await temporary.open(), await grow(temporary, steps));
       const { repository, read } = watched(await temporary.open());
-      await describeThread(contextOf(repository), state.id);
+      await describeThread(readingContext(repository), state.id);
       counts.push(read.length);
     }
     expect(counts[1]! - counts[0]!).toBe(6 * 4);
@@ -78,7 +74,7 @@ test('reads the start of a thread once, and the folder of a workflow once for al
   const counts: number[] = [];
   for (const { id, start } of states) {
     read.length = 0;
-    await gatherFacts(contextOf(repository), await getThread(repository, id));
+    await gatherFacts(readingContext(repository), await getThread(repository, id));
     expect(read.filter((each) => each === start.id)).toEqual([start.id]);
     counts.push(read.length);
   }

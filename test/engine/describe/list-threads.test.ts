@@ -1,8 +1,7 @@
 import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { EngineContext } from '../../../src/engine/engine-context.ts';
-import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { eachThread, listThreads } from '../../../src/engine/describe/list-threads.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { derivedContent } from '../../../src/git/system/derived-file.ts';
@@ -17,10 +16,6 @@ import { watched } from '../../helpers/watched-repository.ts';
 import { addManySteps } from '../../thread/long-thread.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
 
-function contextOf(repository: Repository): EngineContext {
-  return createEngineContext({ repository, config: { agents: {}, roles: {} } });
-}
-
 async function manyThreads(count: number): Promise<{ open: () => Promise<Repository>; threads: ThreadState[] }> {
   const temporary = createTemporaryRepository();
   const repository = await temporary.open();
@@ -33,7 +28,7 @@ describe('a list of some of many threads', () => {
   test('reads no object of a thread that it does not show', async () => {
     const { open, threads } = await manyThreads(40);
     const { repository, read } = watched(await open());
-    const listed = await listThreads(contextOf(repository), { limit: 3 });
+    const listed = await listThreads(readingContext(repository), { limit: 3 });
     expect(listed.map(({ thread }) => thread)).toEqual(
       threads
         .slice(-3)
@@ -46,9 +41,9 @@ describe('a list of some of many threads', () => {
 
   test('reads no object at all where this machine remembers what it shows', async () => {
     const { open } = await manyThreads(5);
-    const first = await listThreads(contextOf(await open()), { limit: 3 });
+    const first = await listThreads(readingContext(await open()), { limit: 3 });
     const { repository, read } = watched(await open());
-    expect(await listThreads(contextOf(repository), { limit: 3 })).toEqual(first);
+    expect(await listThreads(readingContext(repository), { limit: 3 })).toEqual(first);
     expect(read).toEqual([]);
   });
 
@@ -58,7 +53,7 @@ describe('a list of some of many threads', () => {
     for (const thread of threads) await addManySteps(writer, thread, 20, 0);
     const search = async (): Promise<ObjectId[]> => {
       const { repository, read } = watched(await open());
-      expect(await listThreads(contextOf(repository), { text: 'Poem' })).toEqual([]);
+      expect(await listThreads(readingContext(repository), { text: 'Poem' })).toEqual([]);
       return read;
     };
     expect((await search()).length).toBeGreaterThan(3 * 20);
@@ -76,17 +71,17 @@ describe('a list of some of many threads', () => {
         summary: 'no',
       });
     }
-    const listed = await listThreads(contextOf(await open()), { statuses: ['cancelled'], limit: 2 });
+    const listed = await listThreads(readingContext(await open()), { statuses: ['cancelled'], limit: 2 });
     expect(listed.map(({ thread }) => thread)).toEqual([threads[3]!.id, threads[1]!.id]);
     const { repository, read } = watched(await open());
-    await listThreads(contextOf(repository), { statuses: ['suspended'], limit: 2 });
+    await listThreads(readingContext(repository), { statuses: ['suspended'], limit: 2 });
     // Commit, tree, index and node of each head; its start is its head.
     expect(new Set(read).size).toBeLessThanOrEqual(10 * 5);
   });
 
   test('lets other work of its process go on', async () => {
     const { open } = await manyThreads(60);
-    const engine = contextOf(await open());
+    const engine = readingContext(await open());
     // What is remembered is read without waiting for a disk.
     await listThreads(engine);
     let isOtherDone = false;
@@ -100,7 +95,7 @@ describe('a list of some of many threads', () => {
 
   test('goes on behind a thread, to the oldest', async () => {
     const { open, threads } = await manyThreads(9);
-    const context = contextOf(await open());
+    const context = readingContext(await open());
     const seen: string[] = [];
     for (let cursor: ThreadState['id'] | undefined; ;) {
       const page = await listThreads(context, { limit: 4, ...(cursor && { cursor }) });
@@ -129,14 +124,14 @@ describe('a list of very many threads', () => {
   test('reads no object again, writes a file for the first threads only, and trusts no damaged table', async () => {
     const { open, threads } = await manyThreads(count);
     const first = watched(await open());
-    const listed = await listThreads(contextOf(first.repository));
+    const listed = await listThreads(readingContext(first.repository));
     expect(listed.map(({ thread }) => thread)).toEqual(threads.map(({ id }) => id).toReversed());
     const facts = join(String(first.repository.stateDir), 'facts');
     const names = readdirSync(facts, { recursive: true, encoding: 'utf8' });
     expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(MANY_THREADS);
 
     const again = watched(await open());
-    expect(await listThreads(contextOf(again.repository))).toEqual(listed);
+    expect(await listThreads(readingContext(again.repository))).toEqual(listed);
     expect(again.read).toEqual([]);
 
     const tables = names.filter((name) => name.endsWith('.listed')).map((name) => join(facts, name));
@@ -149,7 +144,7 @@ describe('a list of very many threads', () => {
     ]) {
       for (const path of tables) damage(path);
       const damaged = watched(await open());
-      expect(await listThreads(contextOf(damaged.repository))).toEqual(listed);
+      expect(await listThreads(readingContext(damaged.repository))).toEqual(listed);
       expect(new Set(damaged.read)).toContain(threads[0]!.head.id);
       expect(damaged.read).not.toContain(threads.at(-1)!.head.id);
     }
@@ -157,13 +152,13 @@ describe('a list of very many threads', () => {
 
   test('shows a thread as it is now, and one whose commit is missing as corrupt', async () => {
     const { open, threads } = await manyThreads(count);
-    const before = await listThreads(contextOf(await open()));
+    const before = await listThreads(readingContext(await open()));
     const [oldest, second] = threads;
     await appendStep(await open(), oldest!, stepDraft());
     const { repository } = watched(await open());
     const has = (id: ObjectId): Promise<boolean> => Promise.resolve(id !== second!.head.id);
     const lossy = { ...repository, objects: { ...repository.objects, has } };
-    const after = await listThreads(contextOf(lossy));
+    const after = await listThreads(readingContext(lossy));
     expect(after.slice(0, -2)).toEqual(before.slice(0, -2));
     expect(after.at(-2)).toMatchObject({ thread: second!.id, status: 'corrupt' });
     expect(after.at(-1)).toMatchObject({ thread: oldest!.id, status: 'idle', steps: 1 });

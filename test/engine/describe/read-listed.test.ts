@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { createEngineContext, type EngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { gatherFacts } from '../../../src/engine/describe/gather-facts.ts';
 import { readListed } from '../../../src/engine/describe/read-listed.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
@@ -17,10 +17,6 @@ import { prepareHashing } from '../../../src/cas/hash.ts';
 import { createTemporaryRepository, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { agent, loop, stepDraft } from '../../thread/thread-fixture.ts';
-
-function contextOf(repository: Repository): EngineContext {
-  return createEngineContext({ repository, config: { agents: {}, roles: {} } });
-}
 
 /** Starts a thread in which `when` decides after each step of the writer whether the checker is next. */
 async function start(repository: Repository, when: string, prompt?: string): Promise<ThreadState> {
@@ -53,9 +49,9 @@ async function grow(repository: Repository, state: ThreadState, steps: number): 
 async function both(temporary: TemporaryRepository, id: string): Promise<[unknown, unknown]> {
   const repository = await temporary.open();
   const pointer = await getThread(repository, id);
-  const { facts, start: found } = await readListed(contextOf(repository), pointer);
+  const { facts, start: found } = await readListed(readingContext(repository), pointer);
   const other = await temporary.open();
-  const whole = await gatherFacts(contextOf(other), pointer);
+  const whole = await gatherFacts(readingContext(other), pointer);
   expect(found.id).toBe(whole.startCommit);
   const { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, cause } = whole;
   return [facts, { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, cause }];
@@ -172,7 +168,7 @@ test('a thread of many steps takes three objects more for each step that rules l
       const { id } = await grow(repository, await start(repository, when), steps);
       const pointer = await getThread(repository, id);
       const { repository: again, read } = watched(await temporary.open());
-      await readListed(contextOf(again), pointer);
+      await readListed(readingContext(again), pointer);
       counts.push(read.length);
     }
     expect(counts[1]! - counts[0]!).toBe(6 * each);

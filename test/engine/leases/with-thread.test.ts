@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createEngineContext, type EngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext, type EngineContext } from '../../../src/engine/engine-context.ts';
 import { findLease, leasePath } from '../../../src/engine/leases/find-lease.ts';
 import { LeaseHeld, takeLease } from '../../../src/engine/leases/lease.ts';
 import { readCurrent, withLease, withThread } from '../../../src/engine/leases/with-thread.ts';
@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 
 function createEngine(): EngineContext {
-  const engine = createEngineContext({ repository, config: { agents: {}, roles: {} } });
+  const engine = readingContext(repository);
   engine.journal.close = (thread) => {
     // A process that follows stops when the lease is gone: the journal is written before.
     expect(findLease(repository, thread)).toBeDefined();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readingContext } from '../../../src/cli/open/reading-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { findBudgetExceeded, findLimitReached, type Allowance } from '../../../src/engine/limits/limits.ts';
 import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';

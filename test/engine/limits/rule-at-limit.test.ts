@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readingContext } from '../../../src/cli/open/reading-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { simulateThread } from '../../../src/engine/verbs/simulate.ts';
 import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';

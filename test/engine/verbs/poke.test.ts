@@ -1,4 +1,4 @@
-import { readingContext } from '../../../src/cli/open/reading-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { describe, expect, test } from 'vitest';
 import { readThread } from '../../../src/thread/read/whole-thread.ts';

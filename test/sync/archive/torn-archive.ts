@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
@@ -15,7 +16,6 @@ import {
   runGit,
 } from '../../helpers/temporary-repository.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
-import { contextOf } from '../clones.ts';
 import { openClone } from '../torn-clones.ts';
 
 const script = join(import.meta.dirname, '..', '..', 'faults', 'archive-a-clone.ts');
@@ -36,7 +36,7 @@ async function createEnded(count: number): Promise<{ dir: string; threads: reado
   runGit(join(dir, 'ada'), ['remote', 'add', 'origin', '../server.git']);
   const { repository, remote } = await openClone(dir, 'ada');
   for (let at = 1; at <= count; at += 1) {
-    if (at === count) await pushThreads(contextOf(repository), remote);
+    if (at === count) await pushThreads(readingContext(repository), remote);
     const over = { outcome: 'cancelled', returnCode: 130, summary: 'over' } as const;
     await endThread(repository, await startLoop(repository), over);
   }

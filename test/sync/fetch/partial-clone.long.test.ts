@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readingContext } from '../../../src/cli/open/reading-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { openRemote } from '../../../src/git/transport/open-remote.ts';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
 import type { FetchReport } from '../../../src/sync/report.ts';

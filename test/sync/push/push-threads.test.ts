@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
@@ -7,7 +8,6 @@ import type { PushReport } from '../../../src/sync/report.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
-import { contextOf } from '../clones.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';
 
 describe('a push', () => {
@@ -175,7 +175,7 @@ describe('a push', () => {
     let reads = 0;
     const { objects } = repository;
     const read: typeof objects.read = async (id, options) => ((reads += 1), objects.read(id, options));
-    const report = await pushThreads(contextOf({ ...repository, objects: { ...objects, read } }), remote);
+    const report = await pushThreads(readingContext({ ...repository, objects: { ...objects, read } }), remote);
     return { report, reads };
   }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { describeThread } from '../../../src/engine/describe/describe.ts';
 import { forgetThread, listLocalTraces } from '../../../src/thread/remove/local-traces.ts';
 import type { Repository } from '../../../src/git/repository.ts';
@@ -86,7 +86,7 @@ test('the children among many threads are found by reading each thread once on a
 test('a thread among many is shown with its children', async () => {
   const { temporary, caller, children, stranger } = await family();
   for (let round = 0; round < 2; round += 1) {
-    const context = createEngineContext({ repository: await temporary.open(), config: { agents: {}, roles: {} } });
+    const context = readingContext(await temporary.open());
     expect((await describeThread(context, caller.id)).children).toEqual(children);
     expect((await describeThread(context, stranger.id)).children).toHaveLength(1);
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeThread } from '../../../src/engine/describe/describe.ts';
-import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { readSpans } from '../../../src/web/drawing/read-spans.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
 
@@ -12,7 +12,7 @@ test('of very many children the newest are shown, and how many are left out is k
   ]);
   const { thread } = await engine.start({ definition, prompt: 'Work' });
   await engine.run(thread);
-  const context = createEngineContext({ repository, config: { agents: {}, roles: {} } });
+  const context = readingContext(repository);
   const view = await describeThread(context, thread);
   const call = { thread, status: 'ended', end: null, role: 'worker', key: null, step: null, isLeft: false } as const;
   const many = { ...view, calls: Array.from({ length: 130 }, () => ({ ...call, parentState: view.workflowHash })) };

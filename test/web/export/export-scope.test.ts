@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { removeThread } from '../../../src/thread/remove/remove-thread.ts';
 import { withChildren } from '../../../src/web/export/export-scope.ts';
@@ -31,7 +31,7 @@ test('the ids of callers are left out although the callers were removed', async 
   const [inner = ''] = (await engine.describe(middle)).children;
   const pointer = await getThread(repository, inner);
   for (const thread of [top, middle]) await removeThread(repository, await getThread(repository, thread));
-  const context = createEngineContext({ repository, config: { agents: {}, roles: {} } });
+  const context = readingContext(repository);
   const { threads, others } = await withChildren(context, [pointer]);
   expect([...threads.keys()]).toEqual([inner]);
   expect([...others]).toEqual(expect.arrayContaining([top, middle]));

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createEngineContext, type EngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext, type EngineContext } from '../../../src/engine/engine-context.ts';
 import { journalPaths } from '../../../src/engine/journal/journal.ts';
 import { openJournal } from '../../../src/engine/journal/read-journal.ts';
 import { writeSummed } from '../../../src/engine/leases/summed-line.ts';
@@ -23,7 +23,7 @@ type Scene = { cli: CliRepository; repository: Repository; engine: EngineContext
 async function scene(): Promise<Scene> {
   const cli = createLoopRepository();
   const repository = await cli.open();
-  const engine = createEngineContext({ repository, config: { agents: {}, roles: {} } });
+  const engine = readingContext(repository);
   onTestFinished(() => repository.close());
   return { cli, repository, engine, live: new Live(engine, new WaitingThreads(engine)) };
 }

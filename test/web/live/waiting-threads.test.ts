@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { WaitingThreads } from '../../../src/web/live/waiting-threads.ts';
@@ -41,7 +41,7 @@ async function many(): Promise<Many> {
     },
   });
   const watched = { ...repository, objects };
-  const context = createEngineContext({ repository: watched, config: { agents: {}, roles: {} } });
+  const context = readingContext(watched);
   return { engine, repository, waiting: new WaitingThreads(context), read, start };
 }
 

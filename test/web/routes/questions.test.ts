@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createEngineContext } from '../../../src/engine/engine-context.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { takeLease } from '../../../src/engine/leases/lease.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
@@ -119,7 +119,7 @@ test('the question of a child is asked at its caller, counted once, and not answ
   const inbox = await page('/inbox');
   expect(inbox.match(/<article class="waiting"/g)).toHaveLength(1);
   expect(inbox).toContain(`<article class="waiting" id="${thread}"`);
-  const context = createEngineContext({ repository: fixture.repository, config: { agents: {}, roles: {} } });
+  const context = readingContext(fixture.repository);
   await expect.poll(() => new WaitingThreads(context).state()).toMatch(/^1\./);
   expect((await send({ '/%24status': 'done' })).status).toBe(303);
   expect(noted.map(([name, id, given]) => [name, id, given])).toEqual([

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { configHere } from '../../open/open-config.ts';
 import { lazyGate } from '../../open/open-engine.ts';
-import { readingContext } from '../../open/reading-context.ts';
+import { readingContext } from '../../../engine/engine-context.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { parseDuration } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';

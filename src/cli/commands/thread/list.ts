@@ -12,7 +12,7 @@ import { momentOption, parseCount } from '../../command-line/parse-value.ts';
 import { threadFields } from '../../command-line/shared-arguments.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import { readingContext } from '../../open/reading-context.ts';
+import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import type { Column } from '../../output/table.ts';
 import { paintStatus } from '../../output/palette.ts';

@@ -6,7 +6,7 @@ import type { SuspensionOutline } from '../../../thread/read/read-suspension.ts'
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument, threadFields } from '../../command-line/shared-arguments.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import { readingContext } from '../../open/reading-context.ts';
+import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import type { KnownClaim } from '../../../sync/claims/claims-here.ts';
 import { isOver } from '../../../thread/read/thread-status.ts';

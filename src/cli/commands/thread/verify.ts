@@ -1,7 +1,7 @@
 import { threadArgument } from '../../command-line/shared-arguments.ts';
 import { verifyThread } from '../../../verify/verify-threads.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
-import { readingContext } from '../../open/reading-context.ts';
+import { readingContext } from '../../../engine/engine-context.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { formatFindings } from '../../output/findings.ts';

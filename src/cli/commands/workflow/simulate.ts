@@ -12,7 +12,7 @@ import { encodeWorkflow } from '../../../workflow/nodes/encode-workflow.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { momentOption } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import { readingContext } from '../../open/reading-context.ts';
+import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import { plural } from '../../../format-time.ts';
 import { oneLine } from '../../output/width.ts';
