@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { closeEvaluator } from '../../src/expression/evaluation/evaluator-child.ts';
+import { sharedEvaluator } from '../../src/expression/evaluation/evaluator-child.ts';
 import { UwfError } from '../../src/errors.ts';
 import { checkReply } from '../../src/moderator/check-reply.ts';
 import type { CheckContext } from '../../src/moderator/check-reply.ts';
 import type { StepView } from '../../src/thread/read/step-view.ts';
 
-afterAll(closeEvaluator);
+afterAll(() => sharedEvaluator().close());
 
 const planMeta = { phases: [{ hash: 'H1' }, { hash: 'H2' }] };
 const planner: StepView = {

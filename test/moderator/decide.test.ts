@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { closeEvaluator } from '../../src/expression/evaluation/evaluator-child.ts';
+import { sharedEvaluator } from '../../src/expression/evaluation/evaluator-child.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { UwfError } from '../../src/errors.ts';
 import { decide, decideAtLimit } from '../../src/moderator/decide.ts';
@@ -9,7 +9,7 @@ import type { DecisionContext } from '../../src/moderator/decision.ts';
 import type { StepView } from '../../src/thread/read/step-view.ts';
 import type { Rule } from '../../src/workflow/definition.ts';
 
-afterAll(closeEvaluator);
+afterAll(() => sharedEvaluator().close());
 
 function step(role: string, meta: JsonObject = {}, text = `text of ${role}`): StepView {
   const status = typeof meta.$status === 'string' ? meta.$status : null;

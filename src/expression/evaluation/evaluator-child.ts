@@ -284,8 +284,3 @@ let shared: EvaluatorChild | undefined;
 export function sharedEvaluator(): EvaluatorChild {
   return (shared ??= new EvaluatorChild());
 }
-
-/** Ends the shared child, where one runs; for programs that live on. */
-export function closeEvaluator(): void {
-  shared?.close();
-}

@@ -3,12 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { base32 } from '../../../src/cas/hash.ts';
 import { DamagedSegment } from '../../../src/cas/lookup/page-sums.ts';
 import { commitSize, mergeSegments, nodeSize, Segment, writeSegment } from '../../../src/cas/lookup/segment.ts';
-import type { SegmentBytes, SegmentContent } from '../../../src/cas/lookup/segment.ts';
+import type { SegmentContent } from '../../../src/cas/lookup/segment.ts';
+import { memoryBytes } from '../../../src/cas/lookup/segment-store.ts';
 import { RecordList } from '../../../src/cas/lookup/sorted-records.ts';
-
-function bytesOf(buffer: Buffer): SegmentBytes {
-  return { size: buffer.length, read: (position, length) => buffer.subarray(position, position + length) };
-}
 
 function bytesOfContent(content: SegmentContent): Buffer {
   const pieces: Buffer[] = [];
@@ -36,7 +33,7 @@ describe('a segment', () => {
     const bound = fc.bigInt({ min: 0n, max: 5n });
     fc.assert(
       fc.property(content, bound, bound, ([nodes, commits], low, high) => {
-        const segment = Segment.open(bytesOf(encodeSegment(nodes, commits)));
+        const segment = Segment.open(memoryBytes(encodeSegment(nodes, commits)));
         const expected = nodes.filter((node) => node.readBigUInt64BE(0) >= low && node.readBigUInt64BE(0) <= high);
         const found = [...segment.between(low, high)].map(({ hash, oid }) => `${hash} ${oid}`);
         const lines = expected.map((node) => `${base32(node.readBigUInt64BE(0))} ${node.toString('hex', 8)}`);
@@ -49,7 +46,7 @@ describe('a segment', () => {
   test('covers exactly the commits it was given', () => {
     fc.assert(
       fc.property(content, record(commitSize('sha1')), ([nodes, commits], other) => {
-        const segment = Segment.open(bytesOf(encodeSegment(nodes, commits)));
+        const segment = Segment.open(memoryBytes(encodeSegment(nodes, commits)));
         for (const commit of [...commits, other]) {
           const isGiven = commits.some((given) => given.equals(commit));
           // The records are 20 bytes, as ids are.
@@ -71,7 +68,7 @@ describe('a segment', () => {
   test('merged with others has what is in any of them, once', () => {
     fc.assert(
       fc.property(fc.array(content, { maxLength: 5 }), (contents) => {
-        const segments = contents.map(([nodes, commits]) => Segment.open(bytesOf(encodeSegment(nodes, commits))));
+        const segments = contents.map(([nodes, commits]) => Segment.open(memoryBytes(encodeSegment(nodes, commits))));
         const merged = bytesOfContent(mergeSegments(segments, 'sha1'));
         const all = encodeSegment(
           contents.flatMap(([nodes]) => nodes),
@@ -85,10 +82,10 @@ describe('a segment', () => {
   test('that was cut off, or is something else, is none', () => {
     const bytes = encodeSegment([Buffer.alloc(nodeSize('sha1'))], [Buffer.alloc(commitSize('sha1'))]);
     for (let length = 0; length < bytes.length; length++) {
-      expect(() => Segment.open(bytesOf(bytes.subarray(0, length)))).toThrow(DamagedSegment);
+      expect(() => Segment.open(memoryBytes(bytes.subarray(0, length)))).toThrow(DamagedSegment);
     }
-    expect(() => Segment.open(bytesOf(Buffer.concat([bytes, Buffer.alloc(1)])))).toThrow(DamagedSegment);
-    expect(() => Segment.open(bytesOf(Buffer.alloc(64, 'x')))).toThrow(DamagedSegment);
+    expect(() => Segment.open(memoryBytes(Buffer.concat([bytes, Buffer.alloc(1)])))).toThrow(DamagedSegment);
+    expect(() => Segment.open(memoryBytes(Buffer.alloc(64, 'x')))).toThrow(DamagedSegment);
   });
 
   test('in which a bit has changed gives nothing of what it touches', () => {
@@ -101,7 +98,7 @@ describe('a segment', () => {
     for (let at = 0; at < sound.length; at += 997) {
       const damaged = Buffer.from(sound);
       damaged[at] = sound[at]! ^ (1 << (at % 8));
-      const look = (): unknown => [...Segment.open(bytesOf(damaged)).content.nodes()];
+      const look = (): unknown => [...Segment.open(memoryBytes(damaged)).content.nodes()];
       expect(look).toThrow(DamagedSegment);
     }
   });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { packageRoot } from '../../../src/package-root.ts';
 import { chain, config, createScene, until, type RunningUwf, type Scene } from '../../faults/scene.ts';
 import { installCallingAgent, type Called } from '../../helpers/calling-agent.ts';
+import { mostAtOnce } from './slot-fixture.ts';
 
 const uwf = join(packageRoot(), 'bin', 'uwf.js');
 
@@ -59,12 +60,6 @@ function createSlotScene(maxParallelThreads: number, wanted = 0): Scene {
   });
   installCallingAgent(scene.dir);
   return scene;
-}
-
-/** The most turns that were between their begin and their end at once. */
-function mostAtOnce(turns: readonly string[]): number {
-  let now = 0;
-  return Math.max(...turns.map((line) => (now += line.startsWith('begin') ? 1 : -1)));
 }
 
 const slotsIn = ({ gitDir }: Scene): string[] => readdirSync(join(gitDir, 'uwf', 'slots'));

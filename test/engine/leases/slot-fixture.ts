@@ -52,3 +52,9 @@ export function stateOf(head: 'start' | 'suspend' = 'start', end?: object): Thre
   // The other fields are not read.
   return { id: thread, head: { kind: head }, end } as ThreadState;
 }
+
+/** The most turns that were between their begin and their end at once. */
+export function mostAtOnce(turns: readonly string[]): number {
+  let now = 0;
+  return Math.max(...turns.map((line) => (now += line.startsWith('begin') ? 1 : -1)));
+}

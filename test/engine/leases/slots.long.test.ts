@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { chain, config, createScene, until, type Scene } from '../../faults/scene.ts';
 import { packageRoot } from '../../../src/package-root.ts';
+import { mostAtOnce } from './slot-fixture.ts';
 
 const uwf = join(packageRoot(), 'bin', 'uwf.js');
 
@@ -39,12 +40,6 @@ function createSlotScene(maxParallelThreads: number): Scene {
     agent,
     caller,
   });
-}
-
-/** The most turns that were between their begin and their end at once. */
-function mostAtOnce(turns: readonly string[]): number {
-  let now = 0;
-  return Math.max(...turns.map((line) => (now += line.startsWith('begin') ? 1 : -1)));
 }
 
 describe('maxParallelThreads', () => {

@@ -4,11 +4,11 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { compileExpression } from '../../../src/expression/analysis/compile-expression.ts';
 import { assertHarmless, type EvaluationTask } from '../../../src/expression/evaluation/evaluate-here.ts';
 import { evaluate, holds, type EvaluateOptions } from '../../../src/expression/evaluation/evaluate.ts';
-import { closeEvaluator, sharedEvaluator } from '../../../src/expression/evaluation/evaluator-child.ts';
+import { sharedEvaluator } from '../../../src/expression/evaluation/evaluator-child.ts';
 import type { Scope } from '../../../src/expression/evaluation/scope.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 
-afterAll(closeEvaluator);
+afterAll(() => sharedEvaluator().close());
 
 function step(role: string, meta: JsonObject): JsonObject {
   return { role, meta, output: meta, text: `text of ${role}` };

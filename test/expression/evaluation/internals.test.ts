@@ -3,12 +3,12 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { compileExpression } from '../../../src/expression/analysis/compile-expression.ts';
 import { evaluateHere, type EvaluationTask } from '../../../src/expression/evaluation/evaluate-here.ts';
 import { evaluate } from '../../../src/expression/evaluation/evaluate.ts';
-import { closeEvaluator, sharedEvaluator } from '../../../src/expression/evaluation/evaluator-child.ts';
+import { sharedEvaluator } from '../../../src/expression/evaluation/evaluator-child.ts';
 import { JSONATA_FUNCTIONS } from '../../../src/expression/analysis/function-names.ts';
 import type { Scope } from '../../../src/expression/evaluation/scope.ts';
 import type { JsonValue } from '../../../src/json.ts';
 
-afterAll(closeEvaluator);
+afterAll(() => sharedEvaluator().close());
 
 /** What an agent may have replied: members that JSONata would take for its own marks. */
 const meta = {

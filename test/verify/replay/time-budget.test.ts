@@ -1,12 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { TimeBudget } from '../../../src/verify/replay/time-budget.ts';
-import { closeEvaluator, sharedEvaluator } from '../../../src/expression/evaluation/evaluator-child.ts';
+import { sharedEvaluator } from '../../../src/expression/evaluation/evaluator-child.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { encodeWorkflow } from '../../../src/workflow/nodes/encode-workflow.ts';
 import { loop } from '../../thread/thread-fixture.ts';
 
-afterAll(closeEvaluator);
+afterAll(() => sharedEvaluator().close());
 
 async function hashOf(definition: WorkflowDefinition): Promise<ReturnType<typeof encodeWorkflow>['hash']> {
   await prepareHashing();
