@@ -10,7 +10,7 @@ import type { ThreadCommit } from '../../../src/thread/thread-commit.ts';
 import { checkFiles } from '../../../src/verify/commit/check-files.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { store } from '../forge-commit.ts';
-import { commitOf, hashOf, idOf } from './plain-commits.ts';
+import { collectFaults, commitOf, hashOf, idOf } from './plain-commits.ts';
 
 await prepareHashing();
 
@@ -43,7 +43,7 @@ type Tree = {
 
 async function faultsOf(commit: ThreadCommit, tree: Tree): Promise<string[]> {
   const { files, unread = {}, workspace, pinned = [], linked = [], known = [] } = tree;
-  const faults: string[] = [];
+  const { faults, report } = collectFaults();
   const nodes = new Map(Object.entries(files));
   const hashes = [...Object.entries(files).map(([path, { hash }]) => [path, hash] as const), ...Object.entries(unread)];
   const index = hashes.map(([path, hash]) => ({
@@ -60,7 +60,7 @@ async function faultsOf(commit: ThreadCommit, tree: Tree): Promise<string[]> {
     nodes,
     source,
     new Set(linked),
-    (path, what) => void faults.push(path === null ? what : `${path}: ${what}`),
+    report,
   );
   return faults;
 }

@@ -9,14 +9,13 @@ import { NodeCache } from '../../../src/verify/chain/known-nodes.ts';
 import { checkForm, type Form } from '../../../src/verify/commit/check-form.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { agent, startLoop, stepDraft } from '../../thread/thread-fixture.ts';
+import { collectFaults } from './plain-commits.ts';
 import { addNode, forge, store, type Draft } from '../forge-commit.ts';
 
 beforeAll(prepareHashing);
 
 async function formOf(repository: MapRepository, id: ObjectId): Promise<{ form: Form | undefined; faults: string[] }> {
-  const faults: string[] = [];
-  const report = (path: string | null, what: string): void =>
-    void faults.push(path === null ? what : `${path}: ${what}`);
+  const { faults, report } = collectFaults();
   return { form: await checkForm(new NodeCache(repository), id, report), faults };
 }
 

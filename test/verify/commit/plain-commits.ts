@@ -73,9 +73,15 @@ export function commitOf<Kind extends ThreadCommitKind>(
   return { id: idOf(number), hash: hashOf(number), index: [], commit, ...event } as unknown as CommitOf<Kind>;
 }
 
-/** What a check reports: `path: what`. */
-export function faultsOf(check: (report: ReportFault) => void): string[] {
+/** Collects what a check reports: `path: what`. */
+export function collectFaults(): { faults: string[]; report: ReportFault } {
   const faults: string[] = [];
-  check((path, what) => void faults.push(path === null ? what : `${path}: ${what}`));
+  return { faults, report: (path, what) => void faults.push(path === null ? what : `${path}: ${what}`) };
+}
+
+/** What a check reports. */
+export function faultsOf(check: (report: ReportFault) => void): string[] {
+  const { faults, report } = collectFaults();
+  check(report);
   return faults;
 }

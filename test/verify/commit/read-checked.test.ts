@@ -7,6 +7,7 @@ import { NodeCache } from '../../../src/verify/chain/known-nodes.ts';
 import { readChecked, type CheckedCommit } from '../../../src/verify/commit/read-checked.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
+import { collectFaults } from './plain-commits.ts';
 import { addNode, forge, store, type Draft } from '../forge-commit.ts';
 
 beforeAll(prepareHashing);
@@ -19,9 +20,7 @@ beforeAll(async () => {
 });
 
 async function check(id: ObjectId): Promise<{ checked: CheckedCommit | undefined; faults: string[] }> {
-  const faults: string[] = [];
-  const report = (path: string | null, what: string): void =>
-    void faults.push(path === null ? what : `${path}: ${what}`);
+  const { faults, report } = collectFaults();
   return { checked: await readChecked(new NodeCache(repository), id, report), faults };
 }
 
