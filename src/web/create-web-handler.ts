@@ -17,7 +17,7 @@ export function createWebHandler(repository: Repository, options: WebOptions): (
   return async (request) => (await (loading ??= load())).fetch(request);
 }
 
-/** Who has the secret or the key may do all that visitors may; a program that lacks a setting hands in ''. */
+/** The secret and the key let in everyone who has them. A program whose setting is missing would hand in ''. */
 function assertSecret({ secret, key }: WebOptions): void {
   const isEmpty = 'password' in secret ? secret.password === '' : secret.token === '' || secret.once === '';
   if (!isEmpty && (key === undefined || key.length >= 32)) return;

@@ -20,7 +20,7 @@ export type WebServer = { port: number; close(): Promise<void> };
 
 /** An idle connection costs a few kilobytes: so many are let in that a page still answers beside those of others. */
 const MAX_CONNECTIONS = 5_000;
-/** Who connects and says nothing is let go after this time, to which the interval of looking is added. */
+/** A connection that sends no request is closed after this time and at most one more interval of looking. */
 const SILENT_MS = 10_000;
 const LOOK_EVERY_MS = 2_000;
 

@@ -164,7 +164,7 @@ function replyOf(
     return { kind: 'failed-attempt', reason, text, usage };
   }
   if (result === undefined) return { kind: 'reply', text, usage, stopReason };
-  // Who reported a result may have written front matter as well; the text is what comes after it.
+  // A model that reported a result may have written front matter as well; the text is what comes after it.
   const split = splitFrontMatter(text);
   return { kind: 'reply', text: split.kind === 'missing' ? text : split.body, meta: result, usage, stopReason };
 }

@@ -2,8 +2,8 @@
 const HARMLESS =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|NO_COLOR|TZ|TMPDIR|TEMP|TMP|CI|PWD|EDITOR|XDG_[A-Z_]+|UWF_[A-Z_]+|SystemRoot|PATHEXT|COMSPEC)$/u;
 /**
- * Names of variables that look as if a secret were in them. Rather one too many than one too few: a program lacks a variable
- * then. Whose values are taken out of all texts is asked more strictly (`known-secrets.ts`): one too many garbles them.
+ * Names of variables that look as if a secret were in them. The pattern is wide, because a program only lacks a variable where
+ * it is wrong. The one in `known-secrets.ts` is narrow, because the values that it finds are taken out of all texts.
  */
 const SECRET = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE/iu;
 

@@ -82,7 +82,7 @@ export async function followDebug(
   return isFollowing ? exitCodeOfFollowing(cli) : EXIT.done;
 }
 
-/** Who follows until a signal has seen no end. */
+/** The exit code of following a thread: if a signal ended that, the thread may go on. */
 function exitCodeOfFollowing(cli: CliEnvironment): ExitCode {
   return cli.signal.aborted ? EXIT.interrupted : EXIT.done;
 }

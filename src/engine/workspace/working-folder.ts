@@ -27,7 +27,7 @@ export type WorkingTop = Pick<EngineContext, 'repository'> & { cwd: string; isOw
  *
  * Both come with a thread, which may be another user's. So they lead, links followed, into the folder that agents work
  * in or into a work tree of the same repository, and never into what belongs to git.
- * @returns absolute, links resolved where one was named; a folder that is not there is the agent's trouble
+ * @returns absolute, links resolved where one was named; a folder that is not there is left to the agent
  * @throws {UwfError} `working-folder-outside` if they lead elsewhere
  */
 export function workingFolder(

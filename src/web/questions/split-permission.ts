@@ -3,7 +3,7 @@
  * another text.
  */
 export function splitPermission(reason: string): { deed: string; howTo: string } | undefined {
-  // The deed is in the words of the agent, which may be those that follow it: what follows the last of them is uwf's.
+  // The agent's words of the deed can contain the words that uwf adds, so the last of these are looked for.
   const [, deed, howTo] =
     /^.*? asks for a permission: ([^]*)(?:;|\n) ?(answer it with yes or no[^]*)$/u.exec(reason) ?? [];
   return deed === undefined || howTo === undefined ? undefined : { deed, howTo };

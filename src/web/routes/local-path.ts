@@ -2,6 +2,6 @@
 export function localPath(to: string): string {
   const base = 'http://localhost';
   const url = URL.canParse(to, base) ? new URL(to, base) : undefined;
-  // A browser takes what begins with two slashes as the name of a host, as what is left of `/.//host`.
+  // A browser reads a path that begins with two slashes as a host, and `/.//host` becomes such a path.
   return url?.origin === base && !url.pathname.startsWith('//') ? `${url.pathname}${url.search}` : '/';
 }

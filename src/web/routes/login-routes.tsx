@@ -9,7 +9,7 @@ import { localPath } from './local-path.ts';
 import type { WebApp } from './web-app.ts';
 
 const MAX_LOGIN_BYTES = 16 * 1024;
-/** Who guesses passwords waits so long for each. */
+/** How long the answer to a wrong secret takes, so that guessing is slow. */
 const WRONG_SECRET_MS = 500;
 
 /**
