@@ -78,7 +78,7 @@ export function refOfTip(thread: ThreadId, { endedOn }: Tip): RefName {
   return parseRefName(endedOn === undefined ? ACTIVE_PREFIX + thread : `${HISTORY_PREFIX}${endedOn}/${thread}`);
 }
 
-/** Deletes the ref of a thread's tip where it still points there. */
+/** The edit that deletes the ref of a thread's tip, if it still points there. */
 export function deletionOf(thread: ThreadId, tip: Tip): { name: RefName; value: null; expected: ObjectId } {
   return { name: refOfTip(thread, tip), value: null, expected: tip.id };
 }
