@@ -6,6 +6,7 @@ import { orElse, tryTo } from '../../or-else.ts';
 import { isGroupAlive } from '../../agent/processes/process-group.ts';
 import { UwfError } from '../../errors.ts';
 import { identityOf, ownIdentity, type ProcessIdentity } from '../../git/system/process-identity.ts';
+import { isNotThere } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { handOverFailed, LeaseDamaged } from '../engine-errors.ts';
@@ -209,7 +210,13 @@ class FileLease implements Lease {
   #write(change: Partial<LeaseRecord>): void {
     this.#record = { ...this.#record, deadlineMs: this.#now() + LEASE_MS, ...change };
     // It was removed by hand, and another process may have taken it since: then this one must not write it.
-    if (this.#isMine()) replaceRecordFile(this.#path, this.#record);
+    if (!this.#isMine()) return;
+    try {
+      replaceRecordFile(this.#path, this.#record);
+    } catch (error) {
+      // The repository was moved away at this moment, which the end of the turn tells, with what the agent said.
+      if (!isNotThere(error)) throw error;
+    }
   }
 
   #isMine(): boolean {
