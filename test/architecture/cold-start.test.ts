@@ -71,6 +71,7 @@ test.each([
   ['cas get <hash>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
   ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
   ['thread read <thread>', ['cli.cjs', 'cli-read.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
+  ['thread fork <thread>', ['cli.cjs', 'cli-read.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
 ])('uwf %s, given again, loads %j and nothing else, no package at all', (command, files) => {
   const words = wordsOf(command);
   filesLoadedBy(words);
@@ -83,14 +84,18 @@ test('a log that is told for the first time loads what reads objects, and no pac
   expect(filesLoadedBy(['log', '-n', '20', thread])).toEqual(['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']);
 });
 
-test.each(['workflow list', 'workflow validate bench', 'cas put text', 'thread fork <thread>', 'run bench -p Write.'])(
-  'uwf %s compiles no schema, where all are plain, and loads nothing that pushes or is rare',
-  (command) => {
-    const files = filesLoadedBy(wordsOf(command));
-    expect(files).toContain('cli-nodes.cjs');
-    for (const other of ['vendor/ajv.cjs', 'cli-push.cjs', 'cli-late.cjs']) expect(files).not.toContain(other);
-  },
-);
+const rare = ['vendor/ajv.cjs', 'cli-push.cjs', 'cli-late.cjs'];
+
+test.each([
+  ['workflow list', [...rare, 'cli-write.cjs', 'cli-secrets.cjs', 'cli-config.cjs', 'cli-engine.cjs']],
+  ['workflow validate bench', [...rare, 'cli-write.cjs', 'cli-secrets.cjs', 'cli-config.cjs', 'cli-engine.cjs']],
+  ['cas put text', [...rare, 'cli-write.cjs', 'cli-engine.cjs']],
+  ['run bench -p Write.', [...rare, 'cli-sharing.cjs']],
+])('uwf %s compiles no schema, where all are plain, and loads none of %j', (command, others) => {
+  const files = filesLoadedBy(wordsOf(command));
+  expect(files).toContain('cli-nodes.cjs');
+  for (const other of others) expect(files).not.toContain(other);
+});
 
 test('a step with a small reply costs at most three new files', () => {
   // The last step also writes the thread's end.
