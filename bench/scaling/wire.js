@@ -12,7 +12,7 @@ export const NO_ID = '0'.repeat(40);
 const TYPES = { commit: 1, tree: 2, blob: 3 };
 
 /** A line with its length; null: the packet that ends a list. */
-export function packet(line) {
+function packet(line) {
   return line === null ? '0000' : `${(line.length + 5).toString(16).padStart(4, '0')}${line}\n`;
 }
 
@@ -38,7 +38,7 @@ export function pushRequest(edits, objects) {
 }
 
 /** @param {keyof typeof TYPES} type */
-export function makeObject(type, content) {
+function makeObject(type, content) {
   const data = Buffer.from(content);
   const id = createHash('sha1').update(`${type} ${data.length}\0`).update(data).digest('hex');
   return { type, data, id };

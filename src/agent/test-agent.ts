@@ -16,14 +16,7 @@ import { formatInstruction } from './extract/format-instruction.ts';
 import { createConfiguredAgent } from './load/load-agent.ts';
 
 /** What is looked at, in this order. */
-export const agentChecks = [
-  'found',
-  'version',
-  'authenticated',
-  'structured output',
-  'uwf tools',
-  'session resume',
-] as const;
+const agentChecks = ['found', 'version', 'authenticated', 'structured output', 'uwf tools', 'session resume'] as const;
 
 /** How one thing about an agent stands. */
 export type AgentCheck = {

@@ -52,7 +52,7 @@ export function judgeCounts(
 }
 
 /** How many branches have to complete; `undefined` if an expression decides. */
-export function wantedNumber(join: BlockDefinition['join'], total: number): number | undefined {
+function wantedNumber(join: BlockDefinition['join'], total: number): number | undefined {
   if (typeof join === 'object') return join.atLeast;
   if (join === 'all') return total;
   return join === 'any' ? 1 : undefined;

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { UwfError } from '../errors.ts';
 
 /** No free port was found, or this user may not listen there. */
-export class CannotListen extends UwfError {
+class CannotListen extends UwfError {
   constructor(host: string, port: number, cause: NodeJS.ErrnoException) {
     const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
     super(`cannot listen on ${host}:${port}: ${why}`, {

@@ -2,7 +2,7 @@ import { createCliRepository, type CliRepository, type CommandOptions, twoWorkfl
 import { createTemporaryFolder } from './temporary-repository.ts';
 
 /** The folders of a user without consents, as environment variables. */
-export function strictUser(): Record<string, string | undefined> {
+function strictUser(): Record<string, string | undefined> {
   const home = createTemporaryFolder();
   return {
     HOME: home,

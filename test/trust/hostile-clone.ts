@@ -86,7 +86,7 @@ export function copyClone({ dir, handles }: HostileClone): HostileClone {
   return { dir: join(top, 'clone'), canary, outside: join(top, 'outside'), handles: { ...handles, elsewhere } };
 }
 
-export function write(dir: string, path: string, text: string, mode?: number): void {
+function write(dir: string, path: string, text: string, mode?: number): void {
   mkdirSync(dirname(join(dir, path)), { recursive: true });
   rmSync(join(dir, path), { force: true });
   writeFileSync(join(dir, path), text);

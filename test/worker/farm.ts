@@ -41,7 +41,7 @@ moderator:
 `;
 
 /** The steps of a thread, by role, and how many turns of agents it takes with its branches. */
-export const STEPS: readonly string[] = ['plan', 'parts', 'code', 'close'];
+const STEPS: readonly string[] = ['plan', 'parts', 'code', 'close'];
 export const TURNS = 5;
 
 /** A machine with a clone, on which a worker runs. */

@@ -14,7 +14,7 @@ export type Extraction =
 type Parts = { meta: JsonObject; body: string };
 
 /** The `$status` by which any role suspends its thread, with a `reason`. */
-export const SUSPEND_STATUS = '$SUSPEND';
+const SUSPEND_STATUS = '$SUSPEND';
 
 /**
  * Takes a reply apart into meta and text, and holds the meta against the role's schema.

@@ -144,7 +144,7 @@ function pathsIn(config: JsonObject): string[] {
 }
 
 /** The words of a shell's command line, and the value that follows the letter of an option without a space: `-r./hook.js`. */
-export function wordsIn(text: string): string[] {
+function wordsIn(text: string): string[] {
   const words = text.split(/[\s"'`=;:|&<>(){}$,@]+/u);
   return [...words, ...words.filter((word) => /^-[A-Za-z]./u.test(word)).map((word) => word.slice(2))];
 }

@@ -54,7 +54,7 @@ export async function pinBlocks(
 }
 
 /** The workflow that a branch runs; for a role of the caller's workflow, a workflow of that role alone. */
-export async function definitionOfBranch(
+async function definitionOfBranch(
   engine: Pick<EngineContext, 'resolveWorkflow'>,
   { name, roles }: WorkflowDefinition,
   branch: BranchDefinition,

@@ -52,7 +52,7 @@ export type ThreadRedaction = {
 };
 
 /** A thread cannot be written anew. Nothing was changed. */
-export function redactionRefused(thread: ThreadId, reason: string, hint: string): UwfError {
+function redactionRefused(thread: ThreadId, reason: string, hint: string): UwfError {
   return new UwfError(`thread ${thread} cannot be written anew: ${reason}`, {
     code: 'redaction-refused',
     kind: 'data',

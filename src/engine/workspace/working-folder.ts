@@ -8,7 +8,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { isWithin } from '../../is-within.ts';
 
 /** A workflow wants a role to work in a folder that is none of the repository's files. */
-export function workingFolderOutside(role: string, source: 'cwd' | 'location', folder: string): UwfError {
+function workingFolderOutside(role: string, source: 'cwd' | 'location', folder: string): UwfError {
   const who = source === 'cwd' ? `'cwd' of ${role}` : `the rule that gives ${role} its turn`;
   return new UwfError(`${who} names '${folder}', which is no folder of the work tree`, {
     code: 'working-folder-outside',

@@ -28,7 +28,7 @@ export class TemplateSyntaxError extends UwfError {
 }
 
 /** A template that could not be rendered, or not within its limits of time and size. */
-export function templateFailed(template: string, reason: string): UwfError {
+function templateFailed(template: string, reason: string): UwfError {
   return new UwfError(`the template failed: ${reason}`, {
     code: 'template-failed',
     kind: 'data',
@@ -50,7 +50,7 @@ export type TemplateVariable = {
 const MAX_RESULT = 4_194_304;
 
 /** Tells whether a text has nothing for Liquid to do: rendered, it is itself. */
-export function isPlainText(source: string): boolean {
+function isPlainText(source: string): boolean {
   return !source.includes('{{') && !source.includes('{%');
 }
 

@@ -5,7 +5,7 @@ import { GitFailed } from '../process/run-git.ts';
 import type { GitEnvironment } from '../repository.ts';
 
 /** The repository belongs to another user, who would decide what git and uwf run in it. Nothing of it was read. */
-export function dubiousOwnership(path: string, foreign: string, why = ''): UwfError {
+function dubiousOwnership(path: string, foreign: string, why = ''): UwfError {
   return new UwfError(
     `detected dubious ownership in repository at '${path}': ${foreign} belongs to another user${why}`,
     {

@@ -60,7 +60,7 @@ export function mergeArguments(tip: ObjectId, message: string): string[] {
 }
 
 /** Tells whether a commit is another, or before it. */
-export async function isAncestor(
+async function isAncestor(
   git: (args: readonly string[]) => Promise<Buffer>,
   ancestor: ObjectId,
   of: ObjectId,

@@ -20,7 +20,7 @@ export function isPlaceholder(value: string): boolean {
 }
 
 /** How many bits a character of the text says, by how often each occurs. */
-export function entropyOf(text: string): number {
+function entropyOf(text: string): number {
   const counts = new Map<string, number>();
   for (const letter of text) counts.set(letter, (counts.get(letter) ?? 0) + 1);
   let bits = 0;

@@ -8,7 +8,7 @@ export const MAX_PARENTS: number = 2_000;
 export const MAX_FILE_BYTES: number = 32 * 1024 * 1024;
 
 /** A commit exceeds the limits of a fetch. Nothing was stored. */
-export function commitTooLarge(reason: string): UwfError {
+function commitTooLarge(reason: string): UwfError {
   return new UwfError(`this cannot be stored as a commit: ${reason}`, {
     code: 'commit-too-large',
     kind: 'data',

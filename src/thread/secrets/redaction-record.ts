@@ -21,7 +21,7 @@ export type RedactionRecord = {
 };
 
 /** A commit under `refs/uwf/redacted/` is no redaction record. */
-export function invalidRecord(id: ObjectId, reason: string): UwfError {
+function invalidRecord(id: ObjectId, reason: string): UwfError {
   return new UwfError(`commit ${id} is no record of a redaction: ${reason}`, {
     code: 'invalid-redaction-record',
     kind: 'data',

@@ -2,7 +2,7 @@ import { compareDiagnostics, type Diagnostic } from './diagnostic.ts';
 import { formatPath, type DiagnosticTarget, type Path, type SourceMap } from '../source/source-map.ts';
 
 /** The file name of diagnostics about a definition that came from no file. */
-export const NO_FILE = '(definition)';
+const NO_FILE = '(definition)';
 
 /** What a diagnostic says beside its code, path and message. */
 export type ReportOptions = { hint?: string | undefined; at?: DiagnosticTarget | undefined };

@@ -19,7 +19,7 @@ import { workflowRef, WORKFLOWS_PREFIX } from '../registry/workflow-refs.ts';
 import { isWithin } from '../../is-within.ts';
 
 /** Where workflow files of a repository lie, relative to the folder they belong to. */
-export const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');
+const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');
 const extensions = ['.yaml', '.yml', '.json'];
 /** Where a workflow is a folder, with what it includes beside it, this is its file, with one of the extensions. */
 const FOLDER_FILE = 'index';

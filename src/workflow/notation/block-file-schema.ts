@@ -25,7 +25,7 @@ export const eachProperties: JsonObject = {
   atOnce: { description: 'how many branches run at once (64)', type: ['integer', 'null'], ...atOnceBounds },
 };
 
-export const mergeProperties: JsonObject = {
+const mergeProperties: JsonObject = {
   order: { description: "whose files come first: 'key' by their keys, 'end' by who ended first", enum: ['key', 'end'] },
 };
 

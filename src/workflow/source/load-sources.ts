@@ -101,7 +101,7 @@ export type ParsedFile = {
  * JSON is read by the YAML parser, which knows places, and by `JSON.parse`, which knows JSON.
  * @param isWorkflow whether it is YAML whatever its name: a workflow need not have an extension
  */
-export async function parseFile(file: string, content: string, isWorkflow: boolean): Promise<ParsedFile> {
+async function parseFile(file: string, content: string, isWorkflow: boolean): Promise<ParsedFile> {
   const source = new SourceText(file, content.startsWith('\uFEFF') ? content.slice(1) : content);
   const parsed: ParsedFile = { source, document: undefined, text: undefined, includes: [], diagnostics: [] };
   if (!isWorkflow && !isStructured(file)) return { ...parsed, text: source.text };
@@ -124,7 +124,7 @@ export async function parseFile(file: string, content: string, isWorkflow: boole
 }
 
 /** Whether a file is YAML or JSON by its name, and no text. */
-export function isStructured(file: string): boolean {
+function isStructured(file: string): boolean {
   return /\.(?:ya?ml|json)$/.test(file);
 }
 
@@ -172,10 +172,7 @@ const harmless: ReadonlySet<string> = new Set(['DUPLICATE_KEY']);
  * Says what is wrong with the notation of a file: every key that stands twice, or what breaks it. Of what breaks it that is
  * each line with a quote inside a quoted text, else the first mistake: what the parser finds behind it follows from it.
  */
-export function yamlMistakes(
-  document: Document.Parsed,
-  source: SourceText,
-): { found: Diagnostic[]; isBroken: boolean } {
+function yamlMistakes(document: Document.Parsed, source: SourceText): { found: Diagnostic[]; isBroken: boolean } {
   const broken = document.errors.filter(({ code }) => !harmless.has(code)).toSorted((a, b) => a.pos[0] - b.pos[0]);
   const [first] = broken;
   if (first === undefined) {

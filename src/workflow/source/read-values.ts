@@ -170,7 +170,7 @@ function setKeyPlace({ yaml, map }: Context, file: ParsedFile, pair: Pair, path:
  *
  * Texts whose characters are not those of the file (escapes, folded lines) are known by their beginning only.
  */
-export function recordScalar(map: SourceMap, source: SourceText, node: Scalar, path: Path): void {
+function recordScalar(map: SourceMap, source: SourceText, node: Scalar, path: Path): void {
   const [start, end] = node.range ?? [0, 0];
   const { type, value } = node;
   const quote = type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE' ? 1 : 0;

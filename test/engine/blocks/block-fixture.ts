@@ -5,7 +5,7 @@ import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 /** A child workflow of one role, which ends as its `$status` says. */
-export const review: WorkflowDefinition = workflow('review', { reader: statuses('good', 'bad') }, [
+const review: WorkflowDefinition = workflow('review', { reader: statuses('good', 'bad') }, [
   { from: '__start__', to: 'reader', when: null },
   { from: 'reader', to: '__end__', when: '$steps[-1].meta.`$status` = "good"' },
   { from: 'reader', to: '__end__', when: null, returnCode: 1 },

@@ -52,7 +52,7 @@ const called: JsonObject[] = [
 ];
 
 /** A workflow with a block of each join. */
-export const team: JsonObject = {
+const team: JsonObject = {
   name: 'team',
   roles: { planner: role(plan), reviewer: role(), closer: role() },
   blocks: {

@@ -13,7 +13,7 @@ export function tipOf(ref: string, id: ObjectId): IncomingTip {
 }
 
 /** All refs of a remote as tips. */
-export function tipsOf(remote: MapRepository): IncomingTip[] {
+function tipsOf(remote: MapRepository): IncomingTip[] {
   return [...remote.refMap].filter(([name]) => !name.startsWith('refs/uwf/')).map(([name, id]) => tipOf(name, id));
 }
 
