@@ -4,6 +4,7 @@ import { goOnThere } from '../follow/follow-remote.ts';
 import { openEngine } from '../open/open-engine.ts';
 import type { Output } from '../output/output.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
+import { assertNotElsewhere } from './at-other-remote.ts';
 import { bringThread, followFromHere, openRemoteWorld, sendThread, type MayPublish } from './remote-run.ts';
 
 /** Stores an answer to a thread of a remote, sends it there, and follows what workers make of it. */
@@ -15,6 +16,7 @@ export async function resumeOn(
 ): Promise<ExitCode> {
   const world = await openRemoteWorld({ cli, out }, on);
   const { followed: brought } = await bringThread(world, thread);
+  await assertNotElsewhere(world, brought);
   const engine = await openEngine(cli, world.repository);
   const resumed = await engine.answer(brought.thread, answer);
   // What has ended goes on as a new thread.

@@ -39,7 +39,7 @@ export async function readTracked({ refs }: Repository, remote: Remote): Promise
 /** Reads one tracking ref, by the remote's name for it. */
 export async function readTrackedRef(
   { refs }: Pick<Repository, 'refs'>,
-  remote: Remote,
+  remote: Pick<Remote, 'name' | 'isConfigured'>,
   name: string,
 ): Promise<ObjectId | undefined> {
   return remote.isConfigured ? refs.read(trackingRef(remote.name, name)) : undefined;

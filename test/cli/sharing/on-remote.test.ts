@@ -4,7 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { CommandStopped } from '../../../src/cli/process/signals.ts';
-import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../../helpers/temporary-repository.ts';
+import {
+  createTemporaryFolder,
+  createTemporaryRepository,
+  isolatedGitEnvironment,
+  runGit,
+} from '../../helpers/temporary-repository.ts';
 import { until } from '../../faults/scene.ts';
 import { startWorker } from '../../helpers/worker-process.ts';
 import { createTeam, gatedWriter } from '../../helpers/worker-team.ts';
@@ -78,6 +83,38 @@ test('a stopped thread is listed and shown as such, and a run at the remote lets
   expect((await laptop.uwf(['thread', 'list'])).stdout).toContain('stopped at origin');
   await laptop.uwf(['thread', 'run', thread, '--on', 'origin', '-b']);
   expect(await laptop.json(['thread', 'show', thread, '--json=claim'])).toEqual({ claim: null });
+});
+
+test('a thread that a worker of another remote has is not sent on before it is stopped there', async () => {
+  const folder = createTemporaryFolder();
+  const { remote, laptop, box } = createTeam(gatedWriter(folder));
+  const { dir: two } = createTemporaryRepository({ bare: true });
+  laptop.git('remote', 'add', 'two', two);
+  laptop.git('push', '-q', 'two', 'main');
+  const thread = (await laptop.uwf(['run', 'release', '-p', 'x', '--on', 'origin', '-b'])).stdout.trim();
+  await laptop.uwf(['push', 'two', thread]);
+  const unclaimed = await laptop.uwf(['thread', 'run', thread, '--on', 'two', '-b']);
+  const stop = `'uwf thread stop ${thread} --on origin'`;
+  expect(unclaimed).toMatchObject({ code: 0, stdout: `${thread}\n` });
+  expect(unclaimed.stderr).toContain(`hint: origin has the thread, too: if it has workers, ${stop} keeps them from`);
+
+  const worker = startWorker(box.dir, ['--poll', '200ms', '--name', 'box-7']);
+  await until('it is claimed', () => runGit(remote, ['for-each-ref', 'refs/uwf/claims']).includes(thread));
+  await laptop.uwf(['fetch', 'origin']);
+  for (const command of ['run', 'resume']) {
+    const refused = await laptop.uwf(['thread', command, thread, '--on', 'two', '-b']);
+    expect(refused).toMatchObject({ code: 5, stdout: '' });
+    expect(refused.stderr).toContain(
+      `works on thread ${thread} at origin, and workers of two would take the same turn`,
+    );
+    expect(refused.stderr).toContain(`hint: ${stop} ends that first`);
+  }
+  expect((await laptop.uwf(['thread', 'stop', thread, '--on', 'origin'])).code).toBe(0);
+  const sent = await laptop.uwf(['thread', 'run', thread, '--on', 'two', '-b']);
+  expect(sent).toMatchObject({ code: 0 });
+  expect(sent.stderr).not.toContain('origin has');
+  writeFileSync(join(folder, 'go'), '');
+  expect(await worker.stop()).toBe(0);
 });
 
 test('following ends when another clone removes the thread', async () => {

@@ -32,9 +32,11 @@ publish is shown here as it comes. Ctrl-C ends the following, not the thread.`,
       if (options.agent !== undefined)
         throw new UsageError('--agent and --on exclude each other: workers have their own');
       const { bringThread, openRemoteWorld, sendThread } = await import('../../sharing/remote-run.ts');
+      const { assertNotElsewhere } = await import('../../sharing/at-other-remote.ts');
       const { goOnThere } = await import('../../follow/follow-remote.ts');
       const world = await openRemoteWorld({ cli, out }, options.on);
       const { followed, news } = await bringThread(world, args.thread);
+      await assertNotElsewhere(world, followed);
       await sendThread(world, followed.thread, options);
       return goOnThere(world, followed.thread, followed, options.background, news);
     }
