@@ -78,6 +78,13 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const queue =
     (await options.openQueue?.()) ?? new GitQueue(claims, view, Math.floor(identity.deadlineMs / 3), () => Date.now());
   const atOnce = options.once ? 1 : options.atOnce;
+  /** The hints that were told: what can be done is said once. */
+  const hinted = new Set<string>();
+  const tellError = (error: unknown): void => {
+    const hint = error instanceof UwfError && !hinted.has(error.hint ?? '') ? error.hint : undefined;
+    if (hint !== undefined) hinted.add(hint);
+    onTrouble(hint === undefined ? messageOf(error) : `${messageOf(error)} (${hint})`);
+  };
   let taken = 0;
   /** When it last had something to do. */
   let busyMs = monotonicMs();
@@ -94,8 +101,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     onUnable: (job, error) => drain?.tellUnable(job, error),
     // With git alone, others see it when they look.
     onPublished: async (threads) => {
-      if (options.openQueue)
-        await queue.offer(await finder.findAfter(threads)).catch((error) => onTrouble(messageOf(error)));
+      if (options.openQueue) await queue.offer(await finder.findAfter(threads)).catch(tellError);
     },
   };
   /** The threads at work; aborting one ends its agent. */
@@ -187,7 +193,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         if (!(error instanceof UwfError)) throw error;
         monitor.lookFailed();
         if (!isAway && !troubles.has(error.message)) {
-          onTrouble(error.message);
+          tellError(error);
           troubles.add(error.message);
         }
         isAway = error instanceof RemoteUnreachable;

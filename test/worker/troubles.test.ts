@@ -23,4 +23,6 @@ test('a worker whose looks fail for two reasons in turn says each once', async (
   await worker.stop();
   const words = worker.said().match(/\b(?:even|odd)\b/g) ?? [];
   expect(words.toSorted()).toEqual(['even', 'odd']);
+  // What can be done is the same for both.
+  expect(worker.said().match(/if the host takes only branches and tags/g)).toHaveLength(1);
 });

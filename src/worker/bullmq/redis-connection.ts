@@ -80,7 +80,7 @@ export class RedisConnection {
     return new UwfError(`${this.address.name} does not take the command: ${reason}`, {
       code: 'queue-unreachable',
       kind: 'environment',
-      hint: 'check that the server runs, and the host, port, user and password of the URL',
+      hint: remedyFor(reason) ?? 'check that the server runs, and the host, port, user and password of the URL',
     });
   }
 
@@ -95,6 +95,14 @@ export class RedisConnection {
       ? text
       : text.replaceAll(password, '***').replaceAll(encodeURIComponent(password), '***');
   }
+}
+
+/** What can be done about words of the server that a user may not know; `undefined` for others. */
+export function remedyFor(reason: string): string | undefined {
+  if (reason.startsWith('OOM ')) return 'the server is full: raise its maxmemory, or have it keep less';
+  if (/^(?:NOAUTH|WRONGPASS|NOPERM) /.test(reason))
+    return 'check the user and password of the URL; a worker with another URL has to be started again';
+  return undefined;
 }
 
 function optionsFor(

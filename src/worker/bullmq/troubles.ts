@@ -1,6 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
-import type { RedisConnection } from './redis-connection.ts';
+import { remedyFor, type RedisConnection } from './redis-connection.ts';
 
 /** A fault that goes on is told again after this time. */
 const REPEAT_MS = 60_000;
@@ -12,6 +12,8 @@ export class Troubles {
   readonly #connection: RedisConnection;
   readonly #onTrouble: (text: string) => void;
   readonly #toldAtMs = new Map<string, number>();
+  /** What can be done is told once. */
+  readonly #remedies = new Set<string>();
 
   constructor(connection: RedisConnection, onTrouble: (text: string) => void) {
     this.#connection = connection;
@@ -27,6 +29,9 @@ export class Troubles {
     if (nowMs - (this.#toldAtMs.get(text) ?? -Infinity) < REPEAT_MS) return;
     if (this.#toldAtMs.size >= MAX_TEXTS) this.#toldAtMs.clear();
     this.#toldAtMs.set(text, nowMs);
-    this.#onTrouble(`${this.#connection.address.name}: ${text}`);
+    const remedy = remedyFor(text);
+    const isNew = remedy !== undefined && !this.#remedies.has(remedy);
+    if (isNew) this.#remedies.add(remedy);
+    this.#onTrouble(`${this.#connection.address.name}: ${text}${isNew ? ` (${remedy})` : ''}`);
   }
 }

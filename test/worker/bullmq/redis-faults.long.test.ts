@@ -222,6 +222,7 @@ describe.skipIf(noRedisServer !== undefined)('a worker on Redis', () => {
     const wrong = `redis://:wrong%40hidden@127.0.0.1:${server.port}`;
     const fault = await openBullQueue(wrong, { packageFolders: [] }).catch((error: unknown) => error);
     expect(fault).toMatchObject({ code: 'queue-unreachable', message: expect.stringContaining('WRONGPASS') });
+    expect(fault).toMatchObject({ hint: expect.stringContaining('has to be started again') });
     expect(inspect(fault, { depth: Infinity, showHidden: true })).not.toMatch(/wrong(@|%40)hidden/);
 
     const { queue, troubles } = await startMachine(`redis://:hidden%40word@127.0.0.1:${server.port}`);
@@ -235,6 +236,18 @@ describe.skipIf(noRedisServer !== undefined)('a worker on Redis', () => {
     expect(refused).toMatchObject({ code: 'queue-unreachable' });
     expect(inspect([refused, troubles], { depth: Infinity, showHidden: true })).not.toMatch(/hidden(@|%40)word/);
     expect(troubles).toEqual([expect.stringContaining('is lost')]);
+  });
+
+  test('says what to do about a server that is full', async () => {
+    const server = await startRedisServer();
+    const { queue, work, troubles } = await startMachine(server.url);
+    await queue.offer([turnJob()]);
+    await server.admin.config('SET', 'maxmemory', '1');
+    const refused = await queue.offer([turnJob()]).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'queue-unreachable', hint: expect.stringContaining('raise its maxmemory') });
+    while (troubles.length === 0) await delay(20);
+    expect(troubles.filter((text) => text.includes('raise its maxmemory'))).toHaveLength(1);
+    await work.giveBack();
   });
 
   test('speaks TLS with a server whose certificate it can check, and with no other', async () => {
