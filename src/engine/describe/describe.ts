@@ -126,12 +126,12 @@ const MAX_BRANCHES = 5;
  * by its own thread, because its caller may wait for several: then each is named with its key.
  */
 export async function hintToAnswer(engine: EngineContext, view: ThreadView): Promise<string | undefined> {
-  if (view.waitsFor === null) return view.suspension === null ? undefined : hintToResume(view.thread, view.suspension);
+  if (view.waitsFor === null) return view.suspension === null ? undefined : hintOf(engine, view, view.thread);
   const asking = await describeThread(engine, view.waitsFor);
   if (asking.suspension === null) return undefined;
   const waiting = waitingChildren(view);
   if (waiting.length === 1 || !asksForWords(asking.suspension)) {
-    return hintToResume(threadToAnswer(view, asking).thread, asking.suspension);
+    return hintOf(engine, asking, threadToAnswer(view, asking).thread);
   }
   const hints: string[] = [];
   for (const thread of waiting.slice(0, MAX_BRANCHES)) {
@@ -141,6 +141,24 @@ export async function hintToAnswer(engine: EngineContext, view: ThreadView): Pro
   }
   if (waiting.length > MAX_BRANCHES) hints.push(`'uwf thread show ${view.thread}' lists all that wait`);
   return hints.join('; ');
+}
+
+/** The command for a thread that asks; at a limit that which raises it, for the caller whose limit it is. */
+async function hintOf(
+  engine: EngineContext,
+  { thread, head, suspension }: ThreadView,
+  toAnswer: ThreadId,
+): Promise<string | undefined> {
+  if (suspension?.cause === 'limit') {
+    const [{ findLimitWaitedAt }, { hintToRaise }, { readState }] = await Promise.all([
+      import('../limits/allowance.ts'),
+      import('../limits/limits.ts'),
+      import('../../thread/read/thread-state.ts'),
+    ]);
+    const reached = await findLimitWaitedAt(engine, await readState(engine.repository, thread, head));
+    if (reached !== undefined) return hintToRaise(toAnswer, reached);
+  }
+  return suspension === null ? undefined : hintToResume(toAnswer, suspension);
 }
 
 /** The thread whose resumption answers a question that was asked in a thread, or in one below it. */

@@ -158,13 +158,19 @@ function roundUp(name: CountedLimit, amount: number): number {
   return name === 'maxCostUsd' ? Math.ceil(amount * 100) / 100 : Math.ceil(amount);
 }
 
+/** Returns the command that raises a limit at which a thread waits, for a hint. */
+export function hintToRaise(thread: ThreadId, { name, missing, caller = thread }: LimitReached): string {
+  return `run 'uwf thread resume ${caller} --${counted[name].option} ${missing}' to let it use ${missing} more`;
+}
+
 /** A thread waits at a limit, which only a person's word raises. */
 export class WaitsAtLimit extends UwfError {
-  constructor(thread: ThreadId, { name, used, missing, text, caller = thread }: LimitReached) {
+  constructor(thread: ThreadId, reached: LimitReached) {
+    const { name, used, text } = reached;
     super(`thread ${thread} waits at a limit: ${text} (${used} used)`, {
       code: 'waits-at-limit',
       kind: 'usage',
-      hint: `run 'uwf thread resume ${caller} --${counted[name].option} ${missing}' to let it use ${missing} more`,
+      hint: hintToRaise(thread, reached),
       facts: { thread, limit: name, used },
     });
   }

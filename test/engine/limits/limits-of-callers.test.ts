@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import type { AgentBinding } from '../../../src/agent/load/agent-binding.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
+import { hintToAnswer } from '../../../src/engine/describe/describe.ts';
 import { usageOfChildren } from '../../../src/engine/limits/usage-of-children.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import type { Limits } from '../../../src/schema/built-in/limits.ts';
@@ -123,6 +125,9 @@ describe('a sub-workflow counts to the budgets of its caller', () => {
     const over = await engine.run(thread);
     expect(over.text).toContain(`the limit of 0.5 US dollars in thread ${thread}, which called it, is reached`);
     expect(fixture.events.filter((each) => each.event === 'step.started' && each.role === 'worker')).toHaveLength(1);
+
+    const hint = `run 'uwf thread resume ${thread} --cost 0.5' to let it use 0.5 more`;
+    expect(await hintToAnswer(readingContext(fixture.repository), await engine.describe(thread))).toBe(hint);
 
     // The second one is paid for, and to hear of it costs its caller nothing.
     const [middle = thread] = (await branchesOf(fixture, thread)).values();
