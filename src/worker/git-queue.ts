@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import type { Claims, WantedClaim } from './claims.ts';
+import { ClaimLost, type Claims, type WantedClaim } from './claims.ts';
 import type { RemoteView } from './remote-view.ts';
 import { isCovered } from './turn-queue.ts';
 import type { TakeTurn, TurnJob, TurnLock, TurnQueue, TurnVerdict, Work, WorkOptions } from './turn-queue.ts';
@@ -98,7 +98,7 @@ export class GitQueue implements TurnQueue {
       ...(role !== undefined && { role }),
       losses: this.#lossesAt(thread, head),
       replaces: this.#view.claims.get(thread)?.id ?? null,
-      lost: () => stops.get(thread)?.abort(new Error('another worker has taken over the thread')),
+      lost: () => stops.get(thread)?.abort(new ClaimLost(thread)),
     }));
     const own = wanted.filter(({ thread }) => this.#claims.isOnHold(thread));
     const won = new Set(own.map(({ thread }) => thread));

@@ -3,6 +3,8 @@ import { BranchesElsewhere } from '../engine/engine-errors.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { RemoteRef } from '../git/transport/remote.ts';
+import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
+import { inPlaceOf } from '../or-else.ts';
 import { claimRef } from '../sync/claims/claim.ts';
 import { stoppedAmong } from '../sync/claims/stop-work.ts';
 import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
@@ -142,9 +144,14 @@ async function meetFamily({ repository, remote, sync }: TurnWorld, threads: read
 
 async function verdictOf(world: TurnWorld, job: TurnJob, lock: TurnLock, error: unknown): Promise<TurnVerdict> {
   const { thread } = job;
-  const isLost = error instanceof ClaimLost;
-  if (isLost || lock.signal.aborted) {
-    world.onTrouble(isLost ? messageOf(error) : `${thread}: ${messageOf(lock.signal.reason)}`);
+  const lost = [error, lock.signal.reason].find((reason) => reason instanceof ClaimLost);
+  if (lost !== undefined) {
+    const reason = await whyLost(world, thread);
+    world.onTrouble(reason === undefined ? messageOf(lost) : `${reason}; this turn is not published`);
+    return 'again';
+  }
+  if (lock.signal.aborted) {
+    world.onTrouble(`${thread}: ${messageOf(lock.signal.reason)}`);
     return 'again';
   }
   if (error instanceof UwfError) {
@@ -154,4 +161,17 @@ async function verdictOf(world: TurnWorld, job: TurnJob, lock: TurnLock, error: 
     return 'again';
   }
   throw error;
+}
+
+/** Says why a worker has lost a thread, where it is not to another worker; `undefined` too if the remote is away. */
+async function whyLost({ repository, remote, sync }: TurnWorld, thread: ThreadId): Promise<string | undefined> {
+  const names = [...placesNow(thread, repository.now()), claimRef(thread)];
+  const found = await fetchSelection(repository, remote, selectPatterns(names), sync).catch(
+    inPlaceOf(RemoteUnreachable, undefined),
+  );
+  if (found === undefined) return undefined;
+  if ((await findThread(repository, thread))?.isHistory === true)
+    return `thread ${thread} is over: what called it does without it, or a person cancelled it`;
+  const isStopped = (await stoppedAmong(repository, found.there)).has(thread);
+  return isStopped ? `thread ${thread} was stopped at ${remote.name}` : undefined;
 }

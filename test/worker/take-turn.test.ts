@@ -7,8 +7,10 @@ import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { letGoOn, stopWork } from '../../src/sync/claims/stop-work.ts';
 import { getThread } from '../../src/thread/find/find-thread.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
+import { ClaimLost } from '../../src/worker/claims.ts';
 import type { JobFinder } from '../../src/worker/find-jobs.ts';
 import { takeTurns } from '../../src/worker/take-turn.ts';
+import type { TurnLock } from '../../src/worker/turn-queue.ts';
 import type { TurnWorld } from '../../src/worker/turn-world.ts';
 import { createBlockFixture, withBlock } from '../engine/blocks/block-fixture.ts';
 import { reply, scripted, statuses, workflow } from '../engine/engine-fixture.ts';
@@ -52,6 +54,56 @@ test('a turn without a claim is not taken while the work on its thread is stoppe
   expect([await take(), asked]).toEqual(['stale', 0]);
   await letGoOn(repository, remote, [{ thread, head }], { env });
   expect([await take(), asked]).toEqual(['again', 1]);
+  await repository.close();
+});
+
+test('a worker that has lost a thread says whether it is over, was stopped, or has another worker', async () => {
+  const { host, dir, thread, head } = await pushThread();
+  const clone = createTemporaryFolder();
+  runGit(clone, ['init', '-q', '.']);
+  runGit(clone, ['remote', 'add', 'origin', host]);
+  const env = isolatedGitEnvironment;
+  const repository = await openRepository(clone, { env });
+  const remote = await openRemote(repository, 'origin', { env, cwd: clone, direction: 'push', mayAsk: false });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing else of it is used.
+  const finder = { isWantedAt: () => Promise.resolve(true) } as unknown as JobFinder;
+  const said: string[] = [];
+  let change: () => Promise<unknown> = () => Promise.resolve();
+  const world: TurnWorld = {
+    repository,
+    remote,
+    finder,
+    openEngine: async () => {
+      await change();
+      throw new ClaimLost(thread);
+    },
+    sync: { env },
+    goesOn: () => true,
+    onEvent: () => {},
+    onPublished: () => Promise.resolve(),
+    onTrouble: (text) => said.push(text),
+    onUnable: () => expect.unreachable(),
+  };
+  const job = { remote: 'origin', thread, head, needs: [] };
+  const lose = async (how: typeof change): Promise<void> => {
+    change = how;
+    const fence: TurnLock['fence'] = { push: () => expect.unreachable(), hold: () => {} };
+    expect(await takeTurns(world, job, { signal: new AbortController().signal, losses: 0, fence })).toBe('again');
+  };
+
+  await lose(() => Promise.resolve());
+  await lose(() => stopWork(repository, remote, [{ thread, head }], { env }));
+  await lose(async () => {
+    const first = await openRepository(dir, { env });
+    await createEngine({ repository: first, config: { agents: {}, roles: {} } }).cancel(thread);
+    await first.close();
+    runGit(dir, ['push', '-q', 'origin', `:refs/threads/${thread}`, 'refs/history/*']);
+  });
+  expect(said).toEqual([
+    `another worker has taken over thread ${thread}`,
+    `thread ${thread} was stopped at origin; this turn is not published`,
+    expect.stringContaining(`thread ${thread} is over: `),
+  ]);
   await repository.close();
 });
 

@@ -18,7 +18,7 @@ test('a stop at a remote ends the agent of its worker, and a run there goes on f
   expect((await laptop.uwf(['thread', 'list'])).stdout).toContain('claimed by box-7');
   const stopped = await laptop.json(['thread', 'stop', thread, '--on', 'origin']);
   expect(stopped).toMatchObject({ thread, status: 'idle', wasRunning: true, workers: [{ worker: 'box-7' }] });
-  await worker.says('has taken over the thread');
+  await worker.says(`${thread} was stopped at origin; this turn is not published`);
   // Its agent would go on now, but nothing takes it: the worker looks again, and does another thread.
   writeFileSync(join(gates, 'go'), '');
   expect((await laptop.uwf(['run', 'release', '-p', 'y', '--on', 'origin'])).code).toBe(4);
@@ -36,7 +36,7 @@ test('a cancel at a remote writes the end there, and its worker publishes nothin
   await worker.says(`${thread} writer\n`);
   const result = await laptop.json(['thread', 'cancel', thread, '--on', 'origin', '-m', 'not needed']);
   expect(result).toMatchObject({ thread, status: 'cancelled', text: 'not needed' });
-  await worker.says('has taken over the thread');
+  await worker.says('this turn is not published');
   const refs = laptop.git('ls-remote', remote);
   expect(refs).toMatch(new RegExp(`refs/history/\\S+/${thread}`));
   expect(refs).not.toContain(`refs/threads/${thread}`);
