@@ -111,3 +111,28 @@ moderator:
   expect(code).toBe(4);
   expect(stderr).toMatch(/^a: Is A right\? \[yes\/no\]\nb: Is B right\? \[yes\/no\]$/m);
 });
+
+test('show does not say of a branch that a block has cancelled that a try has left it', async () => {
+  const first = `name: first
+roles:
+  fast: { schema: ${status('good')} }
+  slow: { schema: ${status('good')} }
+blocks:
+  work:
+    isolation: shared
+    branches: { a: { role: fast, prompt: 'Do.' }, b: { role: slow, prompt: 'Do.' } }
+    join: { atLeast: 1 }
+moderator:
+  - { from: __start__, to: work }
+  - { from: work, to: __end__ }
+`;
+  const good = { meta: { $status: 'good' }, reply: 'Done.' };
+  const repository = createCliRepository({
+    '.uwf/workflows/first.yaml': first,
+    '.uwf/config.yaml': scriptedConfig({ fast: [{ ...good, delayMs: 500 }], slow: [{ suspend: 'Which?', ...good }] }),
+  });
+  const { stdout } = await repository.uwf(['run', 'first', '-p', 'Go.', '--json=thread']);
+  const shown = await repository.uwf(['thread', 'show', /"thread":"([^"]+)"/.exec(stdout)?.[1] ?? '']);
+  expect(shown.stdout).toMatch(/cancelled {2}work b\b/);
+  expect(shown.stdout).not.toContain('no later try');
+});

@@ -120,7 +120,8 @@ function describeChildren(calls: readonly ChildView[], paint: Output['paint']): 
 
 function describeChild({ thread, status, role, key, end, isLeft }: ChildView, paint: Output['paint']): string {
   const ended = end === null ? '' : `  ${paint.quiet(`end ${end}`)}`;
-  const left = isLeft ? `  ${paint.warning('left: no later try asked for it')}` : '';
+  // A block cancels the branches that it does not wait for: no try was to ask for them.
+  const left = isLeft && status !== 'cancelled' ? `  ${paint.warning('left: no later try asked for it')}` : '';
   const called = `${paint.name(oneLine(role))} ${fitTo(oneLine(ownKey(key)), MAX_KEY)}`.trimEnd();
   return `${paint.id(thread)}  ${paintStatus(paint, status)}  ${called}${ended}${left}`;
 }
