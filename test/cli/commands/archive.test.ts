@@ -105,6 +105,15 @@ describe('uwf archive', () => {
     expect((await ben.uwf(['thread', 'show', thread])).stderr).toContain(`uwf fetch ${cold.dir} ${thread}`);
   });
 
+  test('does not hide that a remote keeps a thread that is removed here', async () => {
+    const { ada, thread } = await createEnded();
+    await ada.uwf(['archive', ...everything]);
+    await ada.uwf(['push']);
+    const { code, stderr } = await ada.uwf(['thread', 'rm', thread]);
+    expect(code).toBe(0);
+    expect(stderr).toBe(`hint: origin still has it, and no fetch brings it back but 'uwf fetch origin ${thread}'\n`);
+  });
+
   test('is undone by a removal: what only the archive led to is gone, here and there', async () => {
     const { server, ada, thread } = await createEnded();
     const { head } = (await ada.json(['thread', 'show', thread])) as { head: string };

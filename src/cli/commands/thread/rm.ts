@@ -5,6 +5,7 @@ import type { Repository } from '../../../git/repository.ts';
 import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
 import { lastSeenAt } from '../../../sync/refs/tracking.ts';
 import { removeRemoteThread } from '../../../sync/removal/remove-remote-thread.ts';
+import { findArchivePlace } from '../../../thread/archive/find-archived.ts';
 import { faultOf } from '../../../thread/fault-of.ts';
 import { findThread, getThread, listPointers, type ThreadPointer } from '../../../thread/find/find-thread.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
@@ -95,11 +96,15 @@ With --ended --before it removes all threads that were over by then.`,
       removed.map((each) => lineOf(each, isDry, out.paint)).join('\n'),
     );
     if (removed.length === 0) out.hint('no thread was over by then');
-    const shared = remote === undefined && !isDry ? removed.find(({ thread }) => seenAt.has(thread)) : undefined;
-    if (shared) {
-      const [where = ''] = seenAt.get(shared.thread) ?? [];
-      out.hint(`${where} still has it, and no fetch brings it back but 'uwf fetch ${where} ${shared.thread}'`);
-    }
+    if (remote !== undefined || isDry) return;
+    const shared = removed.find(({ thread }) => seenAt.has(thread)) ?? only;
+    if (shared === undefined) return;
+    const { thread } = shared;
+    // What a remote has archived has no ref there.
+    const where = seenAt.get(thread)?.[0] ?? (await findArchivePlace(repository, thread))?.remote;
+    if (where === undefined) return;
+    const at = oneLine(where);
+    out.hint(`${at} still has it, and no fetch brings it back but 'uwf fetch ${at} ${thread}'`);
   },
 });
 
