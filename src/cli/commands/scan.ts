@@ -1,5 +1,6 @@
 import { scanningRedactor } from '../open/open-redactor.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import type { Repository } from '../../git/repository.ts';
+import { EVERYWHERE, getThread, listPointers } from '../../thread/find/find-thread.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { PINS_REF } from '../../thread/thread-refs.ts';
@@ -27,6 +28,7 @@ For each it prints the place and the rule, never the value. A file of more than 
     commits: 'how many commits were looked through',
     secrets: 'where secrets are: thread (or null), ref, commit, step (or null), node (or null), file, at, rule',
     unread: 'what could not be looked through: thread (or null), ref, reason',
+    elsewhere: 'threads that are archived elsewhere, and so were not looked through: remote, threads (a list of ids)',
   },
   examples: [
     { command: 'uwf scan', comment: 'before threads are shared for the first time' },
@@ -62,7 +64,8 @@ For each it prints the place and the rule, never the value. A file of more than 
     }
     const sum = `${plural(commits, 'commit')} looked through`;
     const count = secrets.length === 0 ? 'no secret found' : `${formatCount(secrets.length)} found`;
-    await out.result({ commits, secrets, unread }, () => [...lines, `${count}: ${sum}`].join('\n'));
+    const elsewhere = threads.length > 0 ? [] : await listElsewhere(repository);
+    await out.result({ commits, secrets, unread, elsewhere }, () => [...lines, `${count}: ${sum}`].join('\n'));
     const ways = [
       ...(secrets.some(({ thread }) => thread !== null)
         ? ["'uwf thread redact <thread>' takes secrets out of a thread"]
@@ -71,7 +74,25 @@ For each it prints the place and the rule, never the value. A file of more than 
         ? ["'uwf cas list' lists what was put without a thread, 'uwf cas rm <hash>' drops it"]
         : []),
     ];
+    for (const { remote, threads: ids } of elsewhere) {
+      const at = oneLine(remote);
+      const what = `${plural(ids.length, 'thread')} that only ${at} has archived`;
+      out.hint(`not looked through: ${what}; 'uwf fetch ${at} ${ids[0]}' brings the first, --json=elsewhere names all`);
+    }
     if (secrets.length > 0) out.hint([...ways, 'change those that left this machine'].join('; '));
     return secrets.length + unread.length > 0 ? EXIT.failed : EXIT.done;
   },
 });
+
+/** The threads that are archived at other places and are not here, by these places. */
+async function listElsewhere(repository: Repository): Promise<{ remote: string; threads: ThreadId[] }[]> {
+  const { findElsewhere } = await import('../../thread/archive/find-archived.ts');
+  const here = new Set((await listPointers(repository, EVERYWHERE)).map(({ id }) => id));
+  const places = new Map<string, ThreadId[]>();
+  for (const [thread, remote] of await findElsewhere(repository, here)) {
+    const threads = places.get(remote) ?? [];
+    threads.push(thread);
+    places.set(remote, threads);
+  }
+  return [...places].map(([remote, threads]) => ({ remote, threads }));
+}

@@ -1,5 +1,5 @@
 import type { Repository } from '../../git/repository.ts';
-import { nothingForDataError } from '../fault-of.ts';
+import { assertDataError, nothingForDataError } from '../fault-of.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { REMOTES_PREFIX, type ThreadPointer } from '../thread-refs.ts';
 import { ArchiveList, LIST_REF, pointerOfArchived, type ArchivedThread } from './archive-list.ts';
@@ -45,15 +45,46 @@ export async function findArchivePlace(repository: Repository, text: string): Pr
 
 /** Names the places that have archived a thread, by this repository's list and those of remotes as they were last seen. */
 export async function* archivePlaces(repository: Repository, text: string): AsyncGenerator<ArchivePlace, void, void> {
-  const own = await firstOf(await openArchive(repository), text);
-  if (own?.place !== undefined) yield { thread: own.id, remote: own.place };
+  for await (const { list, remote } of knownLists(repository)) {
+    const reading = firstOf(list, text);
+    const line = await (remote === undefined ? reading : reading.catch(nothingForDataError));
+    const place = line?.place ?? remote;
+    if (line !== undefined && place !== undefined) yield { thread: line.id, remote: place };
+  }
+}
+
+/**
+ * Finds the archived threads that are not here, by the same lists, with the first place that has each.
+ * @param here the threads that are
+ */
+export async function findElsewhere(
+  repository: Repository,
+  here: ReadonlySet<ThreadId>,
+): Promise<ReadonlyMap<ThreadId, string>> {
+  const found = new Map<ThreadId, string>();
+  for await (const { list, remote } of knownLists(repository)) {
+    try {
+      for await (const { id, place = remote } of list.startingWith('')) {
+        if (place !== undefined && !here.has(id) && !found.has(id)) found.set(id, place);
+      }
+    } catch (error) {
+      // What a remote lists may be damaged.
+      if (remote === undefined) throw error;
+      assertDataError(error);
+    }
+  }
+  return found;
+}
+
+/** The list of this repository, and those that remotes had when they were last seen. */
+async function* knownLists(repository: Repository): AsyncGenerator<{ list: ArchiveList; remote?: string }, void, void> {
+  yield { list: await openArchive(repository) };
   for (const { name, id } of await repository.refs.list(REMOTES_PREFIX, {
     where: (ref) => ref.endsWith(TRACKED_LIST),
   })) {
     if (!name.endsWith(TRACKED_LIST)) continue;
-    const line = await firstOf(new ArchiveList(repository.objects, id), text).catch(nothingForDataError);
     const remote = name.slice(REMOTES_PREFIX.length, -TRACKED_LIST.length);
-    if (line !== undefined) yield { thread: line.id, remote: line.place ?? remote };
+    yield { list: new ArchiveList(repository.objects, id), remote };
   }
 }
 

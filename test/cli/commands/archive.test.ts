@@ -105,6 +105,27 @@ describe('uwf archive', () => {
     expect((await ben.uwf(['thread', 'show', thread])).stderr).toContain(`uwf fetch ${cold.dir} ${thread}`);
   });
 
+  test('leaves a scan in a clone that does not have the threads without them, and the scan says so', async () => {
+    const { server, ada, thread } = await createEnded();
+    await ada.uwf(['archive', ...everything]);
+    await ada.uwf(['push']);
+    expect(await ada.json(['scan'])).toMatchObject({ elsewhere: [] });
+    const ben = cloneCliRepository(server.dir);
+    await ben.uwf(['fetch']);
+    expect(await ben.json(['scan'])).toMatchObject({
+      commits: 0,
+      elsewhere: [{ remote: 'origin', threads: [thread] }],
+    });
+    expect(await ben.uwf(['scan'])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(
+        `not looked through: 1 thread that only origin has archived; 'uwf fetch origin ${thread}' brings the first`,
+      ),
+    });
+    await ben.uwf(['fetch', 'origin', thread]);
+    expect(await ben.json(['scan'])).toMatchObject({ commits: 6, elsewhere: [] });
+  });
+
   test('does not hide that a remote keeps a thread that is removed here', async () => {
     const { ada, thread } = await createEnded();
     await ada.uwf(['archive', ...everything]);
