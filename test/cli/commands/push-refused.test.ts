@@ -2,7 +2,7 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cloneCliRepository, createLoopRepository } from '../../helpers/cli.ts';
-import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 
 const hooks = {
   'pre-receive': 'echo "no threads here"; exit 1',
@@ -145,4 +145,24 @@ test('a push from under which objects are collected says that another one helps'
   expect(refused.stderr).not.toContain('branches and tags');
   rmSync(hook);
   expect((await uwf(['push'])).code).toBe(0);
+});
+
+test('a thread of which the remote has lost an earlier commit is sent whole once its refs there are deleted', async () => {
+  const server = createTemporaryRepository({ bare: true });
+  const { git, json, uwf } = createLoopRepository();
+  git('remote', 'add', 'origin', server.dir);
+  const { thread } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  await uwf(['thread', 'step', thread]);
+  const { thread: fork } = (await json(['thread', 'fork', thread])) as { thread: string };
+  server.git('config', 'receive.unpackLimit', '10000');
+  expect((await uwf(['push'])).code).toBe(0);
+  const start = git('rev-parse', `refs/threads/${thread}~1`);
+  rmSync(join(server.dir, 'objects', start.slice(0, 2), start.slice(2)));
+  // Its refs are what they were.
+  expect((await uwf(['sync'])).stdout).toContain('nothing to push');
+  expect(() => server.git('fsck')).toThrow('exited with');
+  git('push', '-q', 'origin', `:refs/threads/${thread}`, `:refs/threads/${fork}`);
+  expect((await uwf(['sync'])).code).toBe(0);
+  expectCleanFsck(server.dir);
+  expect((await json(['thread', 'list', '--remote'])) as object[]).toHaveLength(2);
 });
