@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json.ts';
 import { isJsonObject } from '../../json.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { AgentReply, AgentRequest } from '../contract.ts';
-import { saysTooLong, TOO_LONG_HINT } from '../llm/retry/too-long.ts';
+import { headAndTail, MAX_SAID_CHARACTERS } from '../processes/head-and-tail.ts';
 import { DEFAULT_GRACE_MS, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_START_TIMEOUT_MS } from './acp-config.ts';
 import type { AcpConfig } from './acp-config.ts';
 import { acpEnvironment } from './process/acp-environment.ts';
@@ -271,7 +271,8 @@ export class AcpSession {
     if (!(error instanceof Error)) return new Error(String(error));
     if (!('code' in error) || typeof error.code !== 'number') return error;
     const data = 'data' in error && error.data !== undefined ? `: ${JSON.stringify(error.data)}` : '';
-    return new Error(this.#process.explain(`'${program}' failed: ${error.message}${data}`), { cause: error });
+    const said = headAndTail(`${error.message}${data}`, MAX_SAID_CHARACTERS);
+    return new Error(this.#process.explain(`'${program}' failed: ${said}`), { cause: error });
   }
 
   #notReady(limitMs: number): Error {

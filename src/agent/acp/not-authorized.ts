@@ -3,6 +3,7 @@ import type { InitializeResponse } from '@agentclientprotocol/sdk/unstable';
 import { AgentNotAuthorized } from '../agent-errors.ts';
 import type { AcpConfig } from './acp-config.ts';
 import { messageOf } from '../../errors.ts';
+import { headAndTail, MAX_SAID_CHARACTERS } from '../processes/head-and-tail.ts';
 
 /** The protocol's own code for "log in first" (`RequestError.authRequired`). */
 const AUTH_REQUIRED = -32000;
@@ -15,7 +16,7 @@ export function isAuthRequired(error: unknown): boolean {
 /** The error that says how to log in with an agent, as far as the agent says it. */
 export function notAuthorized(about: InitializeResponse, config: AcpConfig, cause: unknown): AgentNotAuthorized {
   const [program] = config.command;
-  const said = messageOf(cause);
+  const said = headAndTail(messageOf(cause), MAX_SAID_CHARACTERS);
   const methods = about.authMethods ?? [];
   const ways = methods.map(({ id, name, description }) => `${id} (${description || name})`);
   const others = methods.map(({ id }) => id).filter((id) => id !== config.authMethod);

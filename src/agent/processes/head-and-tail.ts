@@ -1,6 +1,9 @@
 /** The longest word that is left out with what was cut, in UTF-16 code units: longer than any token. */
 const MAX_WORD = 4096;
 
+/** How much of an agent's error is kept in a message. */
+export const MAX_SAID_CHARACTERS = 4096;
+
 /**
  * Shortens a text to its beginning and its end, and says so in the middle.
  * @param maxCharacters what is kept of it
