@@ -19,7 +19,7 @@ import { OutputFlood } from '../processes/output-lines.ts';
 import { openSession } from './open-session.ts';
 import type { OpenSession } from './open-session.ts';
 import { PromptTurn } from './turn/prompt-turn.ts';
-import { removeReportedResult, replyOfPrompt } from './turn/reply-of-prompt.ts';
+import { checkedAnswer, failedAttempt, removeReportedResult, replyOfPrompt } from './turn/reply-of-prompt.ts';
 import { costCountingOf, nameOfSession, readSessionName, SessionCost } from './usage/session-cost.ts';
 import { usageOfPrompt } from './usage/usage-of-prompt.ts';
 import { whenAborted, within } from '../processes/within.ts';
@@ -130,14 +130,12 @@ export class AcpSession {
         sessionId: this.#require(this.#session).id,
         prompt: [{ type: 'text', text }],
       });
-      response = await Promise.race([
-        // Qwen Code 0.15 fails where it is told to stop.
-        answer.catch((error: unknown) => {
-          if (!stop.signal.aborted) throw error;
-          return undefined;
-        }),
-        isLate,
-      ]);
+      // Qwen Code 0.15 fails where it is told to stop.
+      const given = answer.catch((error: unknown) => {
+        if (!stop.signal.aborted) throw error;
+        return undefined;
+      });
+      response = checkedAnswer(await Promise.race([given, isLate]));
       signal.throwIfAborted();
       turn.finish();
       const cost = this.#require(this.#cost);
@@ -248,14 +246,9 @@ export class AcpSession {
   async #failedAttempt(error: unknown, turn: PromptTurn): Promise<AgentReply> {
     if (isAuthRequired(error)) throw notAuthorized(this.#require(this.#about), this.#config, error);
     const { message } = await this.#explain(error);
-    const text = turn.reader.segments.at(-1) ?? '';
     // A process without a connection must not run on.
     if (!this.isAlive) await this.end();
-    // Another attempt would send the same prompt.
-    if (saysTooLong(message)) {
-      return { kind: 'failed-attempt', reason: `${message}; ${TOO_LONG_HINT}`, text, isFinal: true };
-    }
-    return { kind: 'failed-attempt', reason: message, text };
+    return failedAttempt(turn, message, this.isAlive);
   }
 
   /** Says of a failure what is known of its cause: how the process ended, what it printed. */

@@ -315,6 +315,34 @@ describe('an agent that fails', () => {
     expect(groupsOf(events).filter((pgid) => isGroupAlive(pgid))).toEqual([]);
   });
 
+  test.each([
+    ['said', ['reply', 'vanish'], '---\n$status: done\n---\n'],
+    ['reported', ['work', 'result', 'vanish'], '---\n{"$status":"done","words":3}\n---\nI look at the file first.'],
+  ])('by ending after it has %s its reply is not paid again, and the reply is kept', async (_, words, text) => {
+    const { reply } = await runScripted(words);
+    expect(reply).toMatchObject({
+      kind: 'failed-attempt',
+      isFinal: true,
+      reason: expect.stringMatching(/ended with exit code 0; it had given a reply, which may be incomplete/u),
+      text: expect.stringContaining(text),
+    });
+  });
+
+  test('with an error of 1 MB gives a failed try with its beginning and its end', async () => {
+    const { reply } = await runScripted(['longError']);
+    const reason = reply.kind === 'failed-attempt' ? reply.reason : '';
+    expect(reason).toContain('characters were left out here');
+    expect(reason.length).toBeLessThan(5000);
+  });
+
+  test('by answering a prompt with null gives a failed try that says so', async () => {
+    const { reply } = await runScripted(['nullAnswer']);
+    expect(reply).toMatchObject({
+      kind: 'failed-attempt',
+      reason: expect.stringContaining("answer to 'session/prompt' is no object"),
+    });
+  });
+
   test('by dying is started again for the next try', async () => {
     const store = temporaryFolder();
     const agent = scriptedAgent([`--store=${store}`, 'dieOnce', 'reply']);

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../json.ts';
 import type { AgentReply, Usage } from '../../contract.ts';
 import { splitFrontMatter } from '../../extract/front-matter.ts';
 import { cutText } from '../../processes/head-and-tail.ts';
+import { saysTooLong, TOO_LONG_HINT } from '../../llm/retry/too-long.ts';
 import type { PromptTurn } from './prompt-turn.ts';
 
 /** Where uwf's MCP server puts the structured result that an agent reports through it. */
@@ -46,7 +47,7 @@ export async function replyOfPrompt(
   const { segments } = turn.reader;
   const { usage } = facts;
   const stopReason = response?.stopReason ?? 'cancelled';
-  const text = segments.findLast((segment) => splitFrontMatter(segment).kind === 'found') ?? segments.at(-1) ?? '';
+  const text = segments.findLast(isReply) ?? segments.at(-1) ?? '';
   const common = { text, session: facts.session, ...(usage && { usage }) };
   const suspend = (cause: SuspendCause, reason: string): AgentReply => ({ kind: 'suspend', cause, reason, ...common });
   // An agent may go on without what it asked for; what it comes to then is not what it was asked for.
@@ -54,7 +55,7 @@ export async function replyOfPrompt(
   const meta = stopReason === 'end_turn' ? await readReportedResult(request.stepDir) : undefined;
   const { role } = request;
   const hasStopped = stopReason === 'end_turn' || stopReason === 'cancelled';
-  const hasReplied = meta !== undefined || splitFrontMatter(text).kind === 'found';
+  const hasReplied = meta !== undefined || isReply(text);
   if (turn.deniedLast !== undefined && hasStopped && !hasReplied) {
     const what = `${role} stopped without a reply after a person denied this: ${turn.deniedLast}`;
     return suspend('agent', `${what}; how is it to go on?`);
@@ -78,6 +79,40 @@ export async function replyOfPrompt(
       return { kind: 'failed-attempt', reason, ...common };
     }
   }
+}
+
+/** @throws where an agent answered a prompt with something else: the SDK passes on whatever it gives */
+export function checkedAnswer(response: PromptResponse | undefined): PromptResponse | undefined {
+  if (response === undefined || isJsonObject(response)) return response;
+  throw new Error("the agent's answer to 'session/prompt' is no object; look for a newer version of the agent");
+}
+
+/**
+ * Makes a failed attempt of a prompt without an answer.
+ *
+ * It is final where the agent is gone and had given a reply: another attempt would pay for it again. Only the answer says
+ * that a reply is complete, and one that was cut off can have sound front matter, so that a person decides.
+ */
+export async function failedAttempt(
+  { reader, request }: PromptTurn,
+  reason: string,
+  isAlive: boolean,
+): Promise<AgentReply> {
+  const last = reader.segments.at(-1) ?? '';
+  const meta = isAlive ? undefined : await readReportedResult(request.stepDir);
+  const front = meta && `---\n${JSON.stringify(meta)}\n---\n${last}`;
+  const text = front ?? (isAlive ? undefined : reader.segments.findLast(isReply));
+  if (text !== undefined) {
+    const what = `${reason}; it had given a reply, which may be incomplete`;
+    return { kind: 'failed-attempt', reason: what, text, isFinal: true };
+  }
+  // Another attempt would send the same prompt.
+  if (!saysTooLong(reason)) return { kind: 'failed-attempt', reason, text: last };
+  return { kind: 'failed-attempt', reason: `${reason}; ${TOO_LONG_HINT}`, text: last, isFinal: true };
+}
+
+function isReply(text: string): boolean {
+  return splitFrontMatter(text).kind === 'found';
 }
 
 type SuspendCause = Extract<AgentReply, { kind: 'suspend' }>['cause'];
