@@ -27,7 +27,7 @@ test('the program that ships runs a workflow in a process of its own', () => {
 });
 
 /** Runs the workflow with an agent package whose turns have a body. */
-function runWith(body: string): SpawnSyncReturns<string> {
+function runWith(body: string, ...options: string[]): SpawnSyncReturns<string> {
   const { dir } = createLoopRepository();
   const descriptor = "{ name: 'odd', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } }";
   const agent = `() => ({ run: async () => { ${body} } })`;
@@ -36,8 +36,16 @@ function runWith(body: string): SpawnSyncReturns<string> {
   const uwf = (...argv: string[]): SpawnSyncReturns<string> =>
     spawnSync(process.execPath, [program, ...argv], { cwd: dir, env: isolatedGitEnvironment, encoding: 'utf8' });
   expect(uwf('trust', 'odd')).toMatchObject({ status: 0 });
-  return uwf('run', 'loop', '-p', 'x');
+  return uwf('run', 'loop', '-p', 'x', ...options);
 }
+
+test('what an agent package prints goes to stderr, and stdout stays JSON', () => {
+  const print = "console.log('by console'); process.stdout.write('by stream\\n');";
+  const { stdout, stderr } = runWith(`${print} return { kind: 'suspend', cause: 'agent', reason: 'why' };`, '--json');
+  expect(stderr).toContain('by console\nby stream\n');
+  const events = stdout.trimEnd().split('\n');
+  expect(events.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining({ text: 'why' }));
+});
 
 test.each([
   ['await new Promise(() => {});', 'the command waits for something that can no longer come'],

@@ -9,26 +9,32 @@ let stdout: OutputStream | undefined;
 let stderr: OutputStream | undefined;
 
 /**
- * The process's stdout. A reader that has seen enough ends the command.
+ * The process's stdout. A reader that has seen enough ends the command. Where it is no terminal, it is this stream's alone: what
+ * the code of an agent package prints goes to stderr, so that results stay what a program can read.
  *
  * Its `write` throws a `UwfError` (`output-failed`) if the disk is full, for one.
  */
 export function processStdout(): OutputStream {
-  return (stdout ??= open(
-    1,
-    () => process.stdout,
-    (error) => {
-      if (errnoOf(error) !== 'EPIPE') {
-        throw new UwfError(`what this command prints could not be written: ${error.message}`, {
-          code: 'output-failed',
-          kind: 'environment',
-          hint: 'everything that it stored is kept; print to another place',
-          cause: error,
-        });
-      }
-      onClosedPipe();
-    },
-  ));
+  return (stdout ??= open(1, ownStdout(), (error) => {
+    if (errnoOf(error) !== 'EPIPE') {
+      throw new UwfError(`what this command prints could not be written: ${error.message}`, {
+        code: 'output-failed',
+        kind: 'environment',
+        hint: 'everything that it stored is kept; print to another place',
+        cause: error,
+      });
+    }
+    onClosedPipe();
+  }));
+}
+
+/** Makes Node's stdout the stderr for all other code, and returns the real one. */
+function ownStdout(): () => NodeJS.WriteStream {
+  const own = Object.getOwnPropertyDescriptor(process, 'stdout');
+  if (own?.get === undefined || mayBeTerminal(1)) return () => process.stdout;
+  Object.defineProperty(process, 'stdout', { ...own, get: () => process.stderr });
+  const real: { stdout: NodeJS.WriteStream } = Object.create(null, { stdout: own });
+  return () => real.stdout;
 }
 
 /** The process's stderr. If it cannot be written, the message is lost and the command goes on. */
