@@ -4,6 +4,7 @@ import { checkValue } from '../agent/extract/check-value.ts';
 import { recordAsked } from '../agent/mcp/mcp-record.ts';
 import type { AskedOfServer } from '../agent/mcp/mcp-record.ts';
 import { McpStreamTransport } from '../agent/mcp/mcp-stream-transport.ts';
+import { OutputFlood } from '../agent/processes/output-lines.ts';
 import { whenAborted } from '../agent/processes/within.ts';
 import { messageOf, UwfError } from '../errors.ts';
 import { isJsonObject, parseJson } from '../json.ts';
@@ -24,6 +25,7 @@ type McpStreams = {
  * was asked before the end is answered.
  *
  * Whatever goes wrong in a tool is an answer (`isError`) with words for the agent that called it.
+ * @throws {UwfError} `message-too-long` if the client sent a message that is too long to read
  * @see https://modelcontextprotocol.io/specification
  */
 export async function serveMcp(scope: McpScope, streams: McpStreams, signal: AbortSignal): Promise<void> {
@@ -54,13 +56,20 @@ export async function serveMcp(scope: McpScope, streams: McpStreams, signal: Abo
     return call.finally(() => working.delete(call));
   });
 
-  let close = (): void => {};
-  const closed = new Promise<void>((resolve) => (close = resolve));
+  let close = (_cause?: unknown): void => {};
+  const closed = new Promise<unknown>((resolve) => (close = resolve));
   const incoming = untilIdle(streams.incoming, working);
   await server.connect(new McpStreamTransport({ ...streams, incoming, close }));
   const forget = whenAborted(signal, () => void server.close());
-  await closed;
+  const cause = await closed;
   forget();
+  if (!(cause instanceof OutputFlood)) return;
+  throw new UwfError(`the client sent ${cause.message}`, {
+    code: 'message-too-long',
+    kind: 'data',
+    hint: "put a long text with 'uwf cas put'",
+    cause,
+  });
 }
 
 /** Passes a stream on, and ends only when what it asked for is done. */

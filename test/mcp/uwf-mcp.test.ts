@@ -231,6 +231,13 @@ describe('what is wrong is an answer', () => {
         .map((line) => JSON.parse(line)),
     ).toEqual([{ jsonrpc: '2.0', id: 7, result: {} }]);
   });
+
+  test('a message that is too long to read ends the server, which says so', async () => {
+    const { repository } = await withStart();
+    const { code, stdout, stderr } = await repository.uwf(['mcp'], { input: 'x'.repeat(64 * 1024 * 1024 + 1) });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('uwf: the client sent a single message of more than 67108864 bytes');
+  });
 });
 
 describe('report_result', () => {

@@ -7,8 +7,8 @@ import { readOutputLines } from '../processes/output-lines.ts';
 export type MessageStreams = {
   incoming: AsyncIterable<string | Uint8Array>;
   write(text: string): unknown;
-  /** Told once, when the transport is closed from this side. */
-  close?(): void;
+  /** Told once, when the transport is closed from this side; with the error that made it end, such as an `OutputFlood`. */
+  close?(cause?: unknown): void;
 };
 
 /** One message; larger ones end the connection. */
@@ -44,12 +44,15 @@ export class McpStreamTransport implements Transport {
   }
 
   close(): Promise<void> {
-    if (!this.#isClosed) {
-      this.#isClosed = true;
-      this.#streams.close?.();
-      this.onclose?.();
-    }
+    this.#close();
     return Promise.resolve();
+  }
+
+  #close(cause?: unknown): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#streams.close?.(cause);
+    this.onclose?.();
   }
 
   /** @param parse throws where a line is no message */
@@ -59,10 +62,11 @@ export class McpStreamTransport implements Transport {
         this.#receive(line.toString('utf8'), parse);
         if (this.#isClosed) return;
       }
+      this.#close();
     } catch (error) {
       this.#report(error);
+      this.#close(error);
     }
-    await this.close();
   }
 
   #receive(line: string, parse: (line: string) => JSONRPCMessage): void {
