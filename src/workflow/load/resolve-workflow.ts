@@ -1,4 +1,4 @@
-import { readdirSync, statSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { orElse, succeeds } from '../../or-else.ts';
 import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
@@ -88,6 +88,16 @@ export async function resolveWithDiagnostics(
       const { hash, ref } = registered;
       return { definition: await loadWorkflow(repository, hash), hash, origin: { kind: 'registry', ref } };
     }
+  }
+  const link = files.find((path) =>
+    orElse(() => lstatSync(path).isSymbolicLink() && statsOf(path) === undefined, false),
+  );
+  if (link !== undefined) {
+    throw new UwfError(`${shorten(link, options.cwd)} is a symbolic link that leads to no file`, {
+      code: 'workflow-not-found',
+      kind: 'usage',
+      hint: 'put the file itself there, or correct the link',
+    });
   }
   if (statsOf(named)?.isDirectory()) {
     const files = workflowsIn(named, options.cwd);

@@ -66,6 +66,15 @@ moderator: [{ from: __start__, to: reviews }, { from: reviews, to: __end__ }]
   expect((await uwf(['workflow', 'graph', 'both'])).stdout).toContain('║ second   workflow review');
 });
 
+test('a file that is a link to itself is named as one', async () => {
+  const { dir, uwf } = createCliRepository();
+  mkdirSync(join(dir, '.uwf/workflows'), { recursive: true });
+  symlinkSync('round.yaml', join(dir, '.uwf/workflows/round.yaml'));
+  const { code, stderr } = await uwf(['workflow', 'show', 'round']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('uwf: .uwf/workflows/round.yaml is a symbolic link that leads to no file');
+});
+
 test('a file that leads out of the repository is named as one, and hides no other', async () => {
   const { dir, uwf, json } = createLoopRepository();
   const outside = createTemporaryFolder();
