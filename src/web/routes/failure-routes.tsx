@@ -27,6 +27,9 @@ export function answerFailure(
   return context.html(<MessagePage title={title} text={text} hint={hint} typed={typed} again={again} />, status);
 }
 
+/** What a user has to correct in a workflow file. */
+const ofWorkflowFiles: readonly string[] = ['invalid-workflow', 'source-unreadable'];
+
 /** How an error is told: uwf's own ones by their kind. */
 function explain(error: unknown): { status: 400 | 403 | 404 | 409 | 500; hint?: string | undefined } {
   if (!(error instanceof UwfError)) return { status: 500 };
@@ -34,5 +37,6 @@ function explain(error: unknown): { status: 400 | 403 | 404 | 409 | 500; hint?: 
   if (code.endsWith('-not-found') || error instanceof TurnNotFound) return { status: 404, hint };
   if (kind === 'refused' || code === 'not-trusted') return { status: 403, hint };
   if (kind === 'conflict') return { status: 409, hint };
-  return { status: kind === 'usage' || kind === 'agent' ? 400 : 500, hint };
+  const isUsers = kind === 'usage' || kind === 'agent' || ofWorkflowFiles.includes(code);
+  return { status: isUsers ? 400 : 500, hint };
 }

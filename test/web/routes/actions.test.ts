@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createFixture, reply, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
+import { resolveWorkflow } from '../../../src/workflow/load/resolve-workflow.ts';
 import { notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 
 type Ready = { visitor: WebVisitor; thread: string; head: string; form: string; noted: unknown[][] };
@@ -92,4 +93,19 @@ test('what an action refuses is told with what was typed', async () => {
   });
   expect(response.status).toBe(409);
   expect(await response.text()).toContain('A long word');
+});
+
+test('a mistake in a workflow file is the user’s, and no failure of the server', async () => {
+  const { repository, dir } = await createFixture(scripted({}));
+  mkdirSync(join(dir, '.uwf/workflows'), { recursive: true });
+  writeFileSync(join(dir, '.uwf/workflows/build.yaml'), 'name: build\n');
+  const start = async (workflow: string): Promise<never> => {
+    await resolveWorkflow(repository, workflow, { cwd: dir });
+    throw new Error('the workflow is not broken');
+  };
+  const visitor = await visitorOf(repository, { actions: { ...notingActions([]), start } });
+  const form = await visitor.formToken('/start');
+  const response = await visitor.post('/start', { form, workflow: 'build', prompt: 'Build it' });
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain('uwf workflow validate');
 });
