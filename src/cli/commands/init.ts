@@ -91,7 +91,7 @@ async function trustWritten(cli: CliEnvironment, repository: Repository, { confi
 
 function hintFor(workflow: string | undefined, remote: string | undefined): string {
   if (workflow !== undefined) {
-    return `read ${WORKFLOWS}/${workflow}.yaml to see what it does, then: uwf run ${workflow} -p <prompt>`;
+    return `read ${WORKFLOWS}/${workflow}.yaml to see what it does, then 'uwf run ${workflow} -p <prompt>' runs it`;
   }
   if (remote !== undefined) return `'uwf sync ${remote}' shares threads both ways`;
   return `'uwf init --with <workflow>' brings one along: ${shippedNames().join(', ')}`;
