@@ -40,7 +40,7 @@ to roles and workflows that do not exist, and workflows that do not load. Nothin
         })
         .join('\n'),
     );
-    if (found.length === 0) out.hint('nothing is wrong here');
+    if (found.length === 0) out.hint("nothing is wrong here; 'uwf fsck' reads all that threads have stored");
     return found.some(({ level }) => level === 'problem') ? EXIT.failed : EXIT.done;
   },
 });

@@ -20,6 +20,8 @@ import { diagnoseBindings, diagnoseVariables } from './diagnose-bindings.ts';
 import { diagnoseLocks } from './diagnose-locks.ts';
 import { diagnoseWorkTrees } from './diagnose-work-trees.ts';
 import { problem, warning, type Diagnosis } from './diagnosis.ts';
+import { LeaseDamaged } from '../engine-errors.ts';
+import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
 import { findAbandoned } from '../leases/find-lease.ts';
 import { listDamage } from '../../verify/list-damage.ts';
 import { describeInterruption, findInterruption, hintAtInterruption } from '../recovery/interruption.ts';
@@ -93,8 +95,10 @@ function ofGit({ gitVersion, isShallow, packs, config }: Examination): Diagnosis
 async function ofRefs(repository: Repository): Promise<Diagnosis[]> {
   const damages = await listDamage(repository);
   const found = damages.map(({ code, message, hint = '' }) => problem(code, message, hint));
+  const corrupt = listCorrupt(repository);
   for (const { id, ref, head } of await readablePointers(repository)) {
-    const fault = await findFault(repository, head);
+    // Heads alone are read: other commands have found what lies deeper.
+    const fault = (await findFault(repository, head)) ?? findVerdict(repository, { id, head }, corrupt);
     if (fault === undefined) continue;
     const message = `${ref} is broken: ${fault}`;
     const hint = `fetch it again from another clone, or look with 'git fsck --lost-found' for what is left of thread ${id}`;
@@ -129,6 +133,15 @@ function ofInterruptions(repository: Repository, pointers: readonly ThreadPointe
     });
 }
 
+function ofLeases(repository: Repository, pointers: readonly ThreadPointer[]): Diagnosis[] {
+  try {
+    return ofInterruptions(repository, pointers);
+  } catch (error) {
+    if (!(error instanceof LeaseDamaged)) throw error;
+    return [ofError(error, error.code)];
+  }
+}
+
 /** Lists threads. Damaged refs, which {@link ofRefs} names, are left out. */
 function readablePointers(repository: Repository): Promise<ThreadPointer[]> {
   return listPointers(repository, { active: true, history: true }, { damaged: () => undefined });
@@ -136,7 +149,7 @@ function readablePointers(repository: Repository): Promise<ThreadPointer[]> {
 
 async function ofThreads(repository: Repository, { config }: Examination): Promise<Diagnosis[]> {
   const pointers = await readablePointers(repository);
-  const found = ofInterruptions(repository, pointers);
+  const found = ofLeases(repository, pointers);
   const newest = pointers.at(-1);
   const now = repository.now();
   if (newest && threadTimeMs(newest.id) > now + CLOCK_SLACK_MS) {

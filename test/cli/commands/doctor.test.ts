@@ -1,7 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parseObjectId } from '../../../src/git/format/object-id.ts';
+import { openRepository } from '../../../src/git/open-repository.ts';
 import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
+import { parseThreadId } from '../../../src/thread/thread-id.ts';
+import { rememberVerdict } from '../../../src/verify/remembered-verdicts.ts';
 import { createCliRepository, createLoopRepository } from '../../helpers/cli.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
@@ -130,6 +134,23 @@ describe('uwf doctor', () => {
     const { uwf } = createCliRepository({ '.uwf/config.yaml': 'agnets: {}\n' });
     expect(await uwf(['doctor'])).toMatchObject({ code: 1, stdout: expect.stringContaining("did you mean 'agents'") });
   });
+});
+
+test('a damaged lease is named, and so is a thread that another command has found corrupt', async () => {
+  const { dir, git, lines, uwf } = createLoopRepository();
+  await lines(['run', 'loop', '-p', 'Write.']);
+  const [id = '', head = ''] = git('for-each-ref', '--format=%(refname:lstrip=-1) %(objectname)', 'refs/history').split(
+    ' ',
+  );
+  const place = { id: parseThreadId(id), head: parseObjectId(head) };
+  rememberVerdict(await openRepository(dir), place, 'its start is away', new Set());
+  mkdirSync(join(dir, '.git/uwf/leases'), { recursive: true });
+  writeFileSync(join(dir, `.git/uwf/leases/${id}.json`), 'garbage');
+  const found = JSON.parse((await uwf(['doctor', '--json'])).stdout) as Diagnosis[];
+  expect(found).toMatchObject([
+    { code: 'broken-ref', message: expect.stringContaining('its start is away') },
+    { code: 'lease-damaged' },
+  ]);
 });
 
 test('a thread whose ref is at no commit is named, and what is said of removing it works', async () => {
