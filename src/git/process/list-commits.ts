@@ -18,11 +18,11 @@ export async function listCommits(
   { from, without, most }: { from: readonly ObjectId[]; without: readonly ObjectId[]; most: number },
 ): Promise<CommitLine[]> {
   const input = [...from, ...without.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
-  const args = ['rev-list', '--stdin', `--max-count=${most}`, '--format=%s'];
+  const args = ['rev-list', '--stdin', `--max-count=${most}`, '--format=>%s'];
   const lines = (await runGit({ ...git, args, input })).toString('utf8').split('\n');
-  // A line 'commit <id>', then the format's.
+  // A line 'commit <id>', then the format's. It begins with '>', because git leaves out a line that would be empty.
   return lines.flatMap((line, at) => {
     const id = line.replace(/^commit /, '');
-    return at % 2 === 0 && isObjectId(id) ? [{ commit: id, subject: lines[at + 1] ?? '' }] : [];
+    return at % 2 === 0 && isObjectId(id) ? [{ commit: id, subject: lines[at + 1]?.slice(1) ?? '' }] : [];
   });
 }
