@@ -6,6 +6,7 @@ import { kindOfPath, readIfThere, startOfFile } from './git-directory.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { listGitVariables, type GitVariable } from '../process/git-variables.ts';
 import { keyOf, subsectionOf } from '../format/config.ts';
+import { orElse } from '../../or-else.ts';
 
 /**
  * Lists the names of the remotes that git's configuration has, each once, in its order.
@@ -62,7 +63,10 @@ export function addressOf(text: string, location: RepositoryLocation, cwd: strin
 /** The absolute path of a bundle that exists or will be written; `undefined` for other URLs and paths. */
 export function bundlePathOf(url: string, location: RepositoryLocation): string | undefined {
   if (/^(?!file:\/\/)[A-Za-z0-9+.-]*::?/.test(url)) return undefined;
-  const path = resolve(startOf(location), url.startsWith('file://') ? fileURLToPath(url) : url);
+  // Node refuses a URL with a host or a broken escape; git reads it in its own way.
+  const named = url.startsWith('file://') ? orElse(() => fileURLToPath(url), undefined) : url;
+  if (named === undefined) return undefined;
+  const path = resolve(startOf(location), named);
   const kind = kindOfPath(path);
   if (kind === undefined) return path.endsWith('.bundle') ? path : undefined;
   const isBundle = kind === 'file' && /^# v\d git bundle\n/.test(startOfFile(path, 16).toString('latin1'));
