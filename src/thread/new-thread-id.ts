@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { encodeTime, monotonicFactory, type ULIDFactory } from 'ulid';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { parseThreadId, timePrefix, type ThreadId } from './thread-id.ts';
+import { CorruptThread } from './thread-errors.ts';
+import { MAX_ID_TIME_MS, parseThreadId, timePrefix, type ThreadId } from './thread-id.ts';
 
 let factory: ULIDFactory | undefined;
 
@@ -18,7 +19,7 @@ export function newThreadId(nowMs: number): ThreadId {
  * It is the same on every machine, so keeping a commit twice keeps it once.
  */
 export function forkIdFor(thread: ThreadId, tip: ObjectId, committedAtMs: number): ThreadId {
-  return derivedId(committedAtMs, ['uwf-fork', thread, tip]);
+  return derivedId({ commit: tip, committedAtMs }, ['uwf-fork', thread, tip]);
 }
 
 /**
@@ -29,7 +30,7 @@ export function forkIdFor(thread: ThreadId, tip: ObjectId, committedAtMs: number
  * @param ordinal how many forks of this step have an id of this kind already
  */
 export function pokeIdFor(thread: ThreadId, step: CommittedState, ordinal: number): ThreadId {
-  return derivedId(step.committedAtMs, ['uwf-poke', thread, step.commit, String(ordinal)]);
+  return derivedId(step, ['uwf-poke', thread, step.commit, String(ordinal)]);
 }
 
 /** A commit of a thread, and its committer time. */
@@ -56,12 +57,15 @@ export type CallPlace = {
  */
 export function callIdFor({ thread, state, role, key, ordinal, block }: CallPlace): ThreadId {
   const call = ['uwf-call', thread, state.commit, role, key, String(ordinal)];
-  return derivedId(state.committedAtMs, block === undefined ? call : [...call, block]);
+  return derivedId(state, block === undefined ? call : [...call, block]);
 }
 
-function derivedId(timeMs: number, parts: readonly string[]): ThreadId {
+/** @throws {CorruptThread} if the commit is later than an id can hold: its author chooses the date */
+function derivedId({ commit, committedAtMs }: CommittedState, parts: readonly string[]): ThreadId {
+  if (committedAtMs > MAX_ID_TIME_MS)
+    throw new CorruptThread(commit, 'its date is later than the id of a thread can hold');
   const digest = createHash('sha256').update(parts.join('\0')).digest();
   // Forty bits at a time stay exact in a double, and are eight characters.
   const random = [digest.readUIntBE(0, 5), digest.readUIntBE(5, 5)].map((bits) => encodeTime(bits, 8)).join('');
-  return parseThreadId(timePrefix(timeMs) + random);
+  return parseThreadId(timePrefix(committedAtMs) + random);
 }

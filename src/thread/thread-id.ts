@@ -29,6 +29,9 @@ export function parseThreadId(text: string): ThreadId {
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
+/** The latest time that a thread id can hold, in ms since 1970: 48 bits, in the year 10889. */
+export const MAX_ID_TIME_MS: number = 2 ** 48 - 1;
+
 /** The time a thread id was made at, in ms since 1970. */
 export function threadTimeMs(id: ThreadId): number {
   let timeMs = 0;

@@ -82,3 +82,15 @@ describe('the id of a fork that keeps a lost race', () => {
     );
   });
 });
+
+test('a commit that is later than the id of a thread can hold gives no id, and is a fault of the data', () => {
+  const thread = parseThreadId('01KTWEWZ760000000000000000');
+  const commit = parseObjectId('0123456789abcdef0123456789abcdef01234567');
+  const idAt = (committedAtMs: number): string =>
+    callIdFor({ thread, state: { commit, committedAtMs }, role: 'developer', key: 'a', ordinal: 0 });
+  expect(idAt(2 ** 48 - 1)).toMatch(/^7ZZZZZZZZZ/);
+  for (const atMs of [2 ** 48, 9_000_000_000_000_000]) {
+    expect(() => idAt(atMs)).toThrow(expect.objectContaining({ code: 'corrupt-thread' }));
+    expect(() => forkIdFor(thread, commit, atMs)).toThrow(expect.objectContaining({ code: 'corrupt-thread' }));
+  }
+});

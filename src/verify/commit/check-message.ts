@@ -4,6 +4,7 @@ import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import { trailerLines, type Trailers } from '../../thread/append/commit-message.ts';
 import { fileTypes, statusOf, timeOfCommit, type ThreadCommit, type ThreadEvent } from '../../thread/thread-commit.ts';
 import { roleIdentity } from '../../thread/append/draft-commit.ts';
+import { MAX_ID_TIME_MS } from '../../thread/thread-id.ts';
 import type { ReportFault } from '../fault.ts';
 
 /**
@@ -29,6 +30,8 @@ export function checkMessage(commit: ThreadCommit, agent: AgentRecord | undefine
 
 function checkSignatures(commit: ThreadCommit, agent: AgentRecord | undefined, report: ReportFault): void {
   const atMs = Math.floor(timeOfCommit(commit) / 1000) * 1000;
+  // No child could be called, and a later date yet is none that JavaScript can write.
+  if (atMs > MAX_ID_TIME_MS) return report(null, 'its date is later than the id of a thread can hold');
   const { author, committer } = commit.commit;
   for (const [who, { atMs: saidMs }] of Object.entries({ author, committer })) {
     if (saidMs !== atMs) report(null, `its ${who} date is ${iso(saidMs)}, its node's time is ${iso(atMs)}`);

@@ -70,6 +70,17 @@ describe('the message of a commit', () => {
     ]);
   });
 
+  test.each([
+    [2 ** 48 - 1, []],
+    [2 ** 48 + 1000, ['its date is later than the id of a thread can hold']],
+    [9_000_000_000_000_000, ['its date is later than the id of a thread can hold']],
+  ])('has a date that the id of a thread can hold: %d', (completedAtMs, faults) => {
+    const atMs = Math.floor(completedAtMs / 1000) * 1000;
+    const { commit } = sealed('step', { authorMs: atMs, committerMs: atMs });
+    const node = { ...step.node, startedAtMs: completedAtMs - 1600, completedAtMs };
+    expect(faultsIn({ ...step, node, commit })).toEqual(faults);
+  });
+
   test('names no agent, status or tokens where its node names none', () => {
     const { node } = step;
     expect(trailersOf({ ...step, node: { ...node, meta: { $status: 1 }, usage: null } }, undefined)).toEqual({
