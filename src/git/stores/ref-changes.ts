@@ -1,5 +1,8 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../or-else.ts';
+import { isNotThere } from '../format/object-errors.ts';
+import { findStats } from '../system/find-stats.ts';
 
 /** The clock of a file system moves in steps: a change within one step of a look may not change the time. */
 export const CLOCK_STEP_MS = 50;
@@ -37,11 +40,13 @@ function addTimes(commonDir: string, folder: string, times: Map<string, number>)
   const timeMs = timeOf(path);
   if (timeMs === 0) return;
   times.set(folder, timeMs);
-  for (const entry of readdirSync(path, { withFileTypes: true })) {
+  // git and uwf remove empty folders at any moment. The time of the folder above shows that.
+  const list = (): Dirent[] => readdirSync(path, { withFileTypes: true });
+  for (const entry of orElse(list, [], isNotThere)) {
     if (entry.isDirectory()) addTimes(commonDir, `${folder}/${entry.name}`, times);
   }
 }
 
 function timeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return findStats(path)?.mtimeMs ?? 0;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { watchRefs } from '../../../src/git/stores/ref-changes.ts';
+import { failFs } from '../../helpers/failing-fs.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 /** Longer than a file system's clock may stand still. */
@@ -41,4 +42,13 @@ test('what changes right after a look is noticed by the next', () => {
     git('update-ref', `refs/threads/${number}`, 'HEAD');
     expect(haveChanged()).toBe(true);
   }
+});
+
+test('a folder that is removed while it is looked at is none', () => {
+  const { git, dir } = createTemporaryRepository();
+  git('commit', '--quiet', '--allow-empty', '-m', 'one');
+  git('update-ref', 'refs/history/2026-11-21/B', 'HEAD');
+  const haveChanged = watchRefs(`${dir}/.git`, ['refs/history/']);
+  failFs('readdirSync', { code: 'ENOENT', where: (path) => path.endsWith('2026-11-21') });
+  expect(haveChanged()).toBe(true);
 });
