@@ -93,9 +93,9 @@ export function absoluteUrl(url: string, location: RepositoryLocation): string {
 export function withoutPassword(url: string): string {
   return url.replace(/^([A-Za-z0-9+.-]+:\/\/)([^/?#]*)@/, (_, scheme: string, userinfo: string) => {
     const [user = '', password] = userinfo.split(':', 2);
-    const isHttp = /^https?:/i.test(scheme);
-    // A single word before the host can be an access token over http; over ssh it is the user.
-    return user === '' || (isHttp && password === undefined) ? scheme : `${scheme}${user}@`;
+    // Over http a name without a password of its own can be an access token; over ssh it is the user.
+    const isToken = /^https?:/i.test(scheme) && (!password || password === 'x-oauth-basic');
+    return user === '' || isToken ? scheme : `${scheme}${user}@`;
   });
 }
 

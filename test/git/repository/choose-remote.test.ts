@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { bundlePathOf } from '../../../src/git/repository/choose-remote.ts';
+import { bundlePathOf, withoutPassword } from '../../../src/git/repository/choose-remote.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 const folder = createTemporaryFolder();
@@ -22,3 +22,17 @@ test.each(['file://host/threads.bundle', 'file:///a%2Fb.bundle', 'file:///100%.b
     expect(bundlePathOf(url, location)).toBeUndefined();
   },
 );
+
+test.each([
+  ['https://ada:secret@host/team.git', 'https://ada@host/team.git'],
+  ['ssh://git:secret@host/team.git', 'ssh://git@host/team.git'],
+  ['ssh://git@host/team.git', 'ssh://git@host/team.git'],
+  ['https://token@host/team.git', 'https://host/team.git'],
+  ['https://token:@host/team.git', 'https://host/team.git'],
+  ['https://token:x-oauth-basic@host/team.git', 'https://host/team.git'],
+  ['https://:secret@host/team.git', 'https://host/team.git'],
+  ['https://host/a@b.git', 'https://host/a@b.git'],
+  ['/srv/team.git', '/srv/team.git'],
+])('a URL is shown without a password and without a token: %s', (url, shown) => {
+  expect(withoutPassword(url)).toBe(shown);
+});
