@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { orElse } from '../../or-else.ts';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { errnoOf, isShortOfFiles } from '../../git/format/object-errors.ts';
 import { PageCache } from '../../git/system/page-cache.ts';
 import { DamagedSegment } from './page-sums.ts';
 import { Segment, writeSegment } from './segment.ts';
@@ -101,8 +101,9 @@ export class DiskSegments implements SegmentStore {
     } catch (error) {
       // Merged into another one by another process since the folder was listed.
       if (errnoOf(error) === 'ENOENT') return undefined;
-      if (errnoOf(error) !== undefined) throw new DamagedSegment();
-      throw error;
+      // Says nothing about the file: the lookup would be removed, and could not be made again either.
+      if (isShortOfFiles(error) || errnoOf(error) === undefined) throw error;
+      throw new DamagedSegment();
     }
   }
 

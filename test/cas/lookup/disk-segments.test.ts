@@ -7,6 +7,7 @@ import { base32 } from '../../../src/cas/hash.ts';
 import { DiskSegments } from '../../../src/cas/lookup/disk-segments.ts';
 import { commitSize, nodeSize } from '../../../src/cas/lookup/segment.ts';
 import { RecordList } from '../../../src/cas/lookup/sorted-records.ts';
+import { failFs } from '../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 /** Has the engine collect all that nothing leads to, and gives finalizers their turn. */
@@ -37,4 +38,16 @@ test('a large segment stays open for as long as somebody looks into it', async (
     const record = recordOf(number);
     expect(known?.segment.blobsOf(base32(record.readBigUInt64BE(0)))).toEqual([record.toString('hex', 8)]);
   }
+});
+
+test('a segment that cannot be opened, as too many files are open, is not taken for a damaged one', () => {
+  const folder = createTemporaryFolder();
+  const nodes = new RecordList(nodeSize('sha1'));
+  const commits = new RecordList(commitSize('sha1'));
+  nodes.add(Buffer.alloc(nodeSize('sha1'), 1));
+  new DiskSegments(folder).add({ format: 'sha1', nodes: nodes.sorted(), commits: commits.sorted() });
+  failFs('openSync', { code: 'EMFILE', where: (path) => path.endsWith('.segment'), times: 1 });
+  const store = new DiskSegments(folder);
+  expect(() => store.list()).toThrow(expect.objectContaining({ code: 'EMFILE' }));
+  expect(store.list()).toHaveLength(1);
 });
