@@ -22,13 +22,12 @@ export class ObjectUnavailable extends UwfError {
 }
 
 function lastLine(said: string): string {
-  return (
-    said
-      .trim()
-      .split('\n')
-      .at(-1)
-      ?.replace(/^(?:fatal|error): /, '') ?? 'git said nothing'
-  );
+  const line = said
+    .trim()
+    .split('\n')
+    .at(-1)
+    ?.replace(/^(?:fatal|error): /, '');
+  return line || 'git said nothing';
 }
 
 /** git asked a remote for an object and did not get it. Source: git's promisor-remote.c and fetch-pack.c. */
