@@ -13,7 +13,7 @@ import type { StoredNode } from './node-source.ts';
 /** What the readers of nodes need of a repository. */
 export type NodeReader = { readonly objects: ObjectReader };
 
-/** What a commit of uwf says without its nodes being read. */
+/** The part of a commit of uwf that can be read without its nodes. */
 export type CommitNodes = {
   parents: readonly ObjectId[];
   /** The committer's time in ms since 1970. */
@@ -30,10 +30,10 @@ const ownIndexes = 'children';
 const FOLDER = '40000';
 
 const MAX_INDEX_BYTES = 16 * 1024 * 1024;
-/** A process that lasts (a worker, the page) keeps so many lines of indexes, 1 to 2 MB. */
+/** The lines of indexes that a long-lived process (a worker, the page) keeps: 1 to 2 MB. */
 const MAX_CACHED_LINES = 5000;
 
-/** Commits never change, so what was read of one stays true. */
+/** Commits never change, so a cached one is never stale. */
 type Cache = { commits: Map<ObjectId, CommitNodes>; lines: number };
 
 /** One for each open repository. */
@@ -123,14 +123,14 @@ async function readIndexes(objects: ObjectReader, root: readonly TreeLine[]): Pr
   return entries;
 }
 
-/** Tells whether a tree has an index of nodes at its root, so that a commit of it would pass for one of uwf. */
+/** Tells whether a tree has an index of nodes at its root. Readers take a commit of such a tree for one of uwf. */
 export async function isTreeOfNodes(objects: ObjectReader, tree: ObjectId): Promise<boolean> {
   return (await readIndex(objects, await readAnyTree(objects, tree), '')) !== undefined;
 }
 
 type Folder = { path: string; id: ObjectId; entries: readonly IndexEntry[] };
 
-/** The folder that was read last: one after the other, most threads have the same workflow. */
+/** The index that was read last. Consecutive threads mostly have the same workflow, so this one is mostly asked for again. */
 const latest = new WeakMap<ObjectReader, Folder>();
 
 async function readFolder(objects: ObjectReader, path: string, id: ObjectId): Promise<readonly IndexEntry[]> {

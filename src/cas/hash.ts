@@ -17,7 +17,7 @@ let preparing: Promise<void> | undefined;
 /**
  * Loads the hash function, which is WebAssembly and so cannot be loaded without waiting.
  *
- * Every function that hashes is synchronous and needs this to have been awaited once in the process; asking again is free.
+ * All functions that hash are synchronous. Await this once in the process before the first of them; further calls are free.
  */
 export function prepareHashing(): Promise<void> {
   preparing ??= createXxhash().then((api) => {
@@ -37,10 +37,10 @@ export function digest(bytes: Uint8Array): bigint {
   return xxhash.h64Raw(bytes);
 }
 
-/** Larger payloads are hashed in parts of this size, because the function copies all that it is given, and keeps the room. */
+/** Larger payloads are hashed in parts of this size: WebAssembly copies its input, and never gives the memory back. */
 const MAX_COPIED_BYTES = 64 * 1024;
 
-/** Computes what {@link digest} does of some bytes after the other, and copies neither as a whole. */
+/** Computes the {@link digest} of several byte strings joined, without joining them. */
 function digestOfParts(...parts: readonly Uint8Array[]): bigint {
   if (xxhash === undefined) throw new Error('prepareHashing() has to be awaited before anything is hashed');
   const state = xxhash.create64();
@@ -54,7 +54,7 @@ function digestOfParts(...parts: readonly Uint8Array[]): bigint {
 
 /** Writes 64 bits as 13 characters of Crockford Base32: most significant first, right-aligned. */
 export function base32(bits: bigint): NodeHash {
-  // Halves that a number holds exactly: of big integers every operation makes a new one.
+  // A number holds each half exactly. Every operation on a bigint would allocate a new one.
   let high = Number(BigInt.asUintN(64, bits) >> 30n);
   let low = Number(bits & 0x3fffffffn);
   let text = '';

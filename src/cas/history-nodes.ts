@@ -7,9 +7,9 @@ import { HashCollision } from './node-source.ts';
 import type { NodeSource, StoredNode } from './node-source.ts';
 
 /**
- * The nodes of all commits that some tips reach, through all their parents: what a thread may link to.
+ * The nodes of all commits that some tips reach, through all their parents. A thread may link to these.
  *
- * Commits are read newest first and only as far as a search needs; what was passed on the way is remembered. Commits
+ * Commits are read newest first and only as far as a search needs; nodes read on the way are remembered. Commits
  * that uwf did not write (code that a step pins) are skipped together with their ancestors, and so is a parent that
  * is not in the repository (a shallow clone).
  */
@@ -24,7 +24,7 @@ class HistoryNodes implements NodeSource {
   readonly #oids = new Map<NodeHash, ObjectId>();
   readonly #collisions = new Map<NodeHash, HashCollision>();
   readonly #met = new Set<ObjectId>();
-  /** Commits whose nodes were not taken in yet, the newest last. */
+  /** Commits whose nodes have not been read yet, the newest last. */
   readonly #waiting: Waiting[] = [];
   #tips: readonly ObjectId[];
   #turn: Promise<unknown> = Promise.resolve();
@@ -35,7 +35,7 @@ class HistoryNodes implements NodeSource {
   }
 
   find(hash: NodeHash): Promise<StoredNode | undefined> {
-    // Two searches at once would each take commits that the other then believes to be searched.
+    // Searches run one after another: each would skip the commits that a concurrent one is still reading.
     const search = this.#turn.then(() => this.#locate(hash));
     this.#turn = search.catch(() => undefined);
     return search.then((oid) => (oid === undefined ? undefined : readNodeAt(this.#repository, { hash, oid })));
@@ -65,8 +65,8 @@ class HistoryNodes implements NodeSource {
         if (!(error instanceof ObjectMissing) || error.id !== parent) throw error;
       });
     }
-    // Only now, so that a parent that cannot be read fails the next search as well. A parent with a later date than
-    // its child may stand behind it.
+    // Removed only after its parents were read: if one is unreadable, the next search must fail as well. It is looked up
+    // again because a parent with a later date may have been placed behind it.
     this.#waiting.splice(this.#waiting.indexOf(next), 1);
     for (const entry of next.nodes.entries ?? []) this.#remember(entry.hash, entry.oid);
     return true;

@@ -8,13 +8,13 @@ export type NodeLimits = {
   maxDepth: number;
 };
 
-/** Well above what agents make, and well below what memory holds. What is beyond them could never be fetched. */
+/** Well above the nodes that agents make, and well below the size of memory. Fetch refuses larger nodes. */
 export const NODE_LIMITS: NodeLimits = { maxBytes: 16 * 1024 * 1024, maxValues: 500_000, maxDepth: 500 };
 
-/** The blob of a schema is no larger: it is made into a program many times its size. */
+/** The largest blob of a schema. Compiled, it is a program many times that size. */
 export const MAX_SCHEMA_BYTES: number = 256 * 1024;
 
-/** A node is larger than any reader of a fetched thread would take. */
+/** Makes the error for a node that fetch would refuse. */
 export function nodeTooLarge(reason: string): UwfError {
   return new UwfError(`this cannot be stored as a node: ${reason}`, {
     code: 'node-too-large',
@@ -38,10 +38,10 @@ export function assertNodeFits(blob: Uint8Array): void {
 
 const [BRACE, END_BRACE, BRACKET, END_BRACKET, COMMA, QUOTE, BACKSLASH] = [...Buffer.from('{}[],"\\')];
 
-/** Says why a text that may be JSON is not given to a parser: how deep it goes, or how many values it has. */
+/** Says why a text must not be parsed as JSON: it is nested too deep, or has too many values. */
 export function whyNoJson(data: Uint8Array, { maxDepth, maxValues }: Omit<NodeLimits, 'maxBytes'>): string | undefined {
   if (data[0] !== BRACE) return undefined;
-  // Each level and each value takes a byte, and most nodes open fewer lists and maps than may lie one in the other.
+  // Cheap bounds first. Each level and each value takes a byte, and most nodes have fewer lists and maps than the depth allows.
   const opened = countOf(data, '{', maxDepth) + countOf(data, '[', maxDepth);
   if (data.byteLength <= maxValues && opened <= maxDepth) return undefined;
   let depth = 0;
@@ -64,7 +64,7 @@ export function whyNoJson(data: Uint8Array, { maxDepth, maxValues }: Omit<NodeLi
   return undefined;
 }
 
-/** How often a text stands in some bytes; counting ends beyond a number. */
+/** Counts the occurrences of a text in some bytes, and stops when there are more than `most`. */
 export function countOf(data: Uint8Array, text: string, most: number): number {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   let count = 0;

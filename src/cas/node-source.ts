@@ -32,7 +32,7 @@ export class NodeNotFound extends UwfError {
   }
 }
 
-/** Two different blobs of one history claim the same hash. One of them was forged, for chance does not do that. */
+/** Two different blobs of one history have the same hash. One was forged: a collision by chance is too unlikely. */
 export class HashCollision extends UwfError {
   constructor(hash: NodeHash, oids: readonly [ObjectId, ObjectId]) {
     super(`two different objects, ${oids[0]} and ${oids[1]}, claim to be node ${hash}`, {
@@ -60,7 +60,7 @@ export function combineSources(...sources: readonly NodeSource[]): NodeSource {
   return {
     async find(hash) {
       for (const source of sources) {
-        // One after the other: the first is cheap and mostly enough.
+        // In sequence: the first source is cheap and mostly has the node.
         const node = await source.find(hash);
         if (node !== undefined) return node;
       }
@@ -69,7 +69,7 @@ export function combineSources(...sources: readonly NodeSource[]): NodeSource {
   };
 }
 
-/** Nodes in memory: those of a write that is being prepared. */
+/** Nodes in memory, of a write that is being prepared. */
 export class MemorySource implements NodeSource {
   readonly #nodes = new Map<NodeHash, EncodedNode>();
 

@@ -14,12 +14,12 @@ export type NodeFile = { path: string; node: EncodedNode };
 export type TreeFile = NodeFile | IndexEntry;
 
 /**
- * A folder, or a file that is no node, that exists already and is taken over as it is. A folder with nodes in it carries
- * an index of its own.
+ * An existing folder, or an existing file that is not a node, which the tree takes over unchanged. A folder with nodes in
+ * it has an index of its own.
  */
 export type Subtree = { path: string; mode: '040000' | '100644'; id: ObjectId };
 
-/** Two things were to lie at one path of a tree. */
+/** Makes the error for two entries with the same path in a tree. */
 export function pathTaken(path: string): UwfError {
   return new UwfError(`two things were to be stored at '${path}'`, {
     code: 'path-taken',

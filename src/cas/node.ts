@@ -17,7 +17,7 @@ export type Node = {
 /** A node with its address and the bytes it is stored as. */
 export type EncodedNode = Node & { hash: NodeHash; blob: Uint8Array };
 
-/** What is stored under a hash is another node, or no node at all. */
+/** The blob stored under a hash is another node, or not a node. */
 export class HashMismatch extends UwfError {
   constructor(hash: NodeHash, reason: string) {
     super(`what is stored as node ${hash} is something else: ${reason}`, {
@@ -29,7 +29,7 @@ export class HashMismatch extends UwfError {
   }
 }
 
-/** A blob says the right thing in other words: other spacing, another order of keys, a key twice. */
+/** A blob has the right value but is not canonical JSON: other spacing, another order of keys, a repeated key. */
 export class NotCanonical extends UwfError {
   constructor(hash: NodeHash) {
     super(`node ${hash} is not stored in its canonical form`, {
@@ -89,7 +89,7 @@ function rawTextOf(type: NodeHash, payload: JsonValue): string | undefined {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function readJson(text: string): Node | undefined {
-  // Canonical JSON of a node starts so; most replies do not, and are then not parsed in vain.
+  // Canonical JSON of a node starts with a brace. Most replies do not, and need no parsing.
   if (!text.startsWith('{')) return undefined;
   return orElse(() => {
     const value: unknown = JSON.parse(text);

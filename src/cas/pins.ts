@@ -4,7 +4,7 @@ import { ARTIFACT_TYPE } from './frozen-types.ts';
 import type { Node } from './node.ts';
 import type { Subtree } from './node-tree.ts';
 
-/** A git object that an artifact node names, and that a commit has to keep which has the node. */
+/** A git object that an artifact node names. A commit with that node has to keep the object reachable. */
 export type Pin = { kind: 'commit' | 'tree' | 'blob'; oid: ObjectId };
 
 /** The folder of a commit's tree that keeps pinned trees and blobs, each under its object id. */
@@ -18,7 +18,7 @@ export function pinOf({ type, payload }: Node): Pin | undefined {
   return isPin && isObjectId(oid) ? { kind, oid } : undefined;
 }
 
-/** What keeps pinned objects: commits as further parents, trees and blobs in the tree of the commit. */
+/** How a commit keeps pinned objects: commits as further parents, trees and blobs as entries of its tree. */
 export type PinKeepers = { parents: ObjectId[]; entries: Subtree[] };
 
 /** How a tree keeps a pinned tree or blob. */
@@ -27,8 +27,8 @@ export function pinnedAt(id: ObjectId, kind: 'tree' | 'blob'): Subtree {
 }
 
 /**
- * Says how a commit is to keep what the nodes of its tree pin; each object once.
- * @param kept what further nodes of it pin
+ * Returns the parents and the tree entries that keep the objects pinned by some nodes, each object once.
+ * @param kept for objects that other nodes of the same commit pin
  */
 export function keepersOf(nodes: Iterable<Node>, kept: PinKeepers = { parents: [], entries: [] }): PinKeepers {
   const parents = new Set(kept.parents);

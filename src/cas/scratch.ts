@@ -31,8 +31,8 @@ export function artifactPath(node: Node & { hash: NodeHash }): string {
 }
 
 /**
- * Checks the name of a ref that nodes are put at. What is put replaces the commit that a ref points at: a branch or a thread
- * would lose its own.
+ * Checks the name of a ref that nodes are put at. A put replaces the commit that the ref points at, so a branch or a thread
+ * would lose its history.
  * @throws {InvalidRefName} if git would refuse it
  * @throws {UwfError} `no-scratch-ref` if it is another ref
  */
@@ -52,12 +52,12 @@ export function typePath(type: NodeHash): string {
   return `types/${type}.json`;
 }
 
-/** Tells whether an entry of a scratch tree is there only because a node that was put needs it. */
+/** Tells whether an entry of a scratch tree was added only because a node that was put needs it. */
 function isBeside(path: string): boolean {
   return path.startsWith('types/') || path.startsWith('linked/');
 }
 
-/** Tells whether an entry of a scratch tree is a node that was put; other entries are there for such a node. */
+/** Tells whether an entry of a scratch tree is a node that was put. Such nodes need the other entries. */
 export function isArtifact(entry: Pick<IndexEntry, 'path'>): boolean {
   return entry.path.startsWith(artifacts);
 }
@@ -68,17 +68,17 @@ export type ScratchNodes = {
   nodes: readonly EncodedNode[];
   /** Nodes that these link to, and that may not be kept by anything else. */
   linked?: readonly EncodedNode[];
-  /** The schemas of the types of all these, with the meta-schema, so that what is put can be read wherever it goes. */
+  /** The schemas of the types of all these, with the meta-schema. A clone of the ref alone can read the nodes. */
   types: readonly EncodedNode[];
-  /** Blobs that an artifact among these pins and that the repository may not have yet. */
+  /** Blobs that artifacts among `nodes` pin, where the repository may not have them yet. */
   blobs?: readonly Uint8Array[];
 };
 
 /**
- * Adds nodes to those that were put at a ref and that no step has taken in yet.
+ * Adds nodes to those at a scratch ref, which no step has taken in yet.
  *
  * The ref points at a single commit, which is replaced as a whole; its only parents are pinned commits. Concurrent writers
- * do not lose each other's nodes. What the ref holds already is not written again.
+ * do not lose each other's nodes. Nodes that the ref holds already are not written again.
  * @throws {RefMoved} if the ref changes under every one of many attempts
  */
 export async function putScratch(repository: Repository, ref: RefName, added: ScratchNodes): Promise<void> {
@@ -100,7 +100,7 @@ export async function putScratch(repository: Repository, ref: RefName, added: Sc
 }
 
 /**
- * Makes a file the only one in a folder of what a ref holds that no step has taken in yet.
+ * Makes a file the only one in its folder of a scratch ref's tree.
  * @throws {RefMoved} as {@link putScratch} does
  */
 export async function replaceInScratch(
@@ -119,9 +119,9 @@ export async function listScratch(repository: Repository, ref: RefName): Promise
 }
 
 /**
- * Takes nodes away from those put at a ref; when no artifact is left the ref goes, and all that lay beside them.
+ * Removes nodes from a scratch ref. If no artifact is left, the ref is deleted with the linked nodes and schemas.
  *
- * Hashes that are not there are passed over.
+ * Hashes that are not there are ignored.
  * @returns the hashes that were there
  * @throws {RefMoved} as {@link putScratch} does
  */
@@ -142,7 +142,7 @@ export async function removeFromScratch(
   return removed;
 }
 
-/** Replaces the nodes at a ref by what `change` makes of them: `undefined` leaves the ref alone, none deletes it. */
+/** Replaces the nodes at a ref by those that `change` returns: `undefined` leaves the ref alone, an empty list deletes it. */
 async function edit(
   repository: Repository,
   ref: RefName,
@@ -162,7 +162,7 @@ async function edit(
       return;
     } catch (error) {
       if (!(error instanceof RefMoved) || attempt === MAX_ATTEMPTS) throw error;
-      // Writers that lost the same race must not meet again in step.
+      // The random wait keeps writers that lost the same race from colliding again.
       await sleep(Math.random() * Math.min(attempt, 20));
     }
   }
@@ -174,13 +174,12 @@ async function addCommit(
   files: readonly TreeFile[],
   before: { tip: ObjectId | null; present: readonly IndexEntry[] },
 ): Promise<ObjectId> {
-  // Blobs that the replaced commit holds need no second writing: the ref keeps them until the very change that makes
-  // the new commit keep them.
+  // Blobs of the replaced commit are not written again: the ref keeps them until it moves to the new commit, which has them.
   const read = async (file: TreeFile): Promise<Node> => ('node' in file ? file.node : readNodeAt(repository, file));
   const kept = await keptBy(repository, before.tip);
   const added = files.filter((file) => 'node' in file);
   const isGrown = files.length === before.present.length + added.length;
-  // What is there already need be read only to find out what of its pins has to go.
+  // Existing nodes are read only if nodes were removed and there are pins: some of the pins may have to go.
   const isKnown = isGrown || (kept.parents.length === 0 && kept.entries.length === 0);
   const mayPin = (isKnown ? added : files).filter(({ path }) => path.endsWith('.json') && !path.startsWith('types/'));
   const pins = keepersOf(await Promise.all(mayPin.map(read)), isGrown ? kept : undefined);

@@ -1,14 +1,14 @@
 import { UwfError } from '../errors.ts';
 
 /**
- * The longest prompt, answer or reply, in bytes of UTF-8: half of what a template may give, so that rules can quote it.
- * Threads that hold longer ones stay readable.
+ * The longest prompt, answer or reply, in bytes of UTF-8: half of the longest result of a template, so that rules can quote it.
+ * Threads with longer texts stay readable.
  */
 export const MAX_TEXT_BYTES: number = 2 * 1024 * 1024;
 /** The longest reason of a suspension, which is shown as it is. */
 export const MAX_REASON_BYTES: number = 64 * 1024;
 
-/** A text is longer than threads take. Nothing was stored. */
+/** A text is too long for a thread. Nothing was stored. */
 export class TextTooLong extends UwfError {
   constructor(fault: string) {
     super(`${fault}; nothing was stored`, {
@@ -33,7 +33,7 @@ export function faultOfLength(what: string, text: string, maxBytes: number = MAX
   return bytes <= maxBytes ? undefined : `${what} has ${bytes} bytes, and ${maxBytes} is the most`;
 }
 
-/** A text as it is, or the beginning and the end of one that is too long, with a line between them that says so. */
+/** Returns a text, or the beginning and the end of one that is too long, with a line between them that says so. */
 export function cutToFit(text: string, maxBytes: number = MAX_TEXT_BYTES): string {
   if (faultOfLength('it', text, maxBytes) === undefined) return text;
   const bytes = Buffer.from(text);

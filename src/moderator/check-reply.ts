@@ -6,7 +6,7 @@ import { seenByExpression } from '../expression/analysis/compile-expression.ts';
 import { stepsSeenBy, type DecisionContext, type StartView } from './decision.ts';
 import { CheckFailed } from './moderator-errors.ts';
 
-/** What a role's checks look at. */
+/** The input of a role's checks. */
 export type CheckContext = {
   /** The reply's meta, which its schema has accepted. */
   meta: JsonObject;
@@ -16,10 +16,10 @@ export type CheckContext = {
 };
 
 /**
- * Says what is wrong with a reply beyond its schema: the messages of the checks that do not hold, in their order.
+ * Returns the messages of the checks that do not hold for a reply, in their order.
  *
  * Bindings are `$meta`, `$steps`, `$start` and the functions over the steps; `meta`, `steps`, `start` are the input document.
- * @throws {CheckFailed} when a check does not compile, or comes to no answer within its box
+ * @throws {CheckFailed} when a check does not compile, or has no result within its limits of time and memory
  * @throws {UwfError} `evaluator-unavailable` when a check needs the child and the machine does not give it
  */
 export async function checkReply(

@@ -35,8 +35,7 @@ export async function decide(
 }
 
 /**
- * Decides who is next where a limit keeps the role from running that {@link decide} gives the turn to, by the rules that
- * are there for that.
+ * Decides which role is next if a limit keeps the role that {@link decide} chose from running, by the rules with `on: limit`.
  * @returns `undefined` where none of them holds
  * @throws {UwfError} `evaluator-unavailable` as `decide` does
  */
@@ -100,7 +99,7 @@ async function render(
   return text;
 }
 
-/** Runs what a part of a rule asks for, and names that part where the rule is at fault. */
+/** Evaluates a part of a rule. An error that is the fault of the rule becomes one that names the rule and the part. */
 async function blaming<T>(
   index: number,
   rule: Rule,

@@ -8,13 +8,13 @@ import { BlockFailed } from './moderator-errors.ts';
 /** A branch whose end was taken in. */
 export type TakenBranch = BranchEnd & { key: string };
 
-/** What the ends that were taken in so far come to: nothing yet, or the `$status` of the block's step. */
+/** The state of a join: open, or over with the `$status` of the block's step. */
 export type JoinVerdict = { kind: 'open' } | { kind: 'over'; status: string; isJoined: boolean };
 
 /**
  * Judges the join of a block over the branches that have ended, in the order in which they were taken in.
  *
- * A function of values: verification judges each prefix of that order again.
+ * A pure function: verification calls it again for each prefix of that order.
  * @param total the number of the block's branches
  * @throws {BlockFailed} if the expression of the join has no usable result
  * @throws {UwfError} `evaluator-unavailable` as `decide` does
@@ -33,12 +33,12 @@ export async function judgeJoin(
   return judgeCounts(block, { completed, taken: taken.length, total });
 }
 
-/** Tells whether a branch did what it was for. */
+/** Tells whether a branch ended with the outcome `completed`. */
 export function isCompleted({ end }: Pick<TakenBranch, 'end'>): boolean {
   return end.outcome === 'completed';
 }
 
-/** Judges a join by numbers alone: one that an expression decides can only have failed by them. */
+/** Judges a join by numbers alone. For a join with an expression, numbers can only show that it failed. */
 export function judgeCounts(
   { join, onFailure }: Pick<BlockDefinition, 'join' | 'onFailure'>,
   { completed, taken, total }: { completed: number; taken: number; total: number },

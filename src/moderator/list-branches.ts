@@ -14,7 +14,7 @@ import { ruleScope, templateScope } from './decide.ts';
 import { stepsSeenBy, type DecisionContext } from './decision.ts';
 import { BlockFailed } from './moderator-errors.ts';
 
-/** A branch that a block has to run. */
+/** A branch of a block, ready to run. */
 export type Branch = { key: string; prompt: string };
 
 /** The longest key, in UTF-16 units. */
@@ -23,9 +23,9 @@ const MAX_KEY = 200;
 /**
  * Lists the branches of a block, in the order of their keys or, of an `each`, in the order of the list.
  *
- * A function of values, as `decide` is: verification lists them again.
- * @param prompt what a branch without a prompt of its own is told
- * @param evaluated is called after each expression and each prompt; ends the work by throwing
+ * A pure function, as `decide` is: verification lists them again.
+ * @param prompt the prompt of branches that have none of their own
+ * @param evaluated is called after each expression and each prompt; it can throw to end the work
  * @throws {BlockFailed} if an expression or a prompt has no usable result, a key comes twice, or there are too many
  * @throws {UwfError} `evaluator-unavailable` as `decide` does
  */

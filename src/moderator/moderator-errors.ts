@@ -1,7 +1,7 @@
 import { UwfError } from '../errors.ts';
 import type { Rule } from '../workflow/definition.ts';
 
-/** The part of a rule that could not be worked out. */
+/** The part of a rule that could not be evaluated. */
 export type RulePart = 'when' | 'prompt' | 'location';
 
 /** A rule whose condition or template has no result. The definition is at fault. */
@@ -35,7 +35,7 @@ export class NoRuleMatches extends UwfError {
   }
 }
 
-/** A role's check that came to no answer. The definition is at fault, not the reply. */
+/** A role's check that has no result. The definition is at fault, not the reply. */
 export class CheckFailed extends UwfError {
   constructor(check: number, expression: string, cause: UwfError) {
     super(`check ${check + 1} of the role does not work: ${cause.message}`, {
@@ -62,7 +62,7 @@ export class BlockFailed extends UwfError {
   }
 }
 
-// People count from one, as the list in the file reads.
+// Messages count rules from one.
 function nameOf(index: number, rule: Rule): string {
   return `rule ${index + 1} (${rule.from} -> ${rule.to})`;
 }

@@ -9,7 +9,7 @@ import { validateAgainst } from './json-schema/validate-against.ts';
 /**
  * Checks a payload against a built-in schema, which its hash names.
  *
- * Right payloads are accepted without ajv, because it takes longer to compile these schemas than most commands run.
+ * Valid payloads are accepted without ajv, because compiling these schemas takes longer than most commands run.
  * @returns what is wrong with it; an empty list means that it is valid
  */
 export async function checkBuiltIn(type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {

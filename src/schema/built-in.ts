@@ -154,7 +154,7 @@ export function encodeTyped(name: TypeName, payload: JsonObject): EncodedNode {
   return encodeNode(typeFor(name, payload), payload);
 }
 
-/** Tells whether a type is a successor. Its schema lies in the first commit of a thread that uses it. */
+/** Tells whether a type is a successor. A thread stores the schema in the commit that first uses it. */
 export function isSuccessor(type: NodeHash): boolean {
   const name = typeNameOf(type);
   return name !== undefined && builtIn[name] !== type;

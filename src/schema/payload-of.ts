@@ -56,10 +56,10 @@ export class UnexpectedNode extends UwfError {
 }
 
 /**
- * Returns what a node of a built-in type holds, after a check that it is of that type and has the fields of it, each of its
- * own type. Readers of nodes use this in place of a cast.
+ * Returns the payload of a node, after a check that it is of a built-in type and that its fields have the types of that
+ * type's schema. Readers of nodes use this in place of a cast.
  *
- * Of bounds only that of times is checked, as dates are made of them; patterns are not: verification does that, with `assertValid`.
+ * Of the bounds it checks only that of times, because dates are made of them. `assertValid` checks the rest, in verification.
  * @throws {UnexpectedNode}
  */
 export function payloadOf<Name extends keyof Payloads>(node: Node & { hash?: NodeHash }, wanted: Name): Payloads[Name] {
@@ -72,10 +72,10 @@ export function payloadOf<Name extends keyof Payloads>(node: Node & { hash?: Nod
 
 type Check = (value: JsonValue) => boolean;
 
-/** Made once for each part of a built-in schema: a list of many threads reads a million nodes. */
+/** The checks of each part of a built-in schema. They are made once, because a list of many threads reads a million nodes. */
 const checks = new WeakMap<JsonObject, Check>();
 
-/** Returns a test of the fields and types that a built-in schema asks for: of all keywords these use a few. */
+/** Returns a test of fields and types. It supports only the few keywords that the built-in schemas use. */
 function checkOf(schema: JsonValue | undefined): Check {
   if (!isJsonObject(schema)) return () => schema !== false;
   const check = checks.get(schema) ?? makeCheck(schema);
@@ -91,7 +91,7 @@ function makeCheck(schema: JsonObject): Check {
   const members = new Map(Object.entries(properties ?? {}).map(([name, member]) => [name, checkOf(member)]));
   const [ofItem, ofOther] = [checkOf(schema['items']), checkOf(schema['additionalProperties'])];
   return (value) => {
-    // By identity: a meta and a configuration may use any names and numbers.
+    // By identity: a number in a meta or a configuration is no time, whatever its name.
     if (schema === timeMs && Number(value) > LAST_TIME_MS) return false;
     if (isOfType !== undefined && !isOfType.some((is) => is?.(value))) return false;
     if (Array.isArray(allowed) && !allowed.some((one) => one === value)) return false;

@@ -8,7 +8,7 @@ import { builtIn, builtInSchema, typeNameOf } from './built-in.ts';
 import { InvalidSchema } from './json-schema/invalid-schema.ts';
 import { CAS_KEY } from './links/find-links.ts';
 
-// What a hash stands for never changes, so what a source once gave stays true for as long as the source is used.
+// A hash always names the same node, so a schema that a source returned once can be cached as long as the source.
 const roleSchemas = new WeakMap<NodeSource, Map<string, JsonValue | undefined>>();
 
 /**

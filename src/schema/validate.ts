@@ -43,7 +43,7 @@ export async function validate(nodes: NodesOf, node: NodeHash | Node): Promise<V
 export async function findErrors(source: NodeSource, node: Node): Promise<{ errors: SchemaError[]; links?: Link[] }> {
   const { type, payload } = node;
   const errors = await checkType(source, type, payload);
-  // Links, and a step's meta, can only be made sense of in a payload of the right form.
+  // Links and a step's meta can only be read in a payload that matches the schema of its type.
   if (errors.length > 0) return { errors };
   errors.push(...(await checkMeta(source, type, payload)));
   if (isOfType(type, 'role-schema')) errors.push(...(await checkUsable(payload)));
@@ -73,7 +73,7 @@ async function checkType(source: NodeSource, type: NodeHash, payload: JsonValue)
   if (name === undefined) return validateAgainst(await schemaOfType(source, type), payload);
   const errors = await checkBuiltIn(type, payload);
   if (errors.length > 0 || !isSuccessor(type) || !isJsonObject(payload)) return errors;
-  // A value has one node: a successor is only for what the first schema cannot say.
+  // Equal payloads must be equal nodes: a successor is allowed only where the first schema does not suffice.
   const wanted = typeFor(name, payload);
   return wanted === type ? [] : [{ path: '', message: `must be of type ${wanted}, for it sets no newer field` }];
 }
@@ -85,7 +85,7 @@ async function checkMeta(source: NodeSource, type: NodeHash, payload: JsonValue)
   return errors.map(({ path, message }) => ({ path: `/meta${path}`, message }));
 }
 
-/** A schema may be one by the draft, and still be none that replies can be checked against. */
+/** Finds why replies cannot be checked against a schema that the draft accepts. */
 async function checkUsable(schema: JsonValue): Promise<readonly SchemaError[]> {
   try {
     await assertSchema(schema);

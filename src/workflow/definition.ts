@@ -11,9 +11,9 @@ export function isIsolated(isolation: Isolation | undefined): boolean {
   return isolation === 'worktree' || isolation === 'strict';
 }
 
-/** What a branch of a block runs: another workflow, or a role of this one, and what it is told (a Liquid template). */
+/** What a branch of a block runs: another workflow, or a role of this one, with a prompt (a Liquid template). */
 export type BranchDefinition = ({ workflow: string; role?: never } | { role: string; workflow?: never }) & {
-  /** Default: what the rule that leads to the block says, else the task. */
+  /** Default: the prompt of the rule that leads to the block, else the task. */
   prompt?: string;
 };
 
@@ -32,18 +32,18 @@ export type EachDefinition = BranchDefinition & {
 /** When the results of the branches are joined: once all, any, or some number of them have completed; else JSONata over `$branches`. */
 export type JoinDefinition = 'all' | 'any' | { atLeast: number } | (string & {});
 
-/** Tells a join that an expression decides from one by number. */
+/** Tells whether an expression decides a join, not a number. */
 export function isExpression(join: JoinDefinition): join is string {
   return typeof join === 'string' && join !== 'all' && join !== 'any';
 }
 
-/** Parallel branches that stand where a role stands. Each is a child thread; what comes of them is one step. */
+/** Parallel branches in the place of a role. Each is a child thread; their results make one step. */
 export type BlockDefinition = {
   /** The branches by their keys; this or `each`. */
   branches?: Record<string, BranchDefinition>;
   each?: EachDefinition;
   join: JoinDefinition;
-  /** What happens to the other branches when a branch fails and the join cannot hold any more; default `wait`. */
+  /** What happens to the running branches when so many have failed that the join cannot hold; default `wait`. */
   onFailure?: 'wait' | 'cancel';
   /** Where the branches work; default: as the caller does. */
   isolation?: Isolation;
@@ -83,13 +83,13 @@ export const RESUME = '__resume__';
 
 type RolesAndBlocks = Pick<WorkflowDefinition, 'roles' | 'blocks'>;
 
-/** The role of a name; for the name of a block, the block as a role: its step is recorded as a role's step is. */
+/** The role with a name. A block is returned as a role, because its step is recorded like a role's. */
 export function findRole(definition: RolesAndBlocks, name: string): RoleDefinition | undefined {
   if (Object.hasOwn(definition.roles, name)) return definition.roles[name];
   const block = findBlock(definition, name);
   if (block === undefined) return undefined;
   const { schema, isolation } = block;
-  // Branches with work trees of their own leave the caller's alone; others work where the caller's roles do.
+  // Branches with work trees of their own do not change the caller's; others work where the caller's roles do.
   const own = isolation === 'none' || isolation === 'shared' ? { isolation } : {};
   return { description: '', systemPrompt: '', extractPrompt: '', schema, retries: 0, snapshot: 'off', ...own };
 }
@@ -99,7 +99,7 @@ export function needsOf({ roles }: Pick<WorkflowDefinition, 'roles'>, name: stri
   return Object.hasOwn(roles, name) ? (roles[name]?.needs ?? []) : [];
 }
 
-/** What the branches of a block run, by their keys, in the order of the definition; what those of an `each` run is without a key. */
+/** The definitions of the branches of a block with their keys, in the order of the file; that of an `each` has no key. */
 export function tasksOf({
   branches = {},
   each,

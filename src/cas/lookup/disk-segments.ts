@@ -38,7 +38,7 @@ const abandonedAfterMs = 24 * 60 * 60 * 1000;
  * Segments as files of a folder, shared by all processes that work on the repository.
  *
  * A file appears under its final name complete or not at all, and is named by the SHA-1 of its content, so that two
- * processes that write the same segment write the same file. A folder that is gone is an empty one. The memory taken
+ * processes that write the same segment write the same file. A missing folder counts as empty. The memory taken
  * does not depend on how large they are.
  */
 export class DiskSegments implements SegmentStore {
@@ -87,7 +87,7 @@ export class DiskSegments implements SegmentStore {
 
   clear(): boolean {
     const names = listFolder(this.#folder).filter((name) => name.endsWith(suffix));
-    // uwf makes no folder of this name: it is in the way.
+    // Folders too, hence `recursive`: uwf never makes one of such a name, and it would block the file.
     for (const name of names) rmSync(join(this.#folder, name), { recursive: true, force: true });
     this.#open.clear();
     this.#known = undefined;
@@ -99,15 +99,15 @@ export class DiskSegments implements SegmentStore {
     try {
       return openSegmentFile(path, this.#cache);
     } catch (error) {
-      // Merged into another one by another process since the folder was listed.
+      // Another process has merged it into another segment since the folder was listed.
       if (errnoOf(error) === 'ENOENT') return undefined;
-      // Says nothing about the file: the lookup would be removed, and could not be made again either.
+      // Not damage of the file. Taken for damage, the lookup would be removed, and could not be rebuilt either.
       if (isShortOfFiles(error) || errnoOf(error) === undefined) throw error;
       throw new DamagedSegment();
     }
   }
 
-  /** Removes what writers that were killed left behind, by the clock of the file system itself. */
+  /** Removes temporary files of killed writers. Their age is measured by the clock of the file system. */
   #removeAbandoned(nowMs: number): void {
     for (const name of listFolder(this.#folder).filter((entry) => entry.startsWith(temporaryPrefix))) {
       const path = join(this.#folder, name);
@@ -140,7 +140,7 @@ export function writeSegmentFile<T>(path: string, content: SegmentContent, place
   }
 }
 
-/** Writes a segment to a new file, which is on the disk when this returns, and gives the SHA-1 of its content. */
+/** Writes a segment to a new file, syncs it to the disk, and returns the SHA-1 of its content. */
 function writeFile(path: string, content: SegmentContent): string {
   return whileOpen(openSync(path, 'wx'), (descriptor) => {
     const digest = createHash('sha1');
@@ -157,15 +157,15 @@ function writeFile(path: string, content: SegmentContent): string {
 }
 
 function listFolder(folder: string): string[] {
-  // An error means not made yet, or not readable: what is not there is worked out again from the refs.
+  // The folder is not made yet, or not readable. Either way the lookup is built again from the refs.
   return orElse(() => readdirSync(folder).toSorted(), []);
 }
 
-// Closes the files of a lookup that is no longer used: repositories have no end that would do it.
+// Closes the files of an unreachable lookup: a repository has no `close` that could do it.
 const openFiles = new FinalizationRegistry<number>((descriptor) => closeSync(descriptor));
 
 function fileBytes(path: string, cache: PageCache): SegmentBytes {
-  // Open from now on: another process may unlink the file while it is in use here.
+  // The descriptor stays open: another process may unlink the file while it is in use here.
   const descriptor = openSync(path, READ);
   const { size } = fstatSync(descriptor);
   const read = cache.open((buffer, position) => {

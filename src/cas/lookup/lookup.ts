@@ -12,33 +12,33 @@ import type { SegmentContent } from './segment.ts';
 import { MemorySegments } from './segment-store.ts';
 import type { NamedSegment, SegmentStore } from './segment-store.ts';
 
-/** A node that the lookup knows of. Whether the blob is there, and is that node, is for the reader to check. */
+/** An entry of the lookup. The reader has to check that the blob exists and is that node. */
 type Candidate = { hash: NodeHash; oid: ObjectId };
 
 /** The blobs that claim to be each node. */
 type Unclaimed = ReadonlyMap<NodeHash, readonly ObjectId[]>;
 
-/** Segments that were added, and the commits at which reading stopped because they were known. */
+/** Segments that were added, and the commits at which reading stopped because other segments cover them. */
 type Added = { names: string[]; covered: ReadonlySet<ObjectId> };
 
 const prefixes = ['refs/threads/', 'refs/history/', 'refs/workflows/', 'refs/uwf/'];
-/** Nodes put and not yet taken in. They can be dropped again, so segments, which forget nothing, leave them out. */
+/** Refs of nodes that no step has taken in yet. They can be dropped again, so segments, which only grow, leave them out. */
 const volatileRef = /^refs\/uwf\/(?:scratch\/.+|pins)$/;
 const MAX_SEGMENTS = 8;
 const MAX_ATTEMPTS = 10;
 
 /**
- * Knows for every node of a repository which blobs claim to be it.
+ * Maps the hash of every node of a repository to the blobs that claim to be it.
  *
- * Derived from the refs and never the truth: it is brought up to date when a search finds nothing, lies in
- * `<state folder>/lookup` as immutable segments that several processes may write at once, and can be deleted at any time.
- * Where one is damaged all are forgotten and worked out again: what stands on it would hide what it no longer tells.
+ * A cache of data in the refs, updated when a search finds nothing. It lies in `<state folder>/lookup` as immutable segments,
+ * which several processes may write at once, and can be deleted at any time.
+ * If one segment is damaged, all are removed and rebuilt: later segments rely on its commits, and would hide the gap.
  */
 export class Lookup {
   readonly #repository: Repository;
   readonly #memory = new MemorySegments();
   #store: SegmentStore;
-  /** What was put, and the commits that have it. */
+  /** The nodes at scratch refs, and the tips of these refs when they were read. */
   #unclaimed: { at: string; nodes: Unclaimed } = { at: '', nodes: new Map() };
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -48,7 +48,7 @@ export class Lookup {
     this.#store = stateDir === undefined ? this.#memory : new DiskSegments(join(stateDir, 'lookup'));
   }
 
-  /** The blobs that are known already to claim to be a node. */
+  /** The blobs that claim to be a node, by the lookup as it is: it is not updated. */
   knownBlobs(hash: NodeHash): ObjectId[] {
     try {
       const found: ObjectId[] = [];
@@ -75,18 +75,18 @@ export class Lookup {
     });
   }
 
-  /** Nodes put and not yet taken in, between two bounds. */
+  /** Nodes at scratch refs, between two bounds, both included. */
   async unclaimed(low: bigint, high: bigint): Promise<Candidate[]> {
     const put = await this.#readUnclaimed();
     return [...put].flatMap(([hash, oids]) => (isBetween(hash, low, high) ? oids.map((oid) => ({ hash, oid })) : []));
   }
 
-  /** The blobs that claim to be a node put and not yet taken in. */
+  /** The blobs at scratch refs that claim to be a node. */
   async unclaimedBlobs(hash: NodeHash): Promise<readonly ObjectId[]> {
     return (await this.#readUnclaimed()).get(hash) ?? [];
   }
 
-  /** Reads the nodes put and not yet taken in, where a ref has moved since the last time. */
+  /** Reads the nodes at scratch refs, if one of these refs has moved since the last time. */
   async #readUnclaimed(): Promise<Unclaimed> {
     const refs = (await this.#repository.refs.list('refs/uwf/')).filter(({ name }) => volatileRef.test(name));
     const at = refs.map(({ id }) => id).join(' ');
@@ -104,7 +104,7 @@ export class Lookup {
     return nodes;
   }
 
-  /** Takes in what the refs reach and no segment covers; searches at the same moment wait for one another. */
+  /** Adds the commits that the refs reach and no segment covers. Concurrent updates run one after another. */
   update(): Promise<void> {
     const update = this.#turn.then(() => this.#mending(() => this.#takeInNew()));
     this.#turn = update.catch(() => undefined);
@@ -112,9 +112,9 @@ export class Lookup {
   }
 
   /**
-   * Works everything out again from the refs, and forgets what was known before.
+   * Removes all segments and builds them again from the refs.
    *
-   * Killed on the way it leaves what it had found until then, which is right as far as it goes.
+   * If the process is killed, the segments written so far stay. They are correct, and the next update adds the rest.
    * @returns how many commits and how many different nodes are known
    */
   rebuild(): Promise<{ commits: number; nodes: number }> {
@@ -138,8 +138,8 @@ export class Lookup {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const { names, covered } = await this.#addNew();
       if (names.length === 0) return;
-      // A rebuild in another process may have removed what these segments stand on. Left alone, they would hide that
-      // their ancestors are unknown.
+      // A rebuild in another process may have removed segments that cover the ancestors of these. If they stayed, they
+      // would hide that those ancestors are missing.
       const segments = this.#segments();
       if ([...covered].every((id) => isCovered(segments, id))) return this.#merge(MAX_SEGMENTS);
       this.#store.remove(names);
@@ -147,7 +147,7 @@ export class Lookup {
     }
   }
 
-  /** Removes all segments, those too that others write meanwhile on top of what is being removed. */
+  /** Removes all segments, also those that other processes add meanwhile: these rely on the removed ones. */
   #forget(): void {
     this.#memory.clear();
     for (let attempt = 1; attempt <= MAX_ATTEMPTS && this.#clearStore(); attempt++);
@@ -157,7 +157,7 @@ export class Lookup {
     try {
       return this.#store.clear();
     } catch {
-      // Segments that cannot be removed cannot be trusted: this process uses only what it works out itself.
+      // Segments that cannot be removed cannot be trusted: this process builds its own in memory.
       this.#store = this.#memory;
       return false;
     }
@@ -168,7 +168,7 @@ export class Lookup {
     this.#forget();
   }
 
-  /** Does work that reads segments; where one is damaged, again without any. */
+  /** Does work that reads segments. If one is damaged, removes all and does the work again. */
   async #mending<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -187,7 +187,7 @@ export class Lookup {
     let segments = this.#segments();
     for (const tip of await this.#tips()) {
       await collector.readDown(tip, (id) => isCovered(segments, id));
-      // Not before: what a segment covers is known with all that lies behind it.
+      // Only between tips: a segment may cover a commit only if the nodes of all its ancestors are in the lookup.
       if (!collector.isFull) continue;
       names.push(collector.take((content) => this.#add(content)));
       segments = this.#segments();
@@ -209,14 +209,14 @@ export class Lookup {
     try {
       return this.#store.add(content);
     } catch {
-      // A full or read-only disk must not prevent reading: this process keeps in memory what it found.
+      // A full or read-only disk must not prevent reading: this process keeps the segment in memory.
       return this.#memory.add(content);
     }
   }
 
   /**
-   * Merges the smaller segments once there are more than `most`; a large one is only touched when the rest has grown to
-   * half of it, or when there is to be one alone.
+   * Merges the smaller segments once there are more than `most`. A large one is merged only if the others together have
+   * grown to half its size, or if a single segment is wanted.
    */
   #merge(most: number): void {
     const size = ({ segment }: NamedSegment): number => segment.nodeCount + segment.commitCount;
@@ -229,7 +229,7 @@ export class Lookup {
     const parts = merged.map(({ segment }) => segment);
     try {
       const name = this.#store.add(mergeSegments(parts, this.#repository.objects.format));
-      // In this order, so that at no moment less is covered than before.
+      // Removed after the merged one was added, so that at no moment fewer commits are covered.
       this.#store.remove(merged.map((segment) => segment.name).filter((other) => other !== name));
     } catch (error) {
       if (error instanceof DamagedSegment) throw error;

@@ -10,17 +10,17 @@ import type { SegmentContent } from './segment.ts';
 import { RecordList } from './sorted-records.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
-/** So many nodes and commits make a segment by themselves. */
+/** A segment is written when this many nodes and commits have been collected. */
 const fullSegment = 64 * 1024;
 
-/** Reads commits from tips down to those that are covered already, and keeps what is to be known of them. */
+/** Reads commits from tips down to those that are covered already, and collects their nodes and ids for a segment. */
 export class NodeCollector {
-  /** Commits at which reading stopped because they are covered: what was found stands on them. */
+  /** Commits at which reading stopped because a segment covers them. The new segment relies on that. */
   readonly covered: Set<ObjectId> = new Set();
   readonly #repository: Repository;
   readonly #nodes: RecordList;
   readonly #commits: RecordList;
-  /** The raw bytes of ids, one character each: an id itself is a piece of its commit's text, and would keep all of it. */
+  /** The bytes of ids, one per character. The id itself is a slice of its commit's text, and would keep that text in memory. */
   readonly #met: Set<string> = new Set();
   /** The tree of the commits that keep the ends of archived threads. */
   readonly #emptyTree: ObjectId;
@@ -41,7 +41,7 @@ export class NodeCollector {
     return this.#nodes.length + this.#commits.length >= fullSegment;
   }
 
-  /** Reads a commit and all behind it. */
+  /** Reads a commit and its ancestors. */
   async readDown(tip: ObjectId, isCovered: (id: ObjectId) => boolean): Promise<void> {
     if (this.#met.has(rawBytes(tip).toString('latin1')) || isCovered(tip)) return;
     const pending = [tip];
@@ -59,7 +59,7 @@ export class NodeCollector {
       const commit = await this.#read(id).catch(inPlaceOf(ObjectMissing, undefined));
       if (commit === undefined) continue;
       this.#commits.add(bytes);
-      // The user's own commits are taken note of, but neither they nor what lies behind them hold nodes.
+      // The user's own commits are recorded, but neither they nor their ancestors hold nodes.
       if (commit.entries === undefined && !commit.isEmpty) continue;
       for (const { hash, oid } of commit.entries ?? []) this.#nodes.add(encodeNodeRecord(hash, oid));
       pending.push(...commit.parents);
@@ -67,8 +67,8 @@ export class NodeCollector {
   }
 
   /**
-   * An empty commit is read past wherever it stands, also among the user's own: what a covered commit leads to must not
-   * depend on the ref from which it was reached first.
+   * Reading goes on behind every commit with the empty tree, also behind one of the user's own: what is covered behind a
+   * commit must not depend on the ref from which it was reached first.
    */
   async #read(id: ObjectId): Promise<CommitNodes & { isEmpty: boolean }> {
     const commit = await readCommit(this.#repository.objects, id);
@@ -76,11 +76,11 @@ export class NodeCollector {
     return { ...nodes, isEmpty: commit.tree === this.#emptyTree };
   }
 
-  /** Hands out what was found, which is good until `use` returns, and forgets it. */
+  /** Passes the collected records to `use`, then clears them. They are valid only until `use` returns. */
   take<Result>(use: (content: SegmentContent) => Result): Result {
     const { format } = this.#repository.objects;
     const result = use({ format, nodes: this.#nodes.sorted(), commits: this.#commits.sorted() });
-    // Not made anew: what was held for one segment would lie about while the next one is gathered.
+    // Cleared, not replaced: the memory of the last segment is used again for the next one.
     this.#nodes.clear();
     this.#commits.clear();
     this.#met.clear();

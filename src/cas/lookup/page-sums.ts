@@ -1,19 +1,19 @@
 import { crc32 } from 'node:zlib';
 import type { ReadBytes } from '../../git/system/page-cache.ts';
 
-/** So many bytes have one checksum: as many as are read from a large file at once. */
+/** The bytes under one checksum: as many as are read from a large file at once. */
 const pageBytes = 16 * 1024;
 const sumBytes = 4;
 
-/** A segment of the lookup is not what was written. Never seen outside the lookup, which is worked out again. */
+/** A segment of the lookup is damaged. The lookup catches this error and is rebuilt. */
 export class DamagedSegment extends Error {}
 
-/** How many bytes the checksums of so many bytes take. */
+/** The size of the checksums of this many bytes. */
 export function sizeOfSums(bytes: number): number {
   return Math.ceil(bytes / pageBytes) * sumBytes;
 }
 
-/** Gathers a checksum for each page of what is written, piece by piece. */
+/** Computes a checksum for each page of a file that is written in pieces. */
 export class PageSums {
   readonly #sums: number[] = [];
   #open = 0;
@@ -45,7 +45,7 @@ export class PageSums {
 }
 
 /**
- * Reads what has checksums, each page of which is compared with its own when it is first touched.
+ * Wraps a reader so that each page is compared with its checksum when it is first read.
  *
  * @param size how many bytes there are
  * @param sums what {@link PageSums} made of them

@@ -1,10 +1,10 @@
 import type { ReadBytes } from '../../git/system/page-cache.ts';
 
-/** Small pieces lie within a page mostly, and are then not copied twice. */
+/** Records per block. Small blocks mostly lie within one page, and are then not copied twice. */
 const recordsAtOnce = 128;
 const blockRecords = 4 * 1024;
 
-/** Records of one size that lie in a file one behind the other, in the order of their bytes. */
+/** Records of one size in a file, contiguous and sorted by their bytes. */
 export class RecordTable {
   readonly #read: ReadBytes;
   readonly #start: number;
@@ -19,7 +19,7 @@ export class RecordTable {
     this.#size = size;
   }
 
-  /** A record; good until the next read. */
+  /** A record. It is valid until the next read. */
   at(index: number): Buffer {
     return this.#read(this.#start + index * this.#size, this.#size);
   }
@@ -36,7 +36,7 @@ export class RecordTable {
     return low;
   }
 
-  /** All records, in blocks of whole ones; a block is good until the next one is asked for. */
+  /** All records, in blocks of whole ones. A block is valid until the next one is requested. */
   *blocks(): Generator<Buffer> {
     const block = Buffer.allocUnsafeSlow(Math.min(blockRecords, this.#count) * this.#size);
     let used = 0;

@@ -61,7 +61,7 @@ function lookupOf(repository: Repository): Lookup {
   return lookup;
 }
 
-/** Looks where what is known of a node does not lead: among what was put, and in what the refs have come to reach since. */
+/** Searches for a node that the lookup does not lead to: at the scratch refs, then in commits added since the last update. */
 async function findAnew(
   repository: Repository,
   lookup: Lookup,

@@ -8,24 +8,24 @@ export type NamedSegment = { name: string; segment: Segment };
 /** Where segments are kept. Segments never change; they come and go as a whole. */
 export interface SegmentStore {
   /**
-   * What was there when it was last looked at. What others removed since can still be read.
-   * @throws {DamagedSegment} if one cannot be read; then as here below nothing can be said of what is known
+   * The segments of the last listing. Those that other processes have removed since can still be read.
+   * @throws {DamagedSegment} if one cannot be read; then none of the segments can be relied on
    */
   known(): readonly NamedSegment[];
   /**
-   * What is there now, other processes' segments included.
-   * @throws {DamagedSegment}
+   * The segments that exist now, those of other processes included.
+   * @throws {DamagedSegment} as `known`
    */
   list(): readonly NamedSegment[];
-  /** Keeps a segment, known from now on, and gives its name, which follows from its content. */
+  /** Adds a segment, also to those that `known` returns. @returns its name, derived from its content */
   add(content: SegmentContent): string;
-  /** Removes segments; names that are gone already are passed over. */
+  /** Removes segments; names that do not exist are ignored. */
   remove(names: Iterable<string>): void;
   /** Removes all segments, damaged ones too, and tells whether there were any. */
   clear(): boolean;
 }
 
-/** Segments in memory: for repositories without a disk, and for when the disk refuses. */
+/** Segments in memory: for repositories without a disk, and if the disk cannot be written. */
 export class MemorySegments implements SegmentStore {
   readonly #segments = new Map<string, Segment>();
 

@@ -55,7 +55,7 @@ export class Segment {
 
   /**
    * Opens a segment.
-   * @throws {DamagedSegment} if the bytes are none, or another version's; so does whatever then meets damaged records
+   * @throws {DamagedSegment} if the bytes are not a segment of this version. The other methods throw it for damaged records
    */
   static open(bytes: SegmentBytes): Segment {
     const { size, read } = bytes;

@@ -1,18 +1,18 @@
 /**
- * Records of one size, in the order of their bytes, each once, in blocks of whole records, a block being good until the
- * next one is asked for. Every call goes through them from the beginning.
+ * Records of one size, sorted by their bytes, without duplicates, in blocks of whole records. A block is valid until the
+ * next one is requested. Every call starts from the beginning.
  */
 export type SortedRecords = () => Iterable<Buffer>;
 
 const firstRunRecords = 64;
-/** So many records are sorted at once. */
+/** The records that are sorted at once. */
 const MAX_RUN_RECORDS = 16 * 1024;
 const blockRecords = 4 * 1024;
 
-/** Records of one size (at least 4 bytes) as they come: in any order, each as often as it likes. */
+/** Records of one size (at least 4 bytes), added in any order, with duplicates. */
 export class RecordList {
   readonly #size: number;
-  /** Sorted runs that are in use, and memory of earlier ones that is not. */
+  /** The sorted runs in use, then buffers of earlier runs, kept to be used again. */
   #runs: Buffer[] = [];
   readonly #spare: Buffer[] = [];
   #open: Buffer;
@@ -37,7 +37,7 @@ export class RecordList {
     this.#length += 1;
   }
 
-  /** All that was added until now, sorted; good until something is added or the list is cleared. */
+  /** All records added so far, sorted. Valid until a record is added or the list is cleared. */
   sorted(): SortedRecords {
     this.#closeRun();
     const runs = [...this.#runs];
@@ -85,7 +85,7 @@ export function* mergeRecords(sources: readonly SortedRecords[], size: number): 
     if (lastAt === -1 || !least.isAt(last, lastAt)) {
       if (used === block.length) {
         yield block;
-        // Two in turn, since the last record of one is compared with the first of the next.
+        // Two buffers in turn: the last record of one is compared with the first of the next.
         [block, other] = [other ?? Buffer.allocUnsafeSlow(block.length), block];
         used = 0;
       }

@@ -7,10 +7,9 @@ type Fault = Pick<ErrorObject, 'params' | 'message'>;
 type Check = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>;
 
 /**
- * Has ajv compare values as JSON: `const`, `enum` and `uniqueItems`.
+ * Replaces ajv's `const`, `enum` and `uniqueItems` by keywords that compare values as JSON. The errors are those of ajv.
  *
- * The comparison that ajv comes with calls `valueOf` and `toString` of the values themselves, and throws where a value
- * has a property of such a name. The errors are those of ajv.
+ * Ajv's own comparison calls `valueOf` and `toString` of the values, and throws if a value has a property of such a name.
  */
 export function compareAsJson(ajv: Ajv2020): void {
   replace(ajv, 'const', (allowedValue) => {

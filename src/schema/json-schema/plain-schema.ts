@@ -10,14 +10,14 @@ type Keyword = {
   accepts: (argument: JsonValue, value: JsonValue, schema: JsonObject) => boolean;
 };
 
-/** Characters of a plain schema: it is never too large, and has never too many parts, to be compiled. */
+/** The longest plain schema, in characters. A shorter one is never too large to be compiled, and never has too many parts. */
 const MAX_LENGTH = 8192;
 const MAX_DEPTH = 16;
 
 const extension: Keyword = { isPlain: () => true, accepts: () => true };
 const annotation: Keyword = { isPlain: (argument) => typeof argument === 'string', accepts: () => true };
 
-/** What the draft says of these keywords, and ajv as `compileSchema` sets it up. Source: JSON Schema 2020-12, validation §6. */
+/** Implements these keywords as the draft, and ajv in `compileSchema`, do. Source: JSON Schema 2020-12, validation §6. */
 const keywords: ReadonlyMap<string, Keyword> = new Map(
   Object.entries<Keyword>({
     $schema: { isPlain: (argument) => argument === DIALECT, accepts: () => true },
@@ -122,7 +122,7 @@ function isLinear(pattern: string): boolean {
   return pattern.length <= MAX_PATTERN && linearPattern.test(pattern) && succeeds(() => new RegExp(pattern, 'u'));
 }
 
-/** Tells of a value whether it has a type of JSON Schema, by the type's name. */
+/** Tests whether a value has a type of JSON Schema, by the name of the type. */
 export const types: ReadonlyMap<JsonValue, (value: JsonValue) => boolean> = new Map<
   JsonValue,
   (value: JsonValue) => boolean
@@ -170,7 +170,7 @@ function isPlain(schema: JsonValue, depth: number): boolean {
 /** Tells whether a value satisfies a schema that is known to be plain. */
 export function accepts(schema: JsonValue, value: JsonValue): boolean {
   if (!isJsonObject(schema)) return schema === true;
-  // In a loop, because each node that is verified comes here.
+  // A loop is faster than `every`, and verification calls this for each node.
   for (const name of Object.keys(schema)) {
     if (keywordOf(name)?.accepts(schema[name] ?? null, value, schema) !== true) return false;
   }

@@ -13,16 +13,16 @@ export type SchemaError = {
 const MAX_ERRORS = 50;
 
 /**
- * Says in plain words what a validator found, for people and for agents that are asked again.
+ * Writes the errors of a validator in plain words, for people and for agents that have to correct a reply.
  *
- * Of a union (`oneOf`, `anyOf`) whose variants are told apart by a constant only the variant that was meant is reported,
- * or, if none is, the constants there are. At most 50 are listed, none twice.
+ * For a union (`oneOf`, `anyOf`) whose variants differ in a constant, only the errors of the variant that was meant are
+ * returned, or, if none was, the possible constants. Returns at most 50 errors, without duplicates.
  */
 export function readableErrors(found: readonly ErrorObject[] | null | undefined): SchemaError[] {
   const errors = found ?? [];
   let rest = [...errors];
   const readable: SchemaError[] = [];
-  // Inner unions come before the outer ones they stand in.
+  // Inner unions come before the outer ones.
   for (const union of errors.filter(isUnion)) {
     const verdict = judgeUnion(union, rest);
     rest = verdict.rest;
@@ -66,7 +66,7 @@ function isConstant({ keyword }: ErrorObject): boolean {
   return keyword === 'const' || keyword === 'enum';
 }
 
-/** What the constants of all variants allow, if they all speak of the same place. */
+/** Returns one error that lists the constants of all variants, if these are all for the same place. */
 function choiceOf(mistaken: readonly ErrorObject[][]): SchemaError | undefined {
   const constants = mistaken.map((branch) => branch.find(isConstant)).filter((error) => error !== undefined);
   const path = constants[0]?.instancePath;
@@ -90,7 +90,7 @@ type Sentence = (params: Readonly<Record<string, string>>, error: ErrorObject) =
 const atLeast: Sentence = ({ limit }, { keyword }) => `must have at least ${countOf(keyword, limit)}`;
 const atMost: Sentence = ({ limit }, { keyword }) => `must have at most ${countOf(keyword, limit)}`;
 
-/** What each keyword says of a value that it refuses, by ajv's parameters as texts. */
+/** Makes the message for each keyword that refuses a value, from ajv's parameters as texts. */
 const sentences: ReadonlyMap<string, Sentence> = new Map(
   Object.entries<Sentence>({
     required: ({ missingProperty }) => `lacks the property '${missingProperty}'`,
@@ -125,7 +125,7 @@ const sentences: ReadonlyMap<string, Sentence> = new Map(
 
 function sentence(error: ErrorObject): string {
   const { keyword, params, message = `fails '${keyword}'` } = error;
-  // The value of a constant may be anything: to make a text of it could call what it holds.
+  // The constant may be any value. Making a text of an object would call a `toString` that the object may hold.
   const isPlain = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
   const texts = mapValues(params, (value: unknown) => (isPlain(value) ? String(value) : ''));
   return sentences.get(keyword)?.(texts, error) ?? message;

@@ -49,17 +49,17 @@ function faultOfPattern({ pattern, patternProperties }: JsonObject): string | un
     try {
       new RegExp(source, 'u').exec('');
     } catch (error) {
-      // V8 quotes the expression in front of the reason.
+      // V8 puts the expression in front of the reason.
       return `the pattern '${source.slice(0, 40)}' cannot be used: ${String(error).replace(/.*: /s, '')}`;
     }
   }
   return undefined;
 }
 
-/** What applying a schema to one value comes to: how many schemas in all, and how many inside one another. */
+/** The cost of applying a schema to one value: how many schemas are applied, and how deep they are nested. */
 type Extent = { applied: number; chain: number };
 
-/** Says what is wrong with how schemas of a schema apply others to the same value, by reference or a keyword as `allOf`. */
+/** Finds subschemas that apply others to the same value endlessly or too often, by reference or a keyword such as `allOf`. */
 function faultOfApplication(root: JsonValue): string | undefined {
   const extents = new Map<JsonObject, Extent>();
   const open = new Set<JsonObject>();
@@ -91,5 +91,5 @@ function faultOfApplication(root: JsonValue): string | undefined {
   }
 }
 
-/** Stops a walk over schemas that would not end, or take too long. */
+/** Ends a walk over schemas that is endless or takes too long. */
 class Endless extends Error {}

@@ -27,7 +27,7 @@ export function runInTimeBox<Result>(work: () => Result, timeoutMs: number): Res
   return runInTime(work, timeoutMs, (cause) => new ValidationTimeout(timeoutMs, cause));
 }
 
-/** What the event loop of a watch opens. Where it cannot, Node aborts the whole process. Source: `uv_loop_init` of libuv. */
+/** The files that the event loop of a watch opens. If it cannot, Node aborts the process. Source: `uv_loop_init` of libuv. */
 const watchFiles = 6;
 
 function assertWatchable(): void {

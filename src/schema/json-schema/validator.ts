@@ -13,17 +13,17 @@ import { subschemas } from './walk-schema.ts';
 import { runInTimeBox, ValidationTimeout } from './time-box.ts';
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
 
-/** Checks a value; an empty list means that it is valid. */
+/** Returns the errors of a value; an empty list means that it is valid. */
 export type Validator = (value: JsonValue) => SchemaError[];
 
 const timeoutMs = 2000;
-// Ample, as a machine may be busy: how large a schema can be is limited as well.
+// Long, because the machine may be busy. The size of a schema is limited as well.
 const compileTimeoutMs = 10_000;
 const MAX_CACHED = 100;
-/** A shorter schema compiles in much less time than it may take, so that it needs no box. */
+/** A shorter schema compiles in much less than the limit, so its time is not watched. */
 const LARGE = 8192;
 const compiled = new Map<string, Validator>();
-// Writing a large schema out, only to find it again, costs more than most checks do.
+// Found by identity first: writing a large schema as JSON, only to look it up, takes longer than most checks.
 const byIdentity = new WeakMap<object, Validator>();
 
 /**
@@ -61,12 +61,12 @@ async function compile(schema: JsonValue, text: string): Promise<Validator> {
     if (fault !== undefined) throw new InvalidSchema([fault]);
     const plain = withoutId(schema);
     const check = text.length < LARGE ? ajv.compile(plain) : runInTimeBox(() => ajv.compile(plain), compileTimeoutMs);
-    // What is compiled is kept here; ajv's own memory of it would only grow.
+    // The validator is cached here; ajv's own cache would only grow.
     if (typeof plain !== 'boolean') ajv.removeSchema(plain);
     return validatorOf(check, mayTakeLong(schema));
   } catch (error) {
     if (error instanceof InvalidSchema || isShortOfFiles(error)) throw error;
-    // What was cut off in the middle may have left anything in it.
+    // The instance of ajv may be in any state if compiling was interrupted.
     loading.clear();
     throw new InvalidSchema([{ path: '', message: whyNotCompiled(error) }], error);
   }
@@ -97,7 +97,7 @@ const bounded: ReadonlySet<string> = new Set(
   minimum maximum exclusiveMinimum exclusiveMaximum anyOf oneOf allOf not if then else`.split(/\s+/),
 );
 
-/** A box has a thread of its own that watches, which costs a millisecond or two: most schemas need none. */
+/** Tells whether checking has to be watched. A watch takes a thread and a millisecond or two: most schemas need none. */
 function mayTakeLong(schema: JsonValue): boolean {
   for (const { schema: part } of subschemas(schema)) {
     for (const [keyword, value] of Object.entries(part)) {
@@ -110,14 +110,14 @@ function mayTakeLong(schema: JsonValue): boolean {
   return false;
 }
 
-/** Nothing can refer to a schema by its `$id`, and two schemas may carry the same one, which ajv would refuse. */
+/** Removes the `$id`: ajv refuses two schemas with the same one, and nothing can refer to a schema by it. */
 function withoutId(schema: boolean | JsonObject): boolean | JsonObject {
   if (typeof schema === 'boolean') return schema;
   const { $id: _, ...rest } = schema;
   return rest;
 }
 
-/** What a bare ajv does not know: the draft's own schema, and the standard formats. */
+/** Matches schemas that a bare ajv cannot compile: they refer to the draft's own schema, or use a standard format. */
 const needsMore = /"format": "(?!cas_ref")|ref": "[^#]/i;
 
 const loading = new Map<boolean, Promise<Ajv2020>>();

@@ -11,7 +11,7 @@ export type SchemaPart<Schema = JsonValue> = { schema: Schema; path: SchemaPath 
 /** A keyword of a schema, and the schemas that it holds or refers to. */
 export type KeywordParts = { keyword: string; parts: readonly SchemaPart[] };
 
-/** What stands under a keyword: one schema, a list of them, or a map. */
+/** The value of a keyword: one schema, a list of schemas, or a map of schemas. */
 type Form = 'schema' | 'list' | 'map';
 
 /** Keywords that refer to another schema, which applies to the same value. */
@@ -38,7 +38,7 @@ function keywords(form: Form, names: string): [string, Form][] {
   return names.split(' ').map((name) => [name, form]);
 }
 
-/** The keywords under which schemas stand in a form. */
+/** The keywords whose value has a form. */
 export function keywordsOfForm(form: Form): string[] {
   return [...allForms].flatMap(([keyword, its]) => (its === form ? [keyword] : []));
 }
@@ -67,7 +67,7 @@ export function* subschemas(root: JsonValue): Generator<SchemaPart<JsonObject>> 
  * @param root the schema in which references are resolved
  */
 export function applicators(root: JsonValue, schema: JsonObject, path: SchemaPath = []): readonly KeywordParts[] {
-  // Most schemas apply no other: their own keywords are fewer than those that would have to be looked up.
+  // Most schemas apply no other, and have fewer keywords than there are in `applying`.
   return Object.keys(schema).some((keyword) => applying.has(keyword)) ? listApplicators(root, schema, path) : [];
 }
 

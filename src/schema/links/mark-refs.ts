@@ -21,12 +21,12 @@ const patternTimeoutMs = 1000;
  * @param root the schema in which references are resolved
  */
 export function markRefs(root: JsonValue, schema: JsonValue, value: JsonValue, marks: RefMarks): void {
-  // The places that each schema that a reference leads to was held against: it ends circles, which go through a reference,
-  // and shared parts are cheap.
+  // For each schema that is the target of a reference, the places at which it was applied. This ends cycles of references,
+  // and shared parts are visited once for each place.
   const visited = new Map<JsonValue, Set<string>>();
   const path: (string | number)[] = [];
 
-  /** Notes that a schema was held against the value at a place; false if it was before. */
+  /** Records that a schema is applied at a place; false if it was recorded before. */
   function isNew(schema: JsonValue): boolean {
     const place = pointer(path);
     const known = visited.get(schema) ?? new Set();
@@ -85,11 +85,11 @@ const holding: ReadonlySet<string> = new Set([...references, 'allOf', 'anyOf', '
 function mark(marks: RefMarks, place: string, casType: JsonValue | undefined): void {
   const types = typesOf(casType);
   const known = marks.has(place) ? marks.get(place) : [];
-  // Two branches that disagree leave every type that one of them allows.
+  // If two alternatives name different types, the types of both are allowed.
   marks.set(place, known && types && [...new Set([...known, ...types])]);
 }
 
-/** Nothing else can be a link, or hold one: no pattern needs to be tried for the name of anything else. */
+/** Tells whether a value can be a link or hold one. The patterns of `patternProperties` are only tried for such members. */
 function mayBeMarked(value: JsonValue): boolean {
   return typeof value === 'string' ? isNodeHash(value) : typeof value === 'object' && value !== null;
 }
@@ -106,6 +106,6 @@ function typesOf(casType: JsonValue | undefined): readonly string[] | undefined 
 
 function matches(pattern: string, key: string): boolean {
   const expression = orElse(() => new RegExp(pattern, 'u'), undefined);
-  // The pattern may come from a fetched thread, and may backtrack without end.
+  // The pattern may come from a fetched thread, and may backtrack for hours.
   return expression !== undefined && runInTimeBox(() => expression.test(key), patternTimeoutMs);
 }

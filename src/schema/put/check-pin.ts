@@ -12,7 +12,7 @@ export class WrongPin extends UwfError {
   }
 }
 
-/** No commit or tree is this large; a larger object is a blob. */
+/** Larger objects are taken for blobs: no commit or tree is this large. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**

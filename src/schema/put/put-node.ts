@@ -83,7 +83,7 @@ export async function putNodes(
   return given.map(({ hash }) => hash);
 }
 
-/** What nodes link to, directly or through others, and nothing keeps yet. */
+/** Finds the nodes that some nodes link to, directly or through others, and that nothing keeps yet. */
 async function findLinked(
   source: NodeSource,
   kept: NodeSource,
@@ -101,8 +101,8 @@ async function findLinked(
 }
 
 /**
- * The schema nodes that have to lie beside nodes of some types for these to be readable anywhere: the types, and their
- * own types up to the meta-schema. Each once.
+ * The schema nodes that a reader of nodes of some types needs: the schemas of the types, and their own types up to the
+ * meta-schema, each once.
  *
  * @throws {NodeNotFound} if a type is neither built in nor in the source
  */

@@ -9,13 +9,13 @@ import { branchesOf, type SourceBlock } from '../notation/read-blocks.ts';
 import { pinnedName } from '../nodes/stored-blocks.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 
-/** What the expressions and templates of an `each` see under names of their own, and words of JSONata and Liquid. */
+/** Names that the item of an `each` must not have: those of other variables, and words of JSONata and Liquid. */
 const TAKEN: ReadonlySet<string> = new Set(
   `steps start threadId branches key _body and or in true false null function nil empty blank contains`.split(/\s+/),
 );
 const ITEM_NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
-/** Checks what blocks say of themselves: names, and how they are isolated, merged and joined. */
+/** Checks the fields of blocks: names, isolation, merge and join. */
 export function checkBlocks(report: Report, reduction: Reduction): void {
   for (const block of reduction.blocks) {
     checkRoleName(report, block, 'a block');
@@ -91,7 +91,7 @@ function checkJoin(report: Report, { name, block: { join, branches }, path }: So
   report.error('join-never-holds', [...path, 'join', 'atLeast'], message, { hint: `write at most ${count}` });
 }
 
-/** A definition that is read from nodes has the schema that uwf has made; in a file it may not be another one. */
+/** Checks that a block's schema, if there is one, is the one that uwf makes: a definition from nodes has it. */
 function checkSchema(report: Report, { name, block, path }: SourceBlock): void {
   if (canonicalJson(block.schema) === canonicalJson(blockSchema(block))) return;
   const message = `block '${name}' has a schema, and uwf makes the schema of what a block reports`;

@@ -67,7 +67,7 @@ function collect({ rules, roles, blocks, unusedConditions }: Reduction): Express
   const blockNames = new Set(blocks.map(({ name }) => name));
   const afterBlock = [...RULE_NAMES, BRANCHES];
   for (const { condition: source, name, when, rule } of rules) {
-    // A condition that was made from a status needs no check.
+    // The reader made this condition from a status, so it needs no check.
     if (source === undefined) continue;
     const isNamed = when.path[0] === 'conditions';
     const condition = isNamed ? `condition '${when.path[1]}'` : `'when' of ${name}`;
@@ -157,7 +157,7 @@ function hintForBareName(name: string, known: readonly string[]): string {
     : `a field of a role's last reply is $last('<role>').${field}`;
 }
 
-/** What people write out of habit from other languages. */
+/** Returns a hint for an operator of another language. */
 function hintFor(source: string): string | undefined {
   if (source.includes('==')) return "JSONata compares with a single '='";
   if (source.includes('&&') || source.includes('||')) return "JSONata says 'and' and 'or'";

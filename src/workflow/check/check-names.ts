@@ -55,14 +55,14 @@ export function checkRoleName(report: Report, { name, path }: { name: string; pa
   }
 }
 
-/** What ends of rules are called elsewhere, in lower case. */
+/** Other common names of the ends of rules, in lower case. */
 const inRules: Readonly<Record<string, string>> = { $start: START, $end: END, start: START, end: END };
 
 /** Checks that both ends of every rule exist. */
 export function checkEnds(report: Report, { rules, places, unusedConditions }: Reduction): void {
   const names = places.map((role) => role.name);
   const known = new Set(names);
-  // Where no role could be read, that is the mistake, and not each rule.
+  // If no role could be read, only that is reported, not every rule.
   const hintFor = hints(names);
   const isRole = (name: string): boolean => known.has(name) || known.size === 0;
   for (const { rule, name, from, to } of rules) {

@@ -10,7 +10,7 @@ import { isUnconditional, splitRules } from './live-rules.ts';
 /**
  * Checks where the rules can lead: unreachable roles, rules that never fire, roles that a thread cannot leave, no path to the end.
  *
- * Says nothing when a rule could not be read: it might be the missing one.
+ * Reports nothing if a rule could not be read: that might be the rule that seems to be missing.
  */
 export function checkReachability(report: Report, reduction: Reduction): void {
   const { live, shadowed } = splitRules(reduction.rules);
@@ -26,7 +26,7 @@ export function checkReachability(report: Report, reduction: Reduction): void {
   const branches = rolesOfBranches(reduction);
   const isKnown = (name: string): boolean => name === START || name === RESUME || name === END || roles.has(name);
   const next = edges(live, roles, isKnown);
-  // Rules for limits lead on only where another one does.
+  // A rule for limits is only tried where another rule holds, so it cannot make a role reachable by itself.
   const leading = live.filter(({ rule }) => rule.on === undefined);
   const always = edges(leading, roles, isKnown);
   const rulesPath = [String(reduction.rules[0]?.whole.path[0] ?? 'moderator')];
@@ -80,7 +80,7 @@ function rolesOfBranches({ blocks }: Reduction): Set<string> {
 
 type Edges = Map<string, Set<string>>;
 
-/** Where each rule leads. A mistyped role counts as the role that was meant: the slip itself is reported once. */
+/** The edges of the graph of rules. A mistyped role counts as the one that was meant, because it is reported already. */
 function edges(rules: readonly SourceRule[], roles: ReadonlySet<string>, isKnown: (name: string) => boolean): Edges {
   const next: Edges = new Map();
   const slips = new Map<string, string>();

@@ -7,7 +7,7 @@ import { schemaKeywords, schemaTypes } from '../notation/schema-keyword-types.ts
 import type { Report } from '../diagnostics/report.ts';
 import type { SchemaShape } from './schema-shape.ts';
 
-/** What templates always see, under names that a field should not have too. */
+/** The variables that templates always have. A field should not have one of these names. */
 const taken: Readonly<Record<string, string>> = {
   steps: 'the steps so far',
   start: "the thread's beginning",
@@ -42,7 +42,7 @@ async function checkSchema(report: Report, role: SourceRole): Promise<void> {
     await assertSchema(role.role.schema);
   } catch (error) {
     if (!(error instanceof InvalidSchema)) throw error;
-    // A place that is wrong in several ways (a `type` that is none) is one mistake.
+    // Several errors at one place (such as an unknown `type`) are one mistake.
     const byPath = new Map(error.errors.toReversed().map(({ path, message }) => [path, message]));
     for (const [path, message] of [...byPath].toReversed()) {
       const inside = atPointer(role.role.schema, path)?.path ?? [];

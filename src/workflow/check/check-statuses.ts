@@ -7,7 +7,7 @@ import type { SchemaShape } from './schema-shape.ts';
 
 /**
  * Compares the statuses a role can report with the rules that lead on from it.
- * @param shapes what the schemas say, by role; a role without one is passed over
+ * @param shapes by role; a role without one is not checked
  */
 export function checkStatuses(report: Report, reduction: Reduction, shapes: ReadonlyMap<string, SchemaShape>): void {
   const rulesFrom = new Map<string, SourceRule[]>();
@@ -78,7 +78,7 @@ function reportUnknownStatuses(
   }
 }
 
-/** What is left over when no rule holds. */
+/** Reports replies of a role for which no rule holds. */
 function reportGaps(report: Report, role: SourceRole, shape: SchemaShape, rules: readonly SourceRule[]): void {
   if (rules.some(isUnconditional)) return;
   const { statuses } = shape;

@@ -64,9 +64,9 @@ type SourceTemplate = {
   path: Path;
   /** How messages name it. */
   name: string;
-  /** The rules by which a thread comes to where it is rendered; a variable has to be there after one of them. */
+  /** The rules after which it is rendered; a variable has to exist after at least one of them. */
   rules: readonly SourceRule[];
-  /** What it sees beside what every template does. */
+  /** Its variables beside those that every template has. */
   own: readonly string[];
 };
 
@@ -124,7 +124,7 @@ function checkVariable(checked: Checked, { path: [root, ...rest], line, column }
 
 type Fault = { severity: 'error' | 'warning'; reason: string; hint: string | undefined };
 
-/** Tells why a variable is not there after a rule was taken; `undefined` if it may be. */
+/** Returns why a variable does not exist after a rule was taken; `undefined` if it may exist. */
 function faultAfter(rule: SourceRule, { shapes, isReported, titleOf, own }: Checked, root: string): Fault | undefined {
   const { from } = rule.rule;
   if (from === START || from === RESUME) {
@@ -149,7 +149,7 @@ function offsetIn(text: SourceText, line: number, column: number): number {
   return text.lineStart(line) + column - 1;
 }
 
-/** Braces as Mustache and Handlebars have them, around an offset. */
+/** Finds the triple braces of Mustache and Handlebars around an offset. */
 function findTripleBraces(source: string, offset: number): { offset: number; length: number } | undefined {
   for (const { 0: text, index } of source.matchAll(/\{\{\{[^{}]*\}*/gu)) {
     if (index <= offset && offset <= index + text.length) return { offset: index, length: text.length };

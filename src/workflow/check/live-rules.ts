@@ -1,7 +1,7 @@
 import type { SourceRule } from '../notation/read-rules.ts';
 import { askedStatuses, type AskedStatuses } from '../notation/status-condition.ts';
 
-/** A rule that an earlier one of the same role keeps from ever being asked. */
+/** A rule that is never tried, because an earlier rule of the same role always holds where it would. */
 export type ShadowedRule = { rule: SourceRule; by: SourceRule };
 
 /** Splits rules into those that can decide and those that an earlier rule always decides before. */
@@ -18,7 +18,7 @@ export function splitRules(rules: readonly SourceRule[]): { live: SourceRule[]; 
     }
     const whole = rule.condition === undefined ? askedStatus(rule) : undefined;
     for (const asked of [isUnconditional(rule) ? ALWAYS : undefined, whole, askedCondition(rule)]) {
-      // An equal key of a live rule would have kept this rule from being live.
+      // The key is new: had a live rule the same key, this rule would be shadowed.
       if (asked !== undefined) deciders.set(keyOf(rule, asked), { rule, index: live.length });
     }
     live.push(rule);
@@ -33,7 +33,7 @@ function earlier(one: Decider | undefined, other: Decider): Decider {
   return one === undefined || other.index < one.index ? other : one;
 }
 
-/** What a rule asks for, in the form of a key: nothing, a status, or a condition. */
+/** A rule's condition in a form that can be compared: always, a status, or an expression. */
 type Asked = readonly [kind: 'always' | 'status' | 'condition', text: string];
 
 const ALWAYS: Asked = ['always', ''];
@@ -46,12 +46,12 @@ function askedCondition({ rule: { when } }: SourceRule): Asked | undefined {
   return when === null ? undefined : ['condition', when.trim()];
 }
 
-/** The rules of one role, asked on the same occasion and for the same thing, have the same key. */
+/** Rules of the same role, with the same `on` and the same condition, have the same key. */
 function keyOf({ rule: { from, on } }: SourceRule, asked: Asked | undefined): string {
   return JSON.stringify([from, on ?? null, ...(asked ?? ALWAYS)]);
 }
 
-/** Whether a rule holds whatever was reported. */
+/** Tells whether a rule always holds. */
 export function isUnconditional({ rule }: SourceRule): boolean {
   return rule.when === null || rule.when.trim() === 'true';
 }
@@ -63,8 +63,8 @@ export function statusesOfRule({ rule, status }: SourceRule): AskedStatuses | un
 }
 
 /**
- * The statuses, of all that a role can report, with which a rule holds; `undefined` where it does not go by them alone.
- * @param all what the role's schema lists
+ * The statuses with which a rule holds; `undefined` if its condition does not depend on the status alone.
+ * @param all the statuses that the role's schema lists
  */
 export function handledStatuses(rule: SourceRule, all: readonly string[]): readonly string[] | undefined {
   if (rule.status !== undefined && rule.condition !== undefined) return undefined;

@@ -8,13 +8,13 @@ type Variant = {
   statuses: ReadonlySet<string> | undefined;
   /** The names of the properties it declares. */
   fields: ReadonlySet<string>;
-  /** The schema invites other properties, or refers to what cannot be looked into. */
+  /** The schema explicitly allows other properties, or has a reference that cannot be followed. */
   isOpen: boolean;
   isStatusRequired: boolean;
   isStatusDeclared: boolean;
 };
 
-/** A schema with more variants is taken as open: no report is better than a wrong one. */
+/** A schema with more variants counts as open: it is better to miss a mistake than to report one that is none. */
 const MAX_VARIANTS = 256;
 
 /** Keywords whose schemas say something of a reply. */
@@ -31,8 +31,8 @@ const trivial: Variant = {
 /**
  * What a role's schema says of its replies: the statuses it lists and the fields that come with each.
  *
- * Looks through properties, const, enum, oneOf, anyOf, allOf, if/then/else, dependentSchemas and local `$ref`s.
- * It answers for the workflow's checks, not for validation: a schema it cannot see through is open.
+ * Reads properties, const, enum, oneOf, anyOf, allOf, if/then/else, dependentSchemas and local `$ref`s.
+ * It is for the checks of a workflow, not for validation: a schema that it cannot read counts as open.
  */
 export class SchemaShape {
   readonly #root: JsonObject;
@@ -79,14 +79,14 @@ export class SchemaShape {
     );
     const names = new Set<string>();
     for (const variant of chosen) for (const name of variant.fields) names.add(name);
-    // No variant has the status: that is reported as such, and nothing can be said of its fields.
+    // No variant has the status, which is reported elsewhere. Its fields are not known.
     return { names, isOpen: chosen.length === 0 || chosen.some((variant) => variant.isOpen) };
   }
 
   #read(schema: JsonValue | undefined, path: Path, seen: ReadonlySet<JsonObject>): Variant[] {
     if (schema === false) return [];
     if (!isJsonObject(schema)) return [trivial];
-    // A schema that refers to itself says nothing new the second time.
+    // A schema that refers to itself adds nothing the second time.
     if (seen.has(schema)) return [trivial];
     const inner = new Set(seen).add(schema);
     let variants = [this.#readOwn(schema, path)];

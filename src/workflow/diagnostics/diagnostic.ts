@@ -20,7 +20,7 @@ export function notationError(code: string, message: string, place: Place, hint?
   return { severity: 'error', code, message, ...place, path: '', ...(hint !== undefined && { hint }) };
 }
 
-/** The parts of a formatted diagnostic, for those who colour them; `text` has words and lines of the file. */
+/** The parts of a formatted diagnostic, by which `paint` can colour it; `text` is a message or a line of the file. */
 export type DiagnosticPart = 'place' | 'error' | 'warning' | 'code' | 'gutter' | 'mark' | 'hint' | 'text';
 
 /** How `formatDiagnostic` writes. */
@@ -31,7 +31,7 @@ export type FormatOptions = {
   paint?: (part: DiagnosticPart, text: string) => string;
 };
 
-/** How many characters of a line are shown: one that a program wrote, such as JSON, may be all of the file. */
+/** The most characters of a line that are shown: generated JSON may be one line. */
 const MAX_SHOWN = 240;
 
 /**
@@ -64,7 +64,7 @@ export function formatDiagnostic(diagnostic: Diagnostic, options: FormatOptions 
   return out.join('\n');
 }
 
-/** Orders diagnostics as a reader meets them: by file, then place; errors first on one place. */
+/** Orders diagnostics by file, then place; at the same place, errors first. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return a.line - b.line || a.column - b.column || Number(a.severity > b.severity) - Number(a.severity < b.severity);

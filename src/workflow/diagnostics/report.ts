@@ -7,7 +7,7 @@ const NO_FILE = '(definition)';
 /** What a diagnostic says beside its code, path and message. */
 export type ReportOptions = { hint?: string | undefined; at?: DiagnosticTarget | undefined };
 
-/** Gathers what is wrong with a workflow, each with its place. */
+/** Collects the diagnostics of a workflow, each with its place. */
 export class Report {
   readonly #map: SourceMap | undefined;
   readonly #found: Diagnostic[] = [];
@@ -25,7 +25,7 @@ export class Report {
     this.#add('warning', code, path, message, options);
   }
 
-  /** Takes over what the parser found. */
+  /** Adds the diagnostics of the parser. */
   addAll(diagnostics: readonly Diagnostic[]): void {
     this.#found.push(...diagnostics);
   }
@@ -34,12 +34,12 @@ export class Report {
     return this.#found.some((diagnostic) => diagnostic.severity === 'error');
   }
 
-  /** Everything found so far, ordered as a reader meets it, nothing twice. */
+  /** All diagnostics so far, in the order of {@link compareDiagnostics}, without duplicates. */
   diagnostics(): Diagnostic[] {
     const seen = new Set<string>();
     return this.#found
       .filter(({ file, line, column, code, message }) => {
-        // An anchor used twice has one mistake, not two.
+        // An anchor that is used twice has its mistakes only once.
         const id = JSON.stringify([file, line, column, code, message]);
         return !seen.has(id) && seen.add(id);
       })

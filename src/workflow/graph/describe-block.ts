@@ -39,7 +39,7 @@ function describeJoin(join: JoinDefinition): string {
 
 /** The first of many lines, and how many more there are. */
 export function foldBranches(lines: readonly string[], most: number): string[] {
-  // One line more takes no more room than saying that it is left out.
+  // A single line more takes no more room than the line that would count it.
   if (lines.length <= most + 1) return [...lines];
   return [...lines.slice(0, most), `… and ${lines.length - most} more`];
 }

@@ -6,7 +6,7 @@ import { describeBranches, foldBranches, sayBlock } from './describe-block.ts';
 /** How a workflow can be drawn. */
 export type GraphFormat = 'text' | 'mermaid' | 'dot';
 
-/** A line of the picture: a rule, with its condition as people say it. */
+/** An edge of the graph: a rule, with its condition in plain words. */
 export type Edge = {
   from: string;
   to: string;
@@ -29,10 +29,10 @@ export function renderGraph(definition: WorkflowDefinition, format: GraphFormat)
   return format === 'dot' ? renderDot(definition, edges) : renderText(definition, edges);
 }
 
-/** A drawn block names as many of its branches. */
+/** The branches of a block that are drawn by name. */
 const MAX_BRANCHES_NAMED = 8;
 
-/** The names of the branches of a block, of many the first; none for a role. */
+/** The names of the branches of a block, or of the first if there are many; none for a role. */
 export function shownBranches(definition: WorkflowDefinition, place: string): string[] {
   const block = findBlock(definition, place);
   if (block === undefined) return [];
@@ -118,13 +118,13 @@ export function titleOf(name: string): string {
   return isReserved(name) ? name.replaceAll('_', '') : name;
 }
 
-/** Tells whether a name in a rule is that of no role. */
+/** Tells whether a name in a rule is reserved, and so is no role's. */
 export function isReserved(name: string): boolean {
   return name === START || name === RESUME || name === END;
 }
 
 function renderMermaid(definition: WorkflowDefinition, edges: readonly Edge[]): string {
-  // Names can hold what Mermaid takes for syntax (`end`, dots), so that nodes are numbered and labelled.
+  // Names can contain syntax of Mermaid (`end`, dots), so nodes get numbers as ids, and names as labels.
   const ids = new Map([...namesIn(edges)].map((name, index) => [name, `n${index}`]));
   const nodes = [...ids].map(([name, id]) => `  ${id}${mermaidShape(name, shownBranches(definition, name))}`);
   const arrows = edges.map(({ from, to, label }) => {
@@ -157,7 +157,7 @@ function escapeMermaid(text: string): string {
 function renderDot(definition: WorkflowDefinition, edges: readonly Edge[]): string {
   const nodes = [...namesIn(edges)].flatMap((node) => {
     const branches = shownBranches(definition, node);
-    // Two lines around a box, as a flow chart has a step that is a procedure of its own.
+    // The shape of a subroutine, a box with two lines at its sides.
     if (branches.length > 0)
       return [`  ${quoteDot(node)} [peripheries=2, label=${quoteDot([node, ...branches].join('\n'))}];`];
     if (!isReserved(node)) return [];

@@ -43,7 +43,7 @@ export async function loadWorkflowFile(file: string, options: LoadFileOptions = 
  * roles that are not reached any more, or a path that never ends.
  *
  * @throws {SourceUnreadable} if the file cannot be read
- * @throws {InvalidWorkflow} if it says no roles and rules
+ * @throws {InvalidWorkflow} if no roles and rules can be read from it
  */
 export async function loadDraft(file: string, options: LoadFileOptions = {}): Promise<WorkflowDefinition> {
   const { value, map, sources, diagnostics } = await parse(file, options);

@@ -21,7 +21,7 @@ import { isWithin } from '../../is-within.ts';
 /** Where workflow files of a repository lie, relative to the folder they belong to. */
 const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');
 const extensions = ['.yaml', '.yml', '.json'];
-/** Where a workflow is a folder, with what it includes beside it, this is its file, with one of the extensions. */
+/** The name, without extension, of the workflow's file in a workflow that is a folder. */
 const FOLDER_FILE = 'index';
 
 /** A workflow that an argument named, and how it was found. */
@@ -52,8 +52,8 @@ export async function resolveWorkflow(
 
 /**
  * Finds the workflow that an argument means, as {@link resolveWorkflow} does.
- * @returns also what reading its file found: warnings, because a file with an error is an exception. `undefined` where the
- * workflow came from nodes, which are not checked.
+ * @returns also the warnings in its file (an error is an exception); `undefined` for a workflow from nodes, which are not
+ * checked
  * @throws as `resolveWorkflow`
  */
 export async function resolveWithDiagnostics(
@@ -109,7 +109,7 @@ export async function resolveWithDiagnostics(
   throw new WorkflowNotFound(argument, summarise(lookedAt), await knownNames(repository, argument, options.cwd));
 }
 
-/** The names that could have been meant: files beside the path, or what the folders and the registry hold. */
+/** The names that could have been meant: files beside the path, or the names in the folders and in the registry. */
 async function knownNames(repository: Repository, argument: string, cwd: string): Promise<string[]> {
   if (isPath(argument)) {
     return workflowsIn(dirname(resolve(cwd, argument)), cwd);
@@ -121,9 +121,9 @@ async function knownNames(repository: Repository, argument: string, cwd: string)
 }
 
 /**
- * Lists the workflow files that names resolve to, from `cwd` upward; of one name the nearest.
+ * Lists the workflow files that names resolve to, from `cwd` upward; for equal names the nearest.
  *
- * Nothing is read: a file listed may have mistakes.
+ * The files are not read, so they may have mistakes.
  */
 export async function listWorkflowFiles(
   repository: Repository,
@@ -135,7 +135,7 @@ export async function listWorkflowFiles(
     if (top === undefined || !isFolderInside(top, folder)) continue;
     for (const file of workflowFiles(folder)) {
       const name = nameFromPath(file);
-      // A link in it that leads out is not shown, as the folder is not.
+      // A symbolic link to a file outside of the work tree is left out, like such a folder.
       if (!found.has(name) && isFolderInside(top, dirname(file))) found.set(name, file);
     }
   }
@@ -152,7 +152,7 @@ async function loadFile(
   return { definition, hash: encodeWorkflow(definition).hash, origin: { kind: 'file', file }, file: loaded };
 }
 
-/** What a workflow file and all that it includes must not leave: the work tree's top, where it lies in the work tree. */
+/** The folder that includes of a workflow file must not leave: the work tree's top, if the file lies in the work tree. */
 export function rootOf({ location }: Repository, file: string): { root?: string } {
   const top = location?.workTree;
   return top !== undefined && isWithin(file, top) ? { root: top } : {};
@@ -192,7 +192,7 @@ function workflowsIn(folder: string, cwd: string): string[] {
   return workflowFiles(folder).map((file) => shorten(file, cwd));
 }
 
-/** A link that leads out of the work tree, or into its git folder, shows nothing of what is there. */
+/** Tells whether a folder, with symbolic links followed, lies in the work tree and not in its git folder. */
 function isFolderInside(top: string, folder: string): boolean {
   return succeeds(() => placeInside(top, folder));
 }
@@ -219,7 +219,7 @@ function shorten(file: string, cwd: string): string {
   return isWithin(file, cwd) ? relative(cwd, file) : file;
 }
 
-/** `a.yaml`, `a.yml` and `a.json` are said as `a.{yaml,yml,json}`. */
+/** Writes `a.yaml`, `a.yml` and `a.json` as `a.{yaml,yml,json}`. */
 function summarise(lookedAt: readonly string[]): string[] {
   const text = lookedAt.map((place) =>
     place.endsWith('.yaml') && lookedAt.includes(place.replace(/yaml$/, 'yml'))

@@ -15,9 +15,9 @@ import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
 import { isInside, retriesBounds } from '../notation/file-schema.ts';
 import { areNeeds } from '../notation/file-schema-parts.ts';
 
-/** A node that was to be a workflow's, or a part of one, is something else. */
+/** A node is not a workflow, or not the part of one that the reader expects. */
 export class NotAWorkflow extends UwfError {
-  /** @param hash what was asked for; possibly no hash at all */
+  /** @param hash as it was given; possibly not a hash */
   constructor(hash: string, wanted: TypeName) {
     super(`${hash} is no node of type '${wanted}'`, {
       code: 'not-a-workflow',
@@ -67,7 +67,7 @@ function storedBlocks({ payload }: Stored): Record<string, JsonObject> {
   return Object.fromEntries(blocks.map(([name, block]) => [name, isJsonObject(block) ? block : {}]));
 }
 
-/** The definition as its nodes have it, as uwf has written them; `undefined` if the reader of files has to look at them. */
+/** The definition, taken from its nodes as they are; `undefined` if the reader of files has to check and reduce them. */
 async function asStored(workflow: Stored, roles: readonly StoredRole[]): Promise<WorkflowDefinition | undefined> {
   for (const { type, payload } of [workflow, ...roles.map(({ role }) => role)]) {
     if ((await checkBuiltIn(type, payload)).length > 0) return undefined;
@@ -88,7 +88,7 @@ async function asStored(workflow: Stored, roles: readonly StoredRole[]): Promise
   return isPlain(all) ? all : undefined;
 }
 
-/** Tells whether the reader of files, who refuses more than the schemas do, would take a definition as it is. */
+/** Tells whether the reader of files, which refuses more than the schemas do, would return a definition unchanged. */
 function isPlain({ roles, moderator, limits }: WorkflowDefinition): boolean {
   const all = Object.values(roles);
   const isBounded = (given: Limits | undefined): boolean =>
@@ -108,7 +108,7 @@ function isEmpty(value: object): boolean {
   return Object.keys(value).length === 0;
 }
 
-/** The definition as the reader of files understands it. */
+/** The definition as the reader of files returns it. */
 async function reduced(
   workflow: Stored,
   roles: readonly StoredRole[],
@@ -140,7 +140,7 @@ async function reduced(
   return definition;
 }
 
-/** A node keeps its keys in the order of their letters; a file has its roles as its rules lead on from them. */
+/** Sorts roles by their first rule, as files mostly have them. In nodes, keys are sorted by their code units. */
 function inOrderOfRules({ roles, moderator }: WorkflowDefinition): WorkflowDefinition['roles'] {
   const named = moderator.map(({ from }) => from).filter((name) => Object.hasOwn(roles, name));
   return Object.fromEntries(
@@ -148,7 +148,7 @@ function inOrderOfRules({ roles, moderator }: WorkflowDefinition): WorkflowDefin
   );
 }
 
-/** Fields of successors that this version does not follow. */
+/** Fields of successors that this version does not support. */
 const unfollowed: Partial<Record<TypeName, readonly string[]>> = {
   role: ['outputs', 'memo'],
 };

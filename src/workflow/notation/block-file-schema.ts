@@ -2,12 +2,12 @@ import type { JsonObject } from '../../json.ts';
 import { MAX_BRANCHES } from '../definition.ts';
 import { fields, isolationField, needed, oneKeyOf, orFile, roleName, text, type Bounds } from './file-schema-parts.ts';
 
-// What a workflow file may say of blocks.
+// The part of the schema of workflow files that is about blocks.
 
 export const atLeastBounds: Bounds = { minimum: 1, maximum: MAX_BRANCHES };
 export const atOnceBounds: Bounds = { minimum: 1, maximum: MAX_BRANCHES };
 
-/** What a branch runs, and what it is told. */
+/** The properties of a branch: what it runs, and its prompt. */
 export const branchProperties: JsonObject = {
   workflow: text('the workflow that the branch runs: a name, a file or a hash'),
   role: text('the role of this workflow that the branch runs, in a workflow of that role alone'),

@@ -81,7 +81,7 @@ export class Fields {
     this.#report.error('missing-key', this.path, `${this.name} lacks '${key}'`, { hint, at: 'key' });
   }
 
-  /** Reports something else that is wrong with the value of a key. */
+  /** Reports another fault of the value of a key. */
   reportFault(code: string, key: string, message: string, options?: ReportOptions): void {
     this.#report.error(code, this.pathOf(key), message, options);
   }

@@ -7,8 +7,8 @@ import { fields, isolationField, label, MAX_NEEDS, needed, oneKeyOf, orFile } fr
 import { roleName, text, type Bounds } from './file-schema-parts.ts';
 import { schemaKeywordTypes } from './schema-keyword-types.ts';
 
-// What a workflow file may say, as JSON Schema of draft 7, which editors know best. The readers of this folder take from
-// here which keys there are and which bounds hold. `null` counts as absent.
+// The schema of workflow files, in JSON Schema draft 7, which most editors support. The readers of this folder take the
+// known keys and the bounds from here. `null` counts as absent.
 
 /** What a workflow may be called: a path component, and a component of a ref name. */
 export const workflowName: RegExp = /^[a-z0-9][a-z0-9._-]{0,63}$/;
@@ -58,7 +58,7 @@ export const checkProperties: JsonObject = {
 };
 const check = fields(checkProperties, ['expression', 'message']);
 
-/** What each notation says of where a rule leads. */
+/** The properties of a rule's target, the same in each notation. */
 const targetProperties: JsonObject = {
   prompt: {
     ...text("a Liquid template: what the next role is told, or the thread's summary at its end: '{{ findings }}'"),
@@ -225,7 +225,7 @@ const definitions: JsonObject = {
   jsonSchema: { ...orFile('object', 'boolean'), ...keywords },
 };
 
-/** The schema of workflow files, for editors. It refuses what the readers refuse for a key, a type or a bound. */
+/** The schema of workflow files, for editors. It refuses the same keys, types and bounds as the readers. */
 export const workflowFileSchema: JsonObject = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'a workflow of uwf',

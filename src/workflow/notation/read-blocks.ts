@@ -43,7 +43,7 @@ const instead = {
   schema: 'the schema of what a block reports is made by uwf',
 };
 
-/** Reads `blocks`. What is missing or wrong is reported; a block that makes no sense without it is left out. */
+/** Reads `blocks`. Faults are reported; a block that cannot be read because of them is left out. */
 export function readBlocks(report: Report, fields: Fields): { blocks: SourceBlock[]; isComplete: boolean } {
   const value = fields.get('blocks');
   if (value === undefined) return { blocks: [], isComplete: true };

@@ -17,7 +17,7 @@ const instead = {
   timeoutMs: "it belongs under 'limits'",
 };
 
-/** A role, and where the parts that are checked further stand. */
+/** A role, and the places of its parts that are checked later. */
 export type ReadRole = {
   role: RoleDefinition;
   schemaPath: Path;
@@ -26,7 +26,7 @@ export type ReadRole = {
   checkPaths: Path[];
 };
 
-/** Reads a role in any notation. What is missing or wrong is reported and read as empty, so that all else can be checked. */
+/** Reads a role in any notation. Faulty parts are reported and read as empty, so that the others can still be checked. */
 export function readRole(report: Report, name: string, value: JsonValue, path: Path): ReadRole {
   const fields = readFields(report, value, path, `role '${name}'`, Object.keys(roleProperties), instead);
   if (fields === undefined) {
@@ -58,7 +58,7 @@ export function readRole(report: Report, name: string, value: JsonValue, path: P
   return { role, schemaPath: fields.pathOf(schemaKey), hasSchema: schema !== undefined, checkPaths };
 }
 
-/** One prompt of the four parts that United Workforce writes apart, each under its heading. */
+/** Joins the four parts of a prompt in the notation of United Workforce, each under its heading. */
 function joinPrompt(fields: Fields): string {
   const systemPrompt = fields.text('systemPrompt');
   const parts = Object.entries({

@@ -79,7 +79,7 @@ export function readCondition(fields: Fields): Pick<Rule, 'when' | 'on'> | undef
   return { when, ...(on && { on }) };
 }
 
-/** Reads what every notation says of where a rule leads. */
+/** Reads the properties of a rule's target, the same in each notation. */
 export function readTarget(fields: Fields, to: string): Pick<Rule, 'prompt' | 'location' | 'returnCode'> {
   const prompt = fields.text('prompt');
   const location = fields.text('location');

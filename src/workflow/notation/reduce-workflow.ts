@@ -25,11 +25,11 @@ export type Reduction = {
   definition: WorkflowDefinition;
   roles: SourceRole[];
   blocks: SourceBlock[];
-  /** What rules lead to: the roles, and the blocks as roles. */
+  /** The possible targets of rules: the roles, and the blocks as roles. */
   places: SourceRole[];
   /** As `definition.moderator`, in the same order. */
   rules: SourceRule[];
-  /** Conditions that no edge asks for; they have to compile all the same. */
+  /** Conditions that no edge names; they have to compile all the same. */
   unusedConditions: [string, Condition][];
   /** False if a rule or a role could not be read: then missing ones are not reported. */
   isComplete: boolean;
@@ -46,7 +46,7 @@ const instead = {
 /**
  * Reduces a workflow in any of the three notations to one definition.
  *
- * Never throws: what is wrong is reported, and the rest is read as far as it goes.
+ * Never throws: faults are reported, and the rest is read.
  */
 export function reduceWorkflow(report: Report, value: JsonValue | undefined): Reduction {
   const fields = readFields(report, value, [], 'the workflow', Object.keys(workflowProperties), instead);

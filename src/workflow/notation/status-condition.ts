@@ -9,7 +9,7 @@ export function statusCondition(status: string): string {
   return `$steps[-1].meta.\`$status\` = ${literal}`;
 }
 
-/** The statuses a condition asks for, or (`isNegated`) all but those. */
+/** The statuses with which a condition holds, or (`isNegated`) those with which it does not. */
 export type AskedStatuses = { statuses: string[]; isNegated: boolean };
 
 const literal = /'(?:[^'\\])*'|"(?:[^"\\])*"/.source;
@@ -21,7 +21,7 @@ const membership = new RegExp(
 );
 
 /**
- * Recognises a condition that goes by the status of the last step alone, as it is mostly written: `=`, `!=` or `in [..]`
+ * Recognises the usual conditions that depend only on the status of the last step: `=`, `!=` or `in [..]`
  * on `` $steps[-1].meta.`$status` ``, `$steps[-1].status` or `` $last('role').`$status` ``.
  * @param role the role the rule leads on from, whose last step is the last step
  * @returns `undefined` for every other condition: only its evaluation can tell

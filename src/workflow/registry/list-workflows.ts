@@ -22,7 +22,7 @@ export async function listWorkflows(
   const workflows: RegisteredWorkflow[] = [];
   const unreadable: UnreadableWorkflow[] = [];
   const damaged = (problem: RefDamage): void => {
-    // Of a damaged file of packed refs it is not known what was in it.
+    // If packed-refs is damaged, workflows may be missing from the list, so there is none.
     if (problem instanceof BrokenPackedRefs) throw problem;
     unreadable.push({ name: problem.ref.slice(WORKFLOWS_PREFIX.length), ref: problem.ref, problem });
   };

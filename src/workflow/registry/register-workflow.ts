@@ -14,7 +14,7 @@ import { validateWorkflow } from '../check/validate-workflow.ts';
 import { writeWorkflowTree } from '../nodes/encode-workflow.ts';
 import { workflowRef } from './workflow-refs.ts';
 
-/** How many lost races are tried again; more means that another process registers in a loop. */
+/** How often registering is tried again after a lost race. More means that another process registers in a loop. */
 const MAX_TRIES = 50;
 
 /**

@@ -8,7 +8,7 @@ import { SourceText } from './source-text.ts';
 /** A file with all that it includes, read and parsed. */
 export type LoadedSources = {
   root: ParsedFile;
-  /** What each `!include` node brought in; a broken include is absent. */
+  /** The file of each `!include` node; a broken include is absent. */
   included: ReadonlyMap<Node, ParsedFile>;
   sources: ReadonlyMap<string, SourceText>;
   diagnostics: Diagnostic[];
@@ -16,15 +16,15 @@ export type LoadedSources = {
 
 /** Includes in one workflow, at any depth. */
 const MAX_INCLUDES = 200;
-/** Characters of YAML and JSON in all files of a workflow: hostile YAML takes the parser a thousand times as much memory. */
+/** Characters of YAML and JSON in all files of a workflow. Parsing hostile YAML takes a thousand times as much memory. */
 const MAX_SOURCE = 128 * 1024;
-/** Characters in all its files. */
+/** Characters in all files of a workflow. */
 const MAX_TEXT = 1024 * 1024;
 
 /**
  * Reads a file and everything it includes, each file once.
  *
- * A broken include is a diagnostic at the place of its `!include`; so is one that leads back to a file it came from.
+ * A broken include, or a circular one, is a diagnostic at the place of its `!include`.
  * @throws {SourceUnreadable} if the file itself cannot be read
  */
 export async function loadSources(file: string, reader: SourceReader): Promise<LoadedSources> {
@@ -86,7 +86,7 @@ export async function loadSources(file: string, reader: SourceReader): Promise<L
 /** One file as the YAML parser reads it. */
 export type ParsedFile = {
   source: SourceText;
-  /** `undefined` for a text (`.md`, `.txt` …) and for a file too broken to go on with. */
+  /** `undefined` for a text (`.md`, `.txt` …) and for a file with errors that leave it without a value. */
   document: Document.Parsed | undefined;
   /** The value of a text; `undefined` for YAML and JSON. */
   text: string | undefined;
@@ -98,7 +98,7 @@ export type ParsedFile = {
 /**
  * Parses one file: `.yaml`, `.yml` as YAML 1.2, `.json` as JSON, anything else as text.
  *
- * JSON is read by the YAML parser, which knows places, and by `JSON.parse`, which knows JSON.
+ * JSON is read twice: by the YAML parser, for the places, and by `JSON.parse`, which accepts only JSON.
  * @param isWorkflow whether it is YAML whatever its name: a workflow need not have an extension
  */
 async function parseFile(file: string, content: string, isWorkflow: boolean): Promise<ParsedFile> {
@@ -156,7 +156,7 @@ function findJsonMistake(source: SourceText): Diagnostic | undefined {
   }
 }
 
-/** What the YAML library calls a mistake, and what its author probably meant. */
+/** Hints for some errors, by the code that the YAML library gives them. */
 const hints: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'indent with spaces',
   BAD_SCALAR_START: 'put the text in double quotes',
@@ -169,8 +169,8 @@ const hints: Readonly<Record<string, string>> = {
 const harmless: ReadonlySet<string> = new Set(['DUPLICATE_KEY']);
 
 /**
- * Says what is wrong with the notation of a file: every key that stands twice, or what breaks it. Of what breaks it that is
- * each line with a quote inside a quoted text, else the first mistake: what the parser finds behind it follows from it.
+ * Reports the mistakes in the notation of a file: every duplicate key, or, if the file cannot be read on, the mistakes that
+ * break it. These are all lines with a quote inside a quoted text, else the first mistake: later ones follow from it.
  */
 function yamlMistakes(document: Document.Parsed, source: SourceText): { found: Diagnostic[]; isBroken: boolean } {
   const broken = document.errors.filter(({ code }) => !harmless.has(code)).toSorted((a, b) => a.pos[0] - b.pos[0]);
@@ -190,7 +190,7 @@ function diagnosticOf({ code, message, pos: [start, end] }: YAMLError, source: S
   return notationError('yaml-syntax', message.charAt(0).toLowerCase() + message.slice(1), place, hints[code]);
 }
 
-/** A quoted text on one line, up to the quote that ends it, and what stands behind that. */
+/** A quoted text on one line, and the character after its closing quote that must not be there. */
 const quoted = /(?<=^\s*|[:,[{?-]\s*)(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')(?=\s*([^\s,}\]:#])?)/gu;
 
 function findNestedQuote(line: number, source: SourceText): Diagnostic | undefined {

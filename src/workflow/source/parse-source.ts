@@ -9,7 +9,7 @@ import type { SourceText } from './source-text.ts';
 
 /** A workflow's file and its includes as one JSON value, with the place of each of its parts. */
 export type ParsedSource = {
-  /** `undefined` when the file, or one that it includes, is too broken to read on: every check would report what is missing. */
+  /** `undefined` if the file, or one that it includes, has no value: checks would report all that is missing. */
   value: JsonValue | undefined;
   map: SourceMap;
   sources: ReadonlyMap<string, SourceText>;

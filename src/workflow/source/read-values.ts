@@ -6,7 +6,7 @@ import type { LoadedSources, ParsedFile } from './load-sources.ts';
 import type { Path, SourceMap } from './source-map.ts';
 import type { SourceText } from './source-text.ts';
 
-/** Values after aliases are written out: a bomb of nested anchors ends here. */
+/** The most values with all aliases expanded. Nested anchors can multiply without bound ("billion laughs"). */
 const MAX_VALUES = 100_000;
 const MAX_DEPTH = 100;
 
@@ -18,7 +18,7 @@ type Context = {
   loaded: LoadedSources;
   map: SourceMap;
   report: Report;
-  /** What an alias stands for, by the order of the document. */
+  /** The node that each alias names, by the order of the document. */
   targets: Map<Alias, Node>;
   /** The collections that are being written out, to find an anchor that contains itself. */
   open: Set<Node>;
@@ -28,7 +28,7 @@ type Context = {
 /**
  * Turns parsed YAML into a JSON value: aliases, merges (`<<`) and includes written out, the place of each key and value noted.
  *
- * `undefined` if there is nothing to go on with. What JSON cannot say (`.nan`, keys that are no text) is reported and left out.
+ * `undefined` if there is no value. What JSON cannot represent (`.nan`, keys that are no text) is reported and left out.
  */
 export async function readValues(
   loaded: LoadedSources,
@@ -107,7 +107,7 @@ function readAlias(context: Context, file: ParsedFile, alias: Alias, path: Path)
 }
 
 function readScalar({ report }: Context, node: Scalar, path: Path): JsonValue | undefined {
-  // The file behind it could not be read; that is reported where it was tried.
+  // The included file could not be read, which has been reported.
   if (node.tag === '!include') return undefined;
   const { value } = node;
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
@@ -165,10 +165,10 @@ function setKeyPlace({ yaml, map }: Context, file: ParsedFile, pair: Pair, path:
 }
 
 /**
- * Notes where a scalar stands and, for a text, how its characters lie in the file, so that a mistake inside an
- * expression or a template can be pointed at.
+ * Records the place of a scalar and, for a text, of its characters, so that a diagnostic can point into an expression or a
+ * template.
  *
- * Texts whose characters are not those of the file (escapes, folded lines) are known by their beginning only.
+ * For a text that differs from the characters of the file (escapes, folded lines) only the beginning is recorded.
  */
 function recordScalar(map: SourceMap, source: SourceText, node: Scalar, path: Path): void {
   const [start, end] = node.range ?? [0, 0];
@@ -183,7 +183,7 @@ function recordScalar(map: SourceMap, source: SourceText, node: Scalar, path: Pa
   } else map.setValue(path, source, start, end);
 }
 
-/** By how much a literal block is indented: what its first line with text has in the file and not in the value. */
+/** The indentation of a literal block: how much longer its first line with text is in the file than in the value. */
 function indentOf(source: SourceText, firstLine: number, value: string): number {
   const lines = value.split('\n');
   const index = lines.findIndex((line) => line !== '');

@@ -29,9 +29,9 @@ export function formatPath(path: Path): string {
 }
 
 /**
- * Remembers where each key and value of a parsed document stands, over the files it was put together from.
+ * The place of each key and value of a parsed document, in the file that it comes from.
  *
- * A value that an alias or a merge brought in stands where its anchor stands.
+ * The place of a value from an alias or a merge is that of its anchor.
  */
 export class SourceMap {
   readonly #root: SourceText;
@@ -88,7 +88,7 @@ function placeInside(entry: Entry, offset: number, length: number): Place | unde
     const start = layout.start + offset;
     return value.source.place(start, start + length);
   }
-  // The offset counts characters of the value; walk down the lines of the file until they are used up.
+  // The offset counts characters of the value. Walk down the lines of the file, subtracting the length of each.
   let rest = offset;
   for (let number = layout.firstLine; ; number += 1) {
     const line = value.source.line(number);

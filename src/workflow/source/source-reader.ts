@@ -3,7 +3,7 @@ import { UwfError } from '../../errors.ts';
 import { readFileInside } from '../../git/repository/read-file-inside.ts';
 import { FileRefused } from '../../git/system/read-regular-file.ts';
 
-/** Gives the parser its files. Tests and configurations need no disk. */
+/** Reads files for the parser. Tests and configurations have readers without a disk. */
 export interface SourceReader {
   /**
    * Reads a text file (UTF-8).
