@@ -4,7 +4,7 @@ import { UwfError } from '../errors.ts';
 abstract class ExpressionError extends UwfError {
   readonly expression: string;
 
-  /** @param fault goes on after "the expression …" */
+  /** @param fault completes "the expression …" */
   constructor(expression: string, fault: string, code: string, hint?: string) {
     super(`the expression ${quote(expression)} ${fault}`, { code, kind: 'data', hint });
     this.expression = expression;
@@ -65,7 +65,7 @@ export class ExpressionTimeout extends ExpressionError {
   }
 }
 
-/** The process that evaluates what needs one could not be had. The machine is at fault, not the expression. */
+/** Makes the error for an evaluator process that cannot be started or died. The machine is at fault, not the expression. */
 export function evaluatorUnavailable(reason: string): UwfError {
   return new UwfError(`the process that evaluates expressions ${reason}`, {
     code: 'evaluator-unavailable',

@@ -8,12 +8,12 @@ import { NOTHING_SEEN, stepsSeen, withoutRoles, type StepsSeen } from './steps-s
 import { isSyntaxNode, nodesOf, offsetOf, variableName, type SyntaxNode, type VariableUse } from './syntax-tree.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
-/** An expression that is JSONata, and what evaluating it depends on. Plain data. */
+/** A valid expression, and the properties that decide how it is evaluated. Plain data. */
 export type CompiledExpression = {
   readonly source: string;
-  /** Uses of functions that a replay forbids, under whatever alias they are passed on. */
+  /** Uses of functions that a replay forbids, also under an alias. */
   readonly refused: readonly VariableUse[];
-  /** Uses that lead into JSONata itself; they are always refused. */
+  /** Uses that reach JSONata's internals; they are always refused. */
   readonly unsafe: readonly UnsafeUse[];
   /** Whether it has a transform, which may change what it was given. */
   readonly mayChange: boolean;
@@ -22,17 +22,17 @@ export type CompiledExpression = {
   readonly stepsSeen: StepsSeen;
 };
 
-/** What was found out of the expressions that were asked for last: a rule is tried once for each step. */
+/** A cache of the last compiled expressions, because a rule is tried once for each step. */
 const known = new Map<string, CompiledExpression>();
 let knownLength = 0;
-/** Characters of all that are kept: those of a workflow with 10,000 rules, which would else be parsed again in each step. */
+/** The size of the cache in characters: enough for a workflow with 10,000 rules, so that a step does not parse them again. */
 const MAX_KEPT = 524_288;
-/** What is known of an expression takes room too. */
+/** The size of an entry apart from its text. */
 const ENTRY_LENGTH = 20;
 const MAX_CACHED_LENGTH = 4096;
 
 /**
- * Parses an expression and looks through it, once. Evaluates nothing, and loads JSONata at the first call.
+ * Parses and analyses an expression, once. Evaluates nothing, and loads JSONata at the first call.
  *
  * @throws {ExpressionSyntaxError} when it is not JSONata, or is longer or more deeply nested than the parser can take
  */
@@ -54,7 +54,7 @@ function keep(compiled: CompiledExpression): void {
   knownLength += length;
 }
 
-/** Finds out what evaluating an expression depends on. */
+/** Analyses how an expression has to be evaluated. */
 export function lookThrough(source: string, tree: SyntaxNode): CompiledExpression {
   const nodes = [...nodesOf(tree)];
   return {
@@ -68,14 +68,14 @@ export function lookThrough(source: string, tree: SyntaxNode): CompiledExpressio
 }
 
 /**
- * What an expression can see of the steps when it is evaluated. A syntax error sees nothing: its evaluation always fails.
+ * The part of the steps that an expression can see. One with a syntax error sees nothing, because its evaluation always fails.
  */
 export async function seenByExpression(source: string): Promise<StepsSeen> {
   const comparison = plainComparison(source);
   if (comparison !== undefined) return seenByComparison(comparison);
   const compiled = await compileExpression(source).catch(inPlaceOf(ExpressionSyntaxError, undefined));
   if (compiled === undefined) return NOTHING_SEEN;
-  // The child is told what has changed since the last evaluation, so the steps have to keep their order.
+  // The child gets only the changes since the last evaluation, for which the steps must keep their order.
   return compiled.reasonForChild === undefined ? compiled.stepsSeen : withoutRoles(compiled.stepsSeen);
 }
 
@@ -96,13 +96,13 @@ export async function parseExpression(source: string): Promise<SyntaxNode> {
   const tree: unknown = loaded.expression.ast();
   if (!isSyntaxNode(tree)) throw new ExpressionSyntaxError(source, 'it is empty');
   for (const node of nodesOf(tree)) {
-    // JSONata copies the left side of ?: through JSON, which makes an object of a pattern; it would match nothing, silently.
+    // JSONata copies the left side of ?: as JSON. A pattern becomes an empty object, which silently matches nothing.
     if (node.type === 'regex' && !(node.value instanceof RegExp)) {
       const reason = 'a regular expression on the left of ?: is lost; bind it to a variable';
       throw new ExpressionSyntaxError(source, reason, offsetOf(node));
     }
   }
-  // A rule is evaluated next, and parsing takes as long.
+  // Kept for the evaluation of the rule, which mostly follows: parsing takes as long as that.
   keepLoaded(source, loaded);
   return tree;
 }

@@ -16,8 +16,8 @@ const DOUBLE_MEANING: ReadonlySet<string> = new Set(['*', '%', 'and', 'or', 'in'
  * Counts the operators `?:` and `??` of an expression. JSONata has not parsed it yet, because parsing them is what takes
  * long. Strings, names in backticks, comments and patterns (`/(?:a|b)/`) do not count.
  *
- * Where only a parser can tell a division from a pattern, everything that follows counts: the result is too large, never too
- * small. Text behind a syntax error does not count, because JSONata's parser stops there.
+ * If only a parser can tell whether a slash is a division or begins a pattern, everything after it counts: the result may be
+ * too large, but never too small. Text after a syntax error does not count, because JSONata's parser stops there.
  */
 export function countDefaults(source: string): number {
   let count = 0;
@@ -45,7 +45,7 @@ export function countDefaults(source: string): number {
   return count;
 }
 
-/** As JSONata's lexer finds it: the first slash that is neither escaped nor in brackets. */
+/** Finds the end of a pattern as JSONata's lexer does: the first slash that is neither escaped nor in brackets. */
 function endOfPattern(source: string, start: number): number {
   let depth = 0;
   let backslashes = 0;

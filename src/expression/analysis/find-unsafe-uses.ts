@@ -2,7 +2,7 @@ import { JSONATA_FUNCTIONS, STEP_FUNCTIONS } from './function-names.ts';
 import type { SyntaxNode } from './syntax-tree.ts';
 import { nodeAt, nodeList, offsetOf, variableName } from './syntax-tree.ts';
 
-/** Something that an expression must not do, and where: its reason completes "the expression …". */
+/** A forbidden use and its place in the expression. The reason completes "the expression …". */
 export type UnsafeUse = { reason: string; hint: string; offset: number; length: number };
 
 /** Functions that JSONata itself looks up by name. No parameter may have such a name; other names are free. */

@@ -20,13 +20,13 @@ export const COMPARISONS: readonly string[] = ['=', '!=', '<', '<=', '>', '>='];
 /** Operators whose result is no larger than what they are given. */
 export const PLAIN_OPERATORS: ReadonlySet<unknown> = new Set([...COMPARISONS, ...'+ - * / % and or in'.split(' ')]);
 
-/** Types of nodes that stand for themselves. */
+/** The types of literal nodes. */
 export const LITERALS: ReadonlySet<string> = new Set(['string', 'number', 'value']);
 
 /** What `when` of a rule may name beside JSONata's own functions. */
 export const RULE_NAMES: readonly string[] = ['steps', 'start', 'threadId', ...STEP_FUNCTIONS];
 
-/** What rules from a block, and its `join`, name beside that: its branches. */
+/** A variable of rules from a block, and of its `join`: the branches. */
 export const BRANCHES = 'branches';
 
 /** What the `join` of a block may name beside JSONata's own functions. */

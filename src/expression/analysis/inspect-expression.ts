@@ -15,7 +15,7 @@ import {
 /** A role that an expression names as a literal: `$last('coder')`. */
 export type RoleUse = { functionName: string; role: string; offset: number };
 
-/** What a check of workflows and a replay want to know of an expression beside what evaluating it depends on. */
+/** A compiled expression with further properties, for the checks of workflows and for replays. */
 export type InspectedExpression = CompiledExpression & {
   /** Variables that are neither JSONata's own nor bound by the expression; the caller has to bind them. */
   readonly free: readonly VariableUse[];
@@ -26,7 +26,7 @@ export type InspectedExpression = CompiledExpression & {
 };
 
 /**
- * Looks through an expression for all that can be said of it without evaluating it.
+ * Analyses an expression for all that can be known without evaluating it.
  * @throws {ExpressionSyntaxError} as `compileExpression`
  */
 export async function inspectExpression(source: string): Promise<InspectedExpression> {
@@ -42,12 +42,12 @@ export async function inspectExpression(source: string): Promise<InspectedExpres
   };
 }
 
-/** The free variables that are not in `known`, for instance `RULE_NAMES`: each is a mistake, JSONata would see nothing there. */
+/** The free variables that are not in `known` (such as `RULE_NAMES`). Each is a mistake, because it never has a value. */
 export function unknownVariables({ free }: InspectedExpression, known: readonly string[]): VariableUse[] {
   return free.filter((use) => !known.includes(use.name));
 }
 
-// Scopes are not told apart: a name bound anywhere in the expression counts as bound everywhere in it.
+// Scopes are not distinguished: a name that is bound anywhere in the expression counts as bound everywhere in it.
 function namesBoundBy(node: SyntaxNode): string[] {
   const names: unknown[] = [node.focus, node.index];
   if (node.type === 'bind') names.push(nodeAt(node, 'lhs')?.value);
@@ -69,8 +69,8 @@ function roleUse(node: SyntaxNode): RoleUse[] {
 const OTHER_CONTEXTS: ReadonlySet<string> = new Set(['lambda', 'transform', 'partial']);
 
 /**
- * Finds names without `$` that are looked up in the input document: `score` of `score > 7`. Behind a `.`, inside of `[…]` and
- * in functions of its own an expression has another context, and names there are fields of that.
+ * Finds names without `$` that are looked up in the input document: `score` in `score > 7`. After a `.`, in `[…]` and in
+ * functions that the expression defines, names are fields of another context.
  */
 function findBareNames(root: SyntaxNode): VariableUse[] {
   const found: VariableUse[] = [];

@@ -42,7 +42,7 @@ function listOfSteps(side: SyntaxNode): ListComparison | undefined {
   if (!narrowing.every(isCondition)) return undefined;
   const offset = offsetOf(first);
   if (list === 'steps') return { list, offset, suggestion: suggestionFor(narrowing, rest) };
-  // No two branches have one key.
+  // Keys are unique among branches.
   if (narrowing.some((filter) => comparedLiteral(filter, 'key') !== undefined)) return undefined;
   return { list, offset, suggestion: '$count($branches[…])' };
 }

@@ -7,14 +7,14 @@ const MS_PER_TICK = 10;
 /** The processor time of this process, and when it was asked for. */
 let latest = { cpuMs: 0, askedMs: -Infinity };
 
-/** To ask the system takes as long as a short evaluation: what is known serves for this part of a time box. */
+/** Asking the system takes as long as a short evaluation, so a value is used again for this part of the time limit. */
 const MAX_AGE = 0.01;
 
 /**
- * Starts a time box that only the processor time of this process uses up: waiting for a busy processor does not count.
+ * Starts a time limit that counts only the processor time of this process, not the time of waiting for a processor.
  *
  * @param timeoutMs of processor time
- * @returns tells how much wall time the box has by now, in ms
+ * @returns a function that returns the limit as wall time, in ms, as it is now
  */
 export function startTimeBox(timeoutMs: number): () => number {
   const startedMs = monotonicMs();
@@ -22,7 +22,7 @@ export function startTimeBox(timeoutMs: number): () => number {
   const before = latest.cpuMs;
   return () => {
     const wallMs = monotonicMs() - startedMs;
-    // Looked at for every part of an expression: asking the system takes longer than evaluating it.
+    // Called for every part of an expression: asking the system takes longer than evaluating the part.
     if (wallMs < timeoutMs) return timeoutMs;
     return timeoutMs + Math.max(0, wallMs - (cpuMsNow() - before));
   };

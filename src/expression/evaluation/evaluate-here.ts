@@ -7,12 +7,12 @@ import { REFUSED_FUNCTIONS } from '../analysis/function-names.ts';
 import { closeOwnFunctions, isFunctionObject, watchEvaluation } from './harden-jsonata.ts';
 import { copyJson, stepFunctions, type Scope } from './scope.ts';
 
-/** How far an evaluation may go, and what it is to give. Plain data: it travels to the child. */
+/** An expression, its limits, and the kind of its result. Plain data, so that it can be sent to the child. */
 export type EvaluationTask = {
   readonly source: string;
-  /** Processor time, looked at between any two nodes of the tree: a busy machine decides nothing. */
+  /** Processor time, checked between any two nodes of the tree. The load of the machine does not change the result. */
   readonly timeoutMs: number;
-  /** `truth`: what `$boolean` makes of the value, false for none. */
+  /** `truth`: the result of `$boolean` for the value; false if there is none. */
   readonly wanted: 'value' | 'truth';
   /** Leaves `$now` and the like in place, for a query that is never replayed. */
   readonly mayVary: boolean;
@@ -35,14 +35,14 @@ export function assertHarmless({ source, refused, unsafe }: CompiledExpression, 
 }
 
 /**
- * Evaluates an expression in this very process, within JSONata's own guard rails.
+ * Evaluates an expression in this process, within JSONata's own limits.
  *
- * They stop recursion and lists that multiply, but not a single function that takes long: such expressions belong into the
- * child, see `reasonForChild`. The same scope gives the same result in both.
- * @returns plain JSON, or `undefined` where JSONata gives nothing
+ * These stop recursion and lists that multiply, but not a single slow function: such expressions are for the child, see
+ * `reasonForChild`. The same scope gives the same result in both.
+ * @returns plain JSON, or `undefined` if JSONata has no result
  * @throws {ExpressionSyntaxError} when the source is not JSONata
  * @throws {ExpressionRefused} as `assertHarmless`
- * @throws {ExpressionFailed} when it comes to no value, or to a function
+ * @throws {ExpressionFailed} when evaluating it fails, or its value is a function
  * @throws {ExpressionTimeout} when the time is up
  */
 export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
@@ -52,10 +52,10 @@ export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<
   const loaded = await takeLoaded(task.source);
   loaded.box.hasWallMs = startTimeBox(task.timeoutMs);
   const { expression } = loaded;
-  // What needs no child can make no function that it could look at.
+  // An expression that needs no child cannot make functions and read their parts, so only others are watched.
   if (compiled.reasonForChild !== undefined) watchEvaluation(expression, clone);
   const copied = copyJson({ input: scope.input, bindings: { ...scope.bindings } });
-  // Copies share what holds no list, and a transform changes what it is led to.
+  // Copies share values without lists. A transform, or a query that may vary, could change these, so it gets a full copy.
   const own: typeof copied = compiled.mayChange || task.mayVary ? JSON.parse(JSON.stringify(copied)) : copied;
   const bindings: Record<string, unknown> = { ...stepFunctions(own.bindings.steps, scope.roles), ...own.bindings };
   if (!task.mayVary) for (const name of REFUSED_FUNCTIONS) bindings[name] = undefined;
@@ -65,7 +65,7 @@ export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<
   } catch (error) {
     throw evaluationError(task, error);
   } finally {
-    // What is watched keeps the watcher.
+    // A watched expression keeps its watcher, so it is not cached.
     if (compiled.reasonForChild === undefined) keepLoaded(task.source, loaded);
   }
 }
@@ -77,7 +77,7 @@ async function truthOf(value: unknown): Promise<boolean> {
   return (await toBoolean.evaluate(null, { value })) === true;
 }
 
-// Sequences are arrays with marks of their own; what leaves here is JSON and nothing else.
+// JSONata's sequences are arrays with extra properties. This returns plain JSON.
 function plain(source: string, value: unknown): JsonValue | undefined {
   if (value === undefined) return undefined;
   const noFunction = (_key: string, part: unknown): unknown => {

@@ -15,22 +15,22 @@ export type EvaluateOptions = {
 const DEFAULT_TIMEOUT_MS = 1000;
 
 /**
- * Evaluates an expression in its box: here when it provably cannot hold the process, else in a child that can be killed.
+ * Evaluates an expression within limits: in this process if it provably cannot block it, else in a child that can be killed.
  *
- * Where it is evaluated makes no difference to the result. The scope is not changed.
- * @returns plain JSON, or `undefined` where JSONata gives nothing
+ * The result is the same in both. The scope is not changed.
+ * @returns plain JSON, or `undefined` if JSONata has no result
  * @throws {ExpressionSyntaxError} when it is not JSONata
  * @throws {ExpressionRefused} when it names a function that a replay forbids, or reaches into JSONata itself
- * @throws {ExpressionFailed} when it comes to no value, or takes too much memory
+ * @throws {ExpressionFailed} when evaluating it fails, or takes too much memory
  * @throws {ExpressionTimeout} when the time is up
- * @throws {UwfError} `evaluator-unavailable` when the child is needed and cannot be had
+ * @throws {UwfError} `evaluator-unavailable` when the child is needed and cannot be started
  */
 export function evaluate(source: string, scope: Scope, options: EvaluateOptions = {}): Promise<JsonValue | undefined> {
   return evaluateInBox(source, scope, 'value', options);
 }
 
 /**
- * Tells whether an expression holds: what JSONata's `$boolean` makes of its value; nothing at all does not hold.
+ * Tells whether an expression holds: whether JSONata's `$boolean` is true for its value. Without a value it does not hold.
  * @throws as `evaluate`
  */
 export async function holds(source: string, scope: Scope, options: EvaluateOptions = {}): Promise<boolean> {
@@ -72,7 +72,7 @@ function comparePlainly(comparison: PlainComparison, scope: Scope): boolean | un
   return typeof value === 'object' ? undefined : (value === literal) !== isNegated;
 }
 
-/** The value that a comparison takes a member of; null where JSONata has to find it. */
+/** The object whose member is compared; null if only JSONata can find it. */
 function subjectOf({ of, role }: PlainComparison, { bindings, roles }: Scope): JsonValue | undefined {
   const { steps } = bindings;
   if (of === 'start') return bindings['start'];

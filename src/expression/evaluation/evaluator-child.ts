@@ -17,17 +17,17 @@ import {
 import { evaluatorUnavailable, ExpressionFailed, ExpressionTimeout } from '../expression-errors.ts';
 import type { Scope } from './scope.ts';
 
-/** How much longer than its time box an evaluation may take before the child, which can no longer answer, is killed. */
+/** How much longer than its limit an evaluation may take before the child is killed, because it can no longer answer. */
 const GRACE_MS = 500;
-/** How many times its time box the wall time of an evaluation may be, where other processes have the processors. */
+/** The most wall time of an evaluation, as a multiple of its limit, if other processes have the processors. */
 const MAX_STRETCH = 10;
-/** How long the child may take to start, or to read a scope. Generous: a loaded machine is no fault of the expression. */
+/** How long the child may take to start, or to read a scope. Long, because a busy machine is no fault of the expression. */
 const START_TIMEOUT_MS = 10_000;
-/** How often an evaluation that is late is looked at. */
+/** How often a late evaluation is checked. */
 const LATE_POLL_MS = 200;
-/** An idle child goes after this time. */
+/** An idle child is ended after this time. */
 const IDLE_MS = 30_000;
-/** V8's heap in the child: what holds for a small thread, and what is added for each MB that the thread has as JSON. */
+/** V8's heap in the child: for a small thread, and what is added for each MB of the thread's JSON. */
 const HEAP_MB = 64;
 const HEAP_MB_PER_SCOPE_MB = 16;
 /** A heap grows in such steps, so that a thread that grows rarely needs another process. */
@@ -39,10 +39,10 @@ const MAX_HEAP_MB = 512;
  */
 const DATA_MB_BESIDE_HEAP = 112;
 
-/** Later ones map half a GB for code in each of V8's instances, used or not, which counts as data, and would not start. */
+/** Later versions reserve half a GB for code in each V8 instance. It counts as data, so with a limit they would not start. */
 const NEWEST_LIMITED_NODE = 22;
 const SHELL = '/bin/sh';
-/** The stack of each of Node's threads, which counts as data: a higher limit set by the user would leave nothing else. */
+/** The stack of each of Node's threads. It counts as data, so a larger one, set by the user, would use up the limit. */
 const STACK_KB = 8192;
 
 /**
@@ -56,7 +56,7 @@ type Outcome = { kind: 'answer'; answer: EvaluatorAnswer } | { kind: 'late' } | 
 type Death = { kind: 'died'; code: number | null; signal: NodeJS.Signals | null };
 
 /**
- * One process for evaluations that nothing inside a process can stop; started at the first, used again, replaced when killed.
+ * One process for evaluations that only a kill can stop. It is started for the first one, used again, and replaced when killed.
  *
  * It never keeps its parent alive, ends with its parent, and gets none of its environment. Where Node has permissions, it
  * reads no file but its own program, writes none, and starts no process.
@@ -68,7 +68,7 @@ export class EvaluatorChild {
   /** How much of the scope the process was sent, as JSON. */
   #scopeLength = 0;
   #heapMb = HEAP_MB;
-  /** What the process has had of its processor time, and what it gets in all. */
+  /** The processor time that the process has used, and its limit. */
   #spentMs = 0;
   #limitMs = 0;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -77,9 +77,9 @@ export class EvaluatorChild {
   /**
    * Evaluates in the child, one task after another in the order of the calls.
    * @throws {ExpressionSyntaxError} when the source is not JSONata
-   * @throws {ExpressionFailed} when it comes to no value, or takes the child's whole memory
+   * @throws {ExpressionFailed} when evaluating it fails, or takes the child's whole memory
    * @throws {ExpressionTimeout} when the time is up; the child is killed then
-   * @throws {UwfError} `evaluator-unavailable` when the child does not start, or dies of something else
+   * @throws {UwfError} `evaluator-unavailable` when the child does not start, or dies for another reason
    */
   evaluate(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
     const result = this.#queue.then(() => this.#evaluateNext(task, scope));
@@ -129,7 +129,7 @@ export class EvaluatorChild {
     this.#loadedScope = scope;
   }
 
-  /** What makes one scope of the other in the child that runs; `undefined` if it has to be another child, or another thread. */
+  /** The request that grows the loaded scope to another one; `undefined` if that needs more memory, or is another thread. */
   #growthOf(loaded: Scope, scope: Scope): string | undefined {
     const growth = this.#process && growthSince(loaded, scope);
     if (growth === undefined) return undefined;
@@ -150,9 +150,9 @@ export class EvaluatorChild {
   }
 
   /**
-   * Sends a request and waits for its answer; whenever none came, no process is left.
+   * Sends a request and waits for its answer. Without an answer, the process is killed or has died.
    *
-   * @param timeoutMs of the child's processor time, and where that cannot be told of wall time
+   * @param timeoutMs of the child's processor time; of wall time if the system does not report that
    * @param maxStretch how many times `timeoutMs` the wall time may be
    */
   async #ask(request: string, timeoutMs: number, maxStretch: number = 1): Promise<Outcome> {
@@ -209,14 +209,14 @@ export class EvaluatorChild {
       if (this.#process === child) this.close();
     };
     child.on('error', forget).on('exit', forget);
-    // A write to a child that has just died fails here; its exit is what is reported.
+    // A write to a child that has just died fails here. Its exit is reported instead.
     child.stdin.on('error', () => undefined);
     this.#lines = createInterface({ input: child.stdout });
     return child;
   }
 }
 
-/** Lets a child, and its pipes, hold the parent's event loop or not. */
+/** Sets whether a child and its pipes keep the parent's event loop alive. */
 function keepAlive(child: ChildProcessWithoutNullStreams, isNeeded: boolean): void {
   for (const handle of [child, child.stdin, child.stdout, child.stderr]) {
     // Pipes of a child are sockets, which can be referenced; the stream types don't say so.
@@ -226,8 +226,8 @@ function keepAlive(child: ChildProcessWithoutNullStreams, isNeeded: boolean): vo
 }
 
 /**
- * The arguments that start the program with Node's permissions: it may read itself and JSONata, and nothing else. A Node
- * without permissions starts it without.
+ * The arguments that start the program with Node's permissions: it may read itself and JSONata, and nothing else. None if
+ * Node has no permissions.
  *
  * Source: https://nodejs.org/api/permissions.html
  */
@@ -236,15 +236,15 @@ function confined(program: string): readonly string[] {
     process.allowedNodeEnvironmentFlags.has(name),
   );
   if (flag === undefined) return [program];
-  // Permissions are of real paths.
+  // Node checks permissions by real paths.
   const real = realpathSync(program);
   const files = [real, join(dirname(real), 'vendor', 'jsonata.cjs')];
   return [flag, '--no-warnings', ...files.map((file) => `--allow-fs-read=${file}`), real];
 }
 
 /**
- * Has a shell set limits and become the program: Node cannot limit a child. Where the system knows no such limit or has no
- * shell, or for memory where Node is too new, there is none.
+ * Starts the program through a shell that sets limits, because Node cannot limit a child. There is no limit if the system does
+ * not support it or has no shell, and none of memory if Node is too new.
  *
  * Source: getrlimit(2), RLIMIT_CPU, RLIMIT_DATA and RLIMIT_STACK; POSIX leaves all but `-f` of ulimit to the system, so they
  * may fail.
@@ -259,13 +259,13 @@ function limited(words: readonly string[], dataMb: number, cpuMs: number): reado
   return [SHELL, '-c', `${line}exec "$@"`, 'sh', ...words];
 }
 
-/** The heap for a scope of so many characters of JSON. It is the same on every machine, because running out of it is a result. */
+/** The heap for a scope of this many characters of JSON, the same on every machine: running out of it is a result. */
 function heapFor(scopeLength: number): number {
   const wantedMb = HEAP_MB + (scopeLength / 1e6) * HEAP_MB_PER_SCOPE_MB;
   return Math.min(MAX_HEAP_MB, Math.ceil(wantedMb / HEAP_STEP_MB) * HEAP_STEP_MB);
 }
 
-/** V8 ends a process that has no memory left with these. */
+/** Signals and exit codes of a process that V8 ends because it has no memory left. */
 const OUT_OF_MEMORY: ReadonlySet<unknown> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV', 133, 134]);
 
 function diedEvaluating(task: EvaluationTask, death: Death, heapMb: number): Error {

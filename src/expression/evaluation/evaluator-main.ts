@@ -42,7 +42,7 @@ function stillClock(isStill: () => boolean): void {
 }
 
 async function main(): Promise<void> {
-  // Ctrl-C at a terminal reaches the whole group; the parent decides what becomes of this process.
+  // Ctrl-C at a terminal reaches the whole process group. Only the parent ends this process.
   process.on('SIGINT', () => {});
   stillClock(() => !mayVary);
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {

@@ -3,26 +3,26 @@ import type { EvaluationTask } from './evaluate-here.ts';
 import { ExpressionFailed, ExpressionSyntaxError, ExpressionTimeout } from '../expression-errors.ts';
 import type { Scope } from './scope.ts';
 
-/** What the parent says, one JSON document a line. Every line is answered by one. */
+/** A request of the parent, one JSON document a line. Each is answered by one line. */
 export type EvaluatorRequest =
   | ({ kind: 'scope' } & SentScope)
   /** The scope that follows from the last one. */
   | { kind: 'growth'; growth: ScopeGrowth }
   | { kind: 'evaluate'; task: EvaluationTask };
 
-/** What the child answers. A `value` without `value` is JSONata's "nothing". */
+/** An answer of the child. A `value` without `value` is JSONata's "nothing". */
 export type EvaluatorAnswer =
   | { kind: 'ready' }
   | { kind: 'value'; value?: JsonValue }
   | { kind: 'error'; error: CarriedError };
 
-/** An error of this folder on its way between processes. */
+/** An error of this folder, serialized. */
 type CarriedError =
   | { kind: 'syntax'; reason: string; offset: number | undefined }
   | { kind: 'failed'; reason: string; offset: number | undefined; jsonataCode: string | undefined }
   | { kind: 'timeout' };
 
-/** Packs what `evaluateHere` throws. */
+/** Serializes an error of `evaluateHere`. */
 export function carryError(error: unknown): CarriedError {
   if (error instanceof ExpressionTimeout) return { kind: 'timeout' };
   if (error instanceof ExpressionSyntaxError) return { kind: 'syntax', reason: error.reason, offset: error.offset };
@@ -32,25 +32,25 @@ export function carryError(error: unknown): CarriedError {
   return { kind: 'failed', reason: String(error), offset: undefined, jsonataCode: undefined };
 }
 
-/** Makes the error again that `carryError` packed. */
+/** Restores an error that `carryError` serialized. */
 export function restoreError(task: EvaluationTask, carried: CarriedError): Error {
   if (carried.kind === 'timeout') return new ExpressionTimeout(task.source, task.timeoutMs);
   if (carried.kind === 'syntax') return new ExpressionSyntaxError(task.source, carried.reason, carried.offset);
   return new ExpressionFailed(task.source, carried.reason, carried.offset, carried.jsonataCode);
 }
 
-/** A scope as it follows another one: all bindings but the steps, how many of the first steps stay, and those after them. */
+/** The difference from an earlier scope: all bindings but the steps, how many of the first steps stay, and those after them. */
 type ScopeGrowth = { bindings: Scope['bindings']; kept: number; moreSteps: readonly JsonValue[] };
 
 /**
  * Returns how a scope differs from an earlier one of the same thread, so that a long thread is not sent anew for each
- * decision. Steps from the first that differs are sent again: of a step that is not the newest any more, less may be seen.
+ * decision. Steps are sent again from the first that differs: a step that is no longer the newest may have less content.
  * `undefined` if the two do not begin with the same steps.
  */
 export function growthSince(before: Scope, now: Scope): ScopeGrowth | undefined {
   const [old, all] = [stepsOf(before), stepsOf(now)];
   if (old === undefined || all === undefined) return undefined;
-  // The same thread's steps are the same values; looking into them would cost what this is to save.
+  // Compared by identity: the steps of one thread are the same objects, and a deep comparison would cost what this saves.
   const other = old.findIndex((step, at) => all[at] !== step);
   const kept = other === -1 ? old.length : other;
   if (kept === 0 && old.length > 0) return undefined;
@@ -58,13 +58,13 @@ export function growthSince(before: Scope, now: Scope): ScopeGrowth | undefined 
   return { bindings, kept, moreSteps: all.slice(kept) };
 }
 
-/** The scope that follows from another. */
+/** Applies the difference to the earlier scope. */
 export function growScope(before: Scope, { bindings, kept, moreSteps }: ScopeGrowth): Scope {
   const grown = { ...bindings, steps: [...(stepsOf(before) ?? []).slice(0, kept), ...moreSteps] };
   return { input: grown, bindings: grown };
 }
 
-/** A scope on its way between processes: what is document and bindings at once is sent once. */
+/** A serialized scope. If the document is the bindings, it is sent only once. */
 type SentScope = { bindings: Scope['bindings']; input?: JsonValue };
 
 export function toSend({ input, bindings }: Scope): SentScope {
@@ -75,7 +75,7 @@ export function received({ input, bindings }: SentScope): Scope {
   return { bindings, input: input === undefined ? bindings : input };
 }
 
-/** The steps of a scope whose bindings are its document, too, as the moderator makes it. */
+/** The steps of a scope whose document is its bindings, as in those of the moderator. */
 function stepsOf({ input, bindings }: Scope): readonly JsonValue[] | undefined {
   return input === bindings && Array.isArray(bindings['steps']) ? bindings['steps'] : undefined;
 }

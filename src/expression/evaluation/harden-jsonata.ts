@@ -14,11 +14,11 @@ type Frame = { lookup(name: string): unknown };
 
 type LoadExpression = (source: string, options: jsonata.JsonataOptions) => Promise<jsonata.Expression>;
 
-/** By these JSONata knows functions. */
+/** The properties by which JSONata recognises functions. */
 const MARKS = ['_jsonata_function', '_jsonata_lambda'] as const;
 /** JSONata calls what is bound to it after each node. Source: `evaluate` in jsonata.js. */
 const AFTER_EACH_NODE = Symbol.for('jsonata.__evaluate_exit');
-/** Made for each expression, and given no function to call. */
+/** Functions that JSONata makes anew for each expression, and that take no function to call. */
 const MADE_ANEW: ReadonlySet<string> = new Set(['now', 'millis']);
 
 let hardened: Promise<unknown> | undefined;
@@ -38,7 +38,7 @@ export function closeOwnFunctions(load: LoadExpression): Promise<unknown> {
 
 async function closeAll(load: LoadExpression): Promise<unknown> {
   const names = [...JSONATA_FUNCTIONS].filter((name) => !MADE_ANEW.has(name));
-  // Each is the very object that all expressions find under its name.
+  // These are the objects that all expressions share.
   const list = await load(`[${names.map((name) => `$${name}`).join(', ')}]`, {});
   const functions: unknown = await list.evaluate(null);
   if (!Array.isArray(functions) || !functions.every(isFunctionOfJsonata) || functions.length !== names.length) {
@@ -56,7 +56,7 @@ function isFunctionOfJsonata(value: unknown): value is FunctionObject {
   return 'implementation' in value && typeof value.implementation === 'function';
 }
 
-/** What a function gets as `this` has no member of its own, so that no expression finds any. */
+/** Wraps a function so that its `this` has no own members: expressions cannot read inherited ones. */
 function withoutCaller(implementation: Implementation): Implementation {
   const wrapped: Implementation = function (...given) {
     const caller: object = Object.freeze(Object.create(this));
@@ -70,8 +70,8 @@ function withoutCaller(implementation: Implementation): Implementation {
 }
 
 /**
- * Watches one evaluation: closes every function as it comes to be, and refuses a transform that would change anything but an
- * object of the copy that it works on.
+ * Watches one evaluation: closes every function when it is made, and refuses a transform that would change anything but an
+ * object of its own copy.
  */
 export function watchEvaluation(expression: jsonata.Expression, clone: unknown): void {
   const patterns = new WeakSet<object>();
@@ -79,7 +79,7 @@ export function watchEvaluation(expression: jsonata.Expression, clone: unknown):
   const look = (node: SyntaxNode, _input: unknown, frame: Frame, result: unknown): void => {
     closeFunction(result);
     if (node.type === 'transform') {
-      // It is evaluated before it is applied, and so are these.
+      // The transform is evaluated before it is applied, so its pattern is known before the pattern is evaluated.
       if (isObject(node['pattern'])) patterns.add(node['pattern']);
       if (isObject(node['update'])) updates.add(node['update']);
     }

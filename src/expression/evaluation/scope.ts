@@ -1,10 +1,10 @@
 import { isJsonObject, setMember, type JsonObject, type JsonValue } from '../../json.ts';
 
-/** What `$visits`, `$first` and `$last` answer of a role. */
+/** The results of `$visits`, `$first` and `$last` for a role. */
 export type RoleSeen = { visits: number; first?: JsonObject | undefined; last?: JsonObject | undefined };
 
 /**
- * What an expression is evaluated over. Never changed by evaluating; nor may the caller change it once it was used.
+ * The input of an evaluation. Evaluating does not change it, and the caller must not change it after the first use.
  *
  * Where `bindings.steps` is a list, `$first(role)`, `$last(role)` and `$visits(role)` are bound too: over `roles`, or else
  * over that list.
@@ -14,7 +14,7 @@ export type Scope = {
   readonly input: JsonValue;
   /** Variables by name, without `$`. */
   readonly bindings: Readonly<Record<string, JsonValue>>;
-  /** Set where `bindings.steps` has not all steps. An expression that needs the child gets all. */
+  /** Set if `bindings.steps` does not have all steps. An expression that needs the child gets all. */
   readonly roles?: ReadonlyMap<unknown, RoleSeen> | undefined;
 };
 
@@ -33,7 +33,7 @@ export function stepFunctions(
   let byRole = roles;
   const ofRole = (role: unknown): RoleSeen | undefined => (byRole ??= groupByRole(steps)).get(role);
   const copyOf = (meta: JsonObject | undefined): JsonObject | undefined => meta && copyJson(meta);
-  // Plain functions: JSONata reads their parameters out of their source, which it cannot with a shortened arrow.
+  // Function expressions, because JSONata parses the parameters from their source, and cannot parse those of an arrow.
   return {
     first: function (role) {
       return copyOf(ofRole(role)?.first);
@@ -66,14 +66,14 @@ export function isMark(key: string): boolean {
   return MARKS.has(key);
 }
 
-// A long thread is copied for each of its decisions, and most steps have no list: looking at them once is enough.
+// A long thread is copied for each of its decisions. Most steps have no list, and are only searched for one once.
 const withoutLists = new WeakSet<JsonObject>();
 
 /**
- * Copies a value so deeply that JSONata may mark it as it likes: it sets `keepSingleton` on the very lists that it is given.
+ * Copies all lists of a value, with the objects around them, because JSONata sets `keepSingleton` on the lists that it gets.
  *
- * What holds no list is shared. `__proto__` stays a key like any other; what JSONata takes for its own marks is left out: an
- * agent's meta would pass for a function, or bind variables.
+ * Values without lists are shared. `__proto__` stays a key like any other. Members that JSONata would take for its own marks
+ * are left out: with them, an agent's meta could pass for a function, or bind variables.
  */
 export function copyJson<T extends JsonValue>(value: T): T;
 export function copyJson(value: JsonValue): JsonValue {
