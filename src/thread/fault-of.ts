@@ -1,7 +1,7 @@
 import { UwfError } from '../errors.ts';
 
 /**
- * Returns what an error says about the data that was checked; `undefined` if the error is about something else: the
+ * Returns the fault of the checked data that an error reports; `undefined` if the error is about something else: the
  * machine (a disk that cannot be read), or a request to stop.
  *
  * Damage is a fault. So is a value or a pattern whose check does not end. An unexpected error is a fault as well: the data
@@ -28,7 +28,7 @@ export function assertDataError(error: unknown): asserts error is UwfError {
   if (!(error instanceof UwfError) || error.kind !== 'data') throw error;
 }
 
-/** What a promise's `catch` is given: data that is damaged, or missing, counts as nothing. Throws any other error again. */
+/** For a promise's `catch`: returns `undefined` for damaged or missing data, and throws any other error again. */
 export function nothingForDataError(error: unknown): undefined {
   assertDataError(error);
 }

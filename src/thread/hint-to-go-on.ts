@@ -31,7 +31,7 @@ export function hintToGoOn({ id, head }: { id: ThreadId; head: ThreadCommit }): 
 /** The fields of a suspension that decide the hint; `due`: when the turn can be taken again. */
 export type WhyItWaits = Pick<ThreadSuspend, 'cause' | 'reason' | 'role'> & { due?: number | string };
 
-/** Tells whether a suspended turn asks for words of a person; others go on when what stopped them is put right. */
+/** Tells whether a suspended turn asks for an answer. Others can continue when the cause of the suspension is removed. */
 export function asksForWords(why: WhyItWaits): boolean {
   if (why.cause === 'agent') return why.due === undefined && !isFailure(why);
   return why.cause === 'human' || why.cause === 'gate';
@@ -49,7 +49,7 @@ export function hintToResume(id: ThreadId, why: WhyItWaits): string {
     case 'permission':
       return `answer with '${resume} -p yes' (or no)`;
     case 'isolation': {
-      // What was not recorded is not stored by a resume either, before that is put right.
+      // Without this a resume fails in the same way.
       const first = isOfMain(why) ? 'look at what changed;' : 'once that is put right,';
       return `${first} '${resume}' stores the turn, '${resume} -p <what to do>' takes it again`;
     }

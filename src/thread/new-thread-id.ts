@@ -6,7 +6,7 @@ import { MAX_ID_TIME_MS, parseThreadId, timePrefix, type ThreadId } from './thre
 
 let factory: ULIDFactory | undefined;
 
-/** Makes a new id; within one process later ids sort after earlier ones, even in the same millisecond. */
+/** Makes a new id. Within one process, later ids sort after earlier ones, even in the same millisecond. */
 export function newThreadId(nowMs: number): ThreadId {
   factory ??= monotonicFactory();
   return parseThreadId(factory(nowMs));

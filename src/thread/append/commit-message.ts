@@ -38,7 +38,7 @@ export function commitMessage(subject: string, body: string, bodyPath: string, t
 }
 
 /**
- * Writes the message of a commit of the user's code that stands for what a thread did.
+ * Writes the message of a commit of the user's code with the changes of a thread.
  *
  * @param prompt its first line is the subject
  * @param summary of an ended thread; `undefined` before
@@ -83,7 +83,7 @@ function clean(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[^\P{Cc}\t\n]/gu, '');
 }
 
-/** The beginning of a text that is longer than so many characters, which ends in `…`. */
+/** Shortens a text that is longer than `limit` characters, with `…` at its end. */
 export function shorten(text: string, limit: number): string {
   const characters = [...text];
   return characters.length <= limit ? text : `${characters.slice(0, limit - 1).join('')}…`;

@@ -7,7 +7,7 @@ import type { Usage } from '../../schema/built-in/usage.ts';
 import { agentNode, attemptFiles, contentNode, taken, type AttemptDraft } from './draft-commit.ts';
 import { traceFiles, type TraceDraft } from './trace-files.ts';
 
-/** What steps and suspensions store of the turn behind them. */
+/** The facts of a turn that steps and suspensions store. */
 export type TurnFacts = {
   role: string;
   /** The whole prompt of the agent. */

@@ -26,6 +26,6 @@ export async function foldEnded(repository: Repository, ended: ThreadPointer): P
     if (isBehind) break;
   }
   if (!isBehind) await keepAsFork(repository, ended.id, active);
-  // It has moved where another process did the same, or wrote to the ref. The next command deals with that.
+  // If the ref has moved, another process did the same, or wrote to the ref. The next command deals with that.
   await repository.refs.update([{ name: ref, expected: active, value: null }]).catch(inPlaceOf(RefMoved, undefined));
 }

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import type { Identity, Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 
-/** What a step says of the files that it left. */
+/** A step's record of the files that it left. */
 export type StepRecord = {
   /** `workspace` of its node. */
   workspace: JsonObject;

@@ -12,13 +12,13 @@ import { HISTORY_PREFIX, type ThreadPointer } from '../thread-refs.ts';
 /** The list of archived threads. */
 export const LIST_REF: RefName = parseRefName('refs/uwf/archive/list');
 
-/** A file of the list has at most so many lines. */
+/** The most lines in a file of the list. */
 export const MAX_LINES = 1_000;
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The time of every list, so that equal lists are the same commit. It is later than that of any other commit, because git looks
- * at commits by their dates, and a push of an old one would make it look at all.
+ * The date of every list's commit, so that equal lists are the same commit. It is later than that of other commits: git walks
+ * commits by date, and to push an old one it would walk all that are newer.
  */
 const LIST_MS = Date.UTC(2038, 0, 1);
 
@@ -33,7 +33,7 @@ export type ArchivedThread = {
   place?: string;
 };
 
-/** A ref of the archive leads to something that uwf did not write. */
+/** Makes the error for a ref of the archive whose content violates the format. */
 export function invalidArchive(id: ObjectId, reason: string): UwfError {
   return new UwfError(`${id} is no list of archived threads: ${reason}`, {
     code: 'invalid-archive',
@@ -42,7 +42,7 @@ export function invalidArchive(id: ObjectId, reason: string): UwfError {
   });
 }
 
-/** Where an archived thread is found. No ref has the name, which is that of its history ref. */
+/** The pointer of an archived thread. Its `ref` is the former history ref, which does not exist any more. */
 export function pointerOfArchived({ id, end, endedOn }: ArchivedThread): ThreadPointer {
   return { id, ref: parseRefName(`${HISTORY_PREFIX}${endedOn}/${id}`), head: end, isHistory: true, isArchived: true };
 }
@@ -53,10 +53,10 @@ export function addListCommit(batch: ObjectBatch, tree: ObjectId): ObjectId {
 }
 
 /**
- * Reads a list of archived threads. Nothing of it is trusted: it may come from a remote.
+ * Reads a list of archived threads. It is not trusted, because it may come from a remote.
  *
- * The lines are in files of a tree whose paths are the first characters of the ids, one character a level. To find a thread
- * reads one tree for each level and one file.
+ * The lines are in files of a tree whose paths are the first characters of the ids, one character a level. Finding a thread
+ * takes one tree for each level and one file.
  */
 export class ArchiveList {
   readonly #objects: ObjectReader & { format: ObjectFormat };
@@ -64,7 +64,7 @@ export class ArchiveList {
   readonly #trees = new Map<ObjectId, TreeEntry[]>();
   readonly #files = new Map<ObjectId, ArchivedThread[]>();
 
-  /** @param commit what the list's ref leads to; `undefined` for an empty list */
+  /** @param commit the commit of the list's ref; `undefined` for an empty list */
   constructor(objects: ObjectReader & { format: ObjectFormat }, commit: ObjectId | undefined) {
     this.#objects = objects;
     this.#commit = commit;
@@ -116,7 +116,7 @@ export class ArchiveList {
   async #readTree(id: ObjectId, prefix: string): Promise<TreeEntry[]> {
     const known = this.#trees.get(id) ?? (await readTree(this.#objects, id));
     this.#trees.set(id, known);
-    // Without this a remote could make one tree stand in many places, and the list endless.
+    // Otherwise a remote could use one tree in many places, and the list would be endless.
     if (known.length === 0 && prefix !== '') throw invalidArchive(id, 'a folder is empty');
     for (const { name, mode } of known) {
       if (!/^[0-9A-HJKMNP-TV-Z]$/.test(name) || (mode !== '040000' && mode !== '100644') || prefix.length >= 26)

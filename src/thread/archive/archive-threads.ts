@@ -10,13 +10,13 @@ import { addListCommit, ArchiveList, LIST_REF, type ArchivedThread } from './arc
 import { editList } from './edit-list.ts';
 import { addEnds, ENDS_PREFIX, endsRef } from './kept-ends.ts';
 
-/** So many threads are archived in one transaction: it holds the locks of all their refs, and rewrites all packed refs. */
+/** The most threads in one transaction: it holds the locks of all their refs, and rewrites all packed refs. */
 const MAX_TOGETHER = 5_000;
 const MAX_TRIES = 20;
 
 /** How threads are archived. */
 export type ArchiveOptions = {
-  /** The URL of the repository that has them, if this one is to forget them. */
+  /** The URL of the repository that has them, if this one will not keep them. */
   place?: string;
   onProgress?: ((line: string) => void) | undefined;
 };
@@ -45,7 +45,7 @@ export async function archiveThreads(
   return done;
 }
 
-/** An interrupted ending has left the active ref, which would bring the thread back. */
+/** Deletes active refs that an interrupted ending has left: with them, the archived threads would be active again. */
 async function finishEndings(repository: Repository, threads: readonly ThreadPointer[]): Promise<void> {
   const active = new Set((await repository.refs.list(ACTIVE_PREFIX)).map(({ name }) => threadOfRef(name)?.id));
   for (const thread of threads) if (active.has(thread.id)) await foldEnded(repository, thread);

@@ -5,7 +5,7 @@ import { readBlob, readTree, type ObjectReader } from '../../git/stores/read.ts'
 import type { ThreadId } from '../thread-id.ts';
 import { formatLines, MAX_LINES, parseLines, type ArchivedThread } from './archive-list.ts';
 
-/** What becomes of lines: the new line of a thread, or `null` to take it out. */
+/** Changes by thread: its new line, or `null` to remove it. */
 export type ListChanges = ReadonlyMap<ThreadId, ArchivedThread | null>;
 
 /**

@@ -7,7 +7,7 @@ import { dayOfEnd, utcDate, type ThreadPointer } from '../thread-refs.ts';
 /**
  * Finds the threads with history refs that ended before a time. One whose end cannot be read is left out: git could not collect
  * garbage if the archive led to it.
- * @param onProgress is told how many were looked at
+ * @param onProgress receives the number of threads checked so far
  */
 export async function findArchivable(
   repository: Repository,

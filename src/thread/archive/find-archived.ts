@@ -4,7 +4,7 @@ import type { ThreadId } from '../thread-id.ts';
 import { REMOTES_PREFIX, type ThreadPointer } from '../thread-refs.ts';
 import { ArchiveList, LIST_REF, pointerOfArchived, type ArchivedThread } from './archive-list.ts';
 
-/** The end of the name of the ref that says what a remote's archive lists. */
+/** The end of the name of the tracking ref for a remote's archive list. */
 const TRACKED_LIST = '/archive/list';
 
 /** Opens the list of the threads that are archived here. */
@@ -12,11 +12,11 @@ export async function openArchive({ objects, refs }: Pick<Repository, 'objects' 
   return new ArchiveList(objects, await refs.read(LIST_REF));
 }
 
-/** Which archived threads are looked for; the cost depends on how many there are. */
+/** Which archived threads are searched for. The cost depends on the number of results. */
 type WantedArchived = {
-  /** At most so many. */
+  /** The most results. */
   most?: number;
-  /** Leaves out ids before this text, and after that one. */
+  /** Leaves out ids before `from`, and ids after `until`. */
   from?: string;
   until?: string;
 };
@@ -37,7 +37,7 @@ export async function findArchived(
 
 type ArchivePlace = { thread: ThreadId; remote: string };
 
-/** Finds where an archived thread is that is not here, the first of {@link archivePlaces}. */
+/** Finds the repository of an archived thread that this one does not have: the first of {@link archivePlaces}. */
 export async function findArchivePlace(repository: Repository, text: string): Promise<ArchivePlace | undefined> {
   for await (const place of archivePlaces(repository, text)) return place;
   return undefined;

@@ -4,10 +4,10 @@ import type { Ref, RefEdit, RefName } from '../../git/ref-store.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { readCommit, type ObjectReader } from '../../git/stores/read.ts';
 
-/** The refs that keep the ends of archived threads. Only git needs what they lead to. */
+/** The refs that keep the ends of archived threads reachable. Only git reads their commits. */
 export const ENDS_PREFIX = 'refs/uwf/archive/ends/';
 
-/** So many ends has one commit as parents: git reads them all wherever it meets the commit. */
+/** The most ends that one commit has as parents: git reads all of them when it reads the commit. */
 const MAX_ENDS = 250;
 
 /**

@@ -15,9 +15,9 @@ import { scratchNodes } from './thread-scratch.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import type { ThreadState } from '../read/thread-state.ts';
 
-/** What a step's links need: nodes of elsewhere to copy in, commits of other threads to stand on, and what is missing. */
+/** The needs of a step's links: nodes to copy from elsewhere, commits of other threads as parents, and missing nodes. */
 export type LinkResolution = {
-  /** Found among what was put under the thread, which can be taken back until the step has taken it in. */
+  /** Nodes that were found at the thread's scratch ref. They can be deleted until the step has taken them in. */
   waiting: readonly NodeHash[];
   nodes: readonly EncodedNode[];
   commits: readonly ObjectId[];
@@ -25,10 +25,10 @@ export type LinkResolution = {
 };
 
 /**
- * Finds what hashes link to: in the thread, in what was put under it, then anywhere in the repository.
+ * Finds the nodes with some hashes: in the thread, at its scratch ref, then anywhere in the repository.
  *
- * A node from elsewhere is to be copied in with everything it links to; a commit of another thread is not copied but
- * stood on. A hash that exists nowhere is missing.
+ * A node from elsewhere has to be copied with everything that it links to. A commit of another thread is not copied, but
+ * becomes a parent. A hash that is found nowhere is missing.
  */
 export async function resolveLinks(
   repository: Repository,
@@ -67,14 +67,14 @@ export async function resolveLinks(
   return { waiting, nodes: [...nodes.values()], commits: [...commits], missing: [...missing] };
 }
 
-/** What a copied node needs: its links, and the schema of its type. */
+/** The nodes that a copied node needs: its links, and the schema of its type. */
 async function linksOf(source: NodeSource, node: StoredNode): Promise<NodeHash[]> {
   return [...(await refs(source, node)), node.type];
 }
 
 /**
- * The commit that introduced a start, step, suspension, resumption or end: of some thread, or of one that is here only because a
- * thread stands on it.
+ * The commit that introduced a start, step, suspension, resumption or end: of a thread with a ref, or of one that is here only
+ * because it is in the history of another.
  */
 async function findCommitOf(repository: Repository, hash: NodeHash): Promise<ObjectId | undefined> {
   const met = new Set<ObjectId>();

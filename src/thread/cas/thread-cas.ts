@@ -113,7 +113,7 @@ export function threadCas(repository: Repository, thread: string): ThreadCas {
   return cas;
 }
 
-/** The nodes behind a tip that moves. What searches have read is remembered for as long as it stays where it is. */
+/** The nodes behind a tip that can move. The commits that a search has read are cached until the tip moves. */
 function nodesOfTip(repository: Repository): (tip: ObjectId | undefined) => NodeSource {
   let read: { tip: ObjectId | undefined; nodes: NodeSource } | undefined;
   return (tip) => {

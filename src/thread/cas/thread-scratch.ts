@@ -8,18 +8,18 @@ import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { scratchRef } from '../thread-refs.ts';
 
-/** What was put under a thread and no step has taken in yet, as files of the tree that will. */
+/** The nodes that were put under a thread and that no step has taken in yet, as files of a step's tree. */
 export type Scratch = {
-  /** What the scratch ref points at; `undefined` if nothing was put. */
+  /** The commit that the scratch ref points at; `undefined` if there is none. */
   commit: ObjectId | undefined;
   files: readonly NodeFile[];
 };
 
 /**
- * Reads all that was put under a thread.
+ * Reads the nodes at a thread's scratch ref.
  *
- * Its nodes come encoded, to be written again: the scratch commit is no parent of the step's, so nothing else would
- * keep them from a collection that looks at the refs while they change.
+ * They are returned encoded, because the step writes them again: the scratch commit is no parent of the step's commit, so a
+ * garbage collection during the change of the refs could delete the old blobs.
  */
 export async function readScratch(repository: Repository, id: ThreadId): Promise<Scratch> {
   const commit = await repository.refs.read(scratchRef(id));
@@ -32,7 +32,7 @@ export async function readScratch(repository: Repository, id: ThreadId): Promise
   return { commit, files };
 }
 
-/** The same as a source to find nodes in. */
+/** The nodes at a thread's scratch ref as a source. */
 export async function scratchNodes(repository: Repository, id: ThreadId): Promise<NodeSource> {
   const commit = await repository.refs.read(scratchRef(id));
   return nodesBehind(repository, commit === undefined ? [] : [commit]);

@@ -6,7 +6,7 @@ import type { Redactor } from '../../redaction/redactor.ts';
 import { SecretScan, type SecretPlace } from '../secrets/secret-scan.ts';
 import type { ThreadCode } from './thread-code.ts';
 
-/** What would come into the user's history has what looks like a secret. */
+/** Commits for the user's history contain what looks like a secret. */
 export class CodeHoldsSecrets extends UwfError {
   readonly places: readonly SecretPlace[];
   constructor({ thread }: ThreadCode, places: readonly SecretPlace[]) {
@@ -20,7 +20,8 @@ export class CodeHoldsSecrets extends UwfError {
 }
 
 /**
- * Searches for secrets in commits of a thread's code, or, where one commit replaces them, in what they change together.
+ * Searches for secrets in commits of a thread's code, or, if one commit replaces them, in the difference that they make
+ * together.
  *
  * @throws {CodeHoldsSecrets}
  */

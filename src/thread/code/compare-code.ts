@@ -6,10 +6,10 @@ import type { Repository } from '../../git/repository.ts';
 import { differingContents, diffTrees, type FileChange } from '../../git/worktree/diff-trees.ts';
 import type { ThreadCode } from './thread-code.ts';
 
-/** How `git diff` tells of changes. */
+/** The form of the output of `git diff`. */
 export type DiffForm = 'patch' | 'stat' | 'name-only';
 
-/** Colours that a terminal may be sent; the user's own could be any sequence. */
+/** Fixed colours: those in the user's configuration could be any escape sequence. */
 const settings: readonly string[] = [
   'color.diff.meta=bold',
   'color.diff.frag=cyan',
@@ -22,7 +22,7 @@ const settings: readonly string[] = [
 
 const forms: Readonly<Record<DiffForm, string>> = { patch: '--patch', stat: '--stat', 'name-only': '--name-only' };
 
-/** What a thread did to the user's code, read by git, which runs no program that the repository names for it. */
+/** The changes of a thread to the user's code, read by git. Programs that the repository configures for diffs are not run. */
 export class CodeChanges {
   readonly #repository: Repository;
   readonly #git: GitPlace & { cwd?: string };
@@ -86,7 +86,7 @@ export class CodeChanges {
     return runGit({ ...this.#git, settings, args: [...args, '--', ...this.#paths] });
   }
 
-  /** Fetches what a partial clone left out of the files that differ. */
+  /** Fetches the contents of files that differ, where a partial clone left them out. */
   async #bring(): Promise<void> {
     const { base, tree } = this.#code;
     await this.#repository.objects.prefetch?.(await differingContents(this.#git, base, tree));

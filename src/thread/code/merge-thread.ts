@@ -95,7 +95,7 @@ async function bringHome(
   if (stateDir === undefined) throw new TypeError('a repository with a work tree is on a disk');
   const common = code.checkedOut && (await mergeBase({ location, env }, head, code.checkedOut));
   if (common === undefined) throw unrelatedHistories(code, target);
-  // A squash takes the files alone.
+  // A squash uses only the files, not the commits.
   const commits = request.mode === 'squash' ? 'one' : await listCodeCommits(repository, { location, env }, code, head);
   if (redactor !== undefined) await assertNoSecrets(repository, code, commits, redactor);
   // The files that the merge reads or writes.
@@ -143,7 +143,7 @@ async function mergeInPlace(
     await assertUnmoved(repository, target);
     await git(mergeArguments(tip, message));
     const commit = await readHead(repository, location);
-    // The user's own attributes may resolve what is a conflict without them.
+    // The user's own attributes may name a merge driver that resolves the conflict.
     return { kind: 'merged', commit: commit ?? head };
   } catch (error) {
     const files = error instanceof GitFailed ? await unmergedFiles(git) : [];

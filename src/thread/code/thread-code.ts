@@ -54,7 +54,7 @@ export async function findCode(repository: Repository, { id, head }: ThreadPoint
   const isCommitted = checkedOut !== undefined && (await readCommit(repository.objects, checkedOut)).tree === tree;
   const tip = isCommitted ? checkedOut : batch.addCommit(tipCommit(repository, { tree, checkedOut, step, message }));
   const snapshots = new Set(steps.flatMap(({ node }) => node.workspace?.commit ?? []));
-  // In the earlier form, and where no files were recorded, a step names a commit of the user.
+  // In the earlier form, and if no files were recorded, a step names a commit of the user's.
   for (const each of steps) {
     const recorded = await recordedBy(repository, each);
     if (recorded.checkedOut !== undefined) snapshots.delete(recorded.checkedOut);

@@ -1,26 +1,26 @@
 import type { Exchanged } from './exchange.ts';
 import { keepEnd, tellExchange } from './tell-exchange.ts';
 
-/** A step as the context tells it. */
+/** A step in the context. */
 export type ContextStep = {
   /** From 1. */
   number: number;
   role: string;
   /** `meta.$status`, or null. */
   status: string | null;
-  /** What it reported and said. */
+  /** Its meta and its reply. */
   text: string;
 };
 
-/** A step that is named in the list of steps and not told. */
+/** A step that is only named in the list of steps, without its text. */
 export type NamedStep = Omit<ContextStep, 'text'> & { text?: undefined };
 
-/** Tells whether what a step said is told. */
+/** Tells whether the context has the text of a step. */
 export function isTold(step: ContextStep | NamedStep): step is ContextStep {
   return step.text !== undefined;
 }
 
-/** Who called a child thread, and under which hashes an agent finds what the caller knew. */
+/** The caller of a child thread, and the hashes with which an agent can read the caller's history. */
 export type ContextParent = {
   /** The caller's id. */
   thread: string;
@@ -28,7 +28,7 @@ export type ContextParent = {
   role: string;
   /** The caller's last step at the moment of the call, or its start. */
   stateHash: string;
-  /** What the caller's user asked for. */
+  /** The prompt of the caller's user. */
   promptHash: string;
 };
 
@@ -38,13 +38,13 @@ export type ContextHistory = {
   total: number;
   /** How many steps the role took, and the number of the last of them; 0 if none. */
   own: { visits: number; last: number };
-  /** What stands for the first `steps` steps; absent if the thread was never compacted. */
+  /** The summary of the first `steps` steps; absent if the thread was never compacted. */
   compact?: { summary: string; steps: number } | undefined;
-  /** The newest ones since the compaction, oldest first: all for which there is room, and those that the list names. */
+  /** The newest steps since the compaction, oldest first: all for which there is room, and those that the list names. */
   steps: readonly (ContextStep | NamedStep)[];
   /** What passed between the role and people since its last step, oldest first. */
   exchange: readonly Exchanged[];
-  /** What people said when they took the thread up again after it had ended, oldest first. */
+  /** The answers with which people resumed the thread after it had ended, oldest first. */
   reopenings: readonly Exchanged[];
   /** How much of `steps` and `exchange` the agent's session has seen; absent for a new session, or one of another chain. */
   seen?: { steps: number; exchange: number } | undefined;
@@ -58,7 +58,7 @@ export type ContextParts = ContextHistory & {
   instruction: string;
   /** The user's prompt. */
   task: string;
-  /** What the rule that chose the role says. */
+  /** The prompt of the rule that chose the role. */
   edgePrompt: string | undefined;
   /** The role's reply that it is to give anew, and what a person says about it. */
   again?: { reply: ContextStep; word: string } | undefined;
@@ -73,7 +73,7 @@ export type ContextParts = ContextHistory & {
 /** The default of {@link ContextParts.maxCharacters}. */
 export const DEFAULT_MAX_CHARACTERS = 60_000;
 
-/** What is said to a role whose step is done again, before a person's own words. */
+/** The text for a role whose step is done again, before the person's own words. */
 const AGAIN =
   'A person has read this reply and has more to say. Do the work again with that in mind. Your new reply takes the place ' +
   'of the other one: give it whole.';
@@ -98,7 +98,7 @@ export function assembleContext(parts: ContextParts): string {
     ['Where this task comes from', parts.parent && describeParent(parts.parent)],
     ['What has been done', describeProgress(parts)],
     [`You are ${role.name}`, paragraphs(role.description, role.systemPrompt)],
-    // A session that has seen all steps that were summed up needs no summary of them.
+    // A session that has seen all summarized steps needs no summary of them.
     ['What was said before, in short', seen && compact && seen.steps >= compact.steps ? undefined : compact?.summary],
     [seen ? 'What was said since your last turn' : 'What was said so far', describeNews(parts, room)],
     ['What to do now', parts.edgePrompt],
@@ -109,7 +109,7 @@ export function assembleContext(parts: ContextParts): string {
   return titled(sections);
 }
 
-/** How many characters of a reply, and of all replies but the newest, a person is shown. */
+/** The most characters that a person is shown of one reply, and of all replies but the newest together. */
 export const MAX_FOR_PERSON = 3000;
 
 /**
@@ -181,7 +181,7 @@ function describeProgress({ threadId, role, steps, compact, total, own }: Contex
 
 /**
  * The replies that the agent has not seen, newest last: as many whole ones as there is room for, counted from the newest,
- * which is never cut; of the first that does not fit the end, for it is nearest.
+ * which is never cut. Of the first that does not fit, the end is kept.
  */
 function describeNews({ threadId, steps, seen, compact }: ContextParts, characters: number): string {
   const after = Math.max(seen?.steps ?? 0, compact?.steps ?? 0);

@@ -19,24 +19,24 @@ import {
 import { readCarriedCompaction, readWaitingCompaction } from './compaction.ts';
 import { readExchange, type ExchangeCommit } from './exchange.ts';
 
-/** For whom the history is read. */
+/** The agent or person that the history is read for. */
 export type ContextListener = {
   role: string;
   /** The commit that a session of the role's agent saw last. */
   seen: string | undefined;
-  /** How many characters of replies the listener can be told. */
+  /** The most characters of replies for the listener. */
   maxCharacters: number;
 };
 
 /** The part of a thread's state that its history is read from. */
 export type HistoryPlace = Pick<ThreadState, 'id' | 'head' | 'start' | 'last' | 'tally'>;
 
-/** A partial clone fetches the texts of so many steps in one connection. */
+/** A partial clone fetches the texts of this many steps in one connection. */
 const STEPS_AT_ONCE = 16;
 
 /**
- * Reads what a listener is told of a thread: the newest steps, as far as there is room to tell them, and what passed between
- * the listener and people since its last step. What it costs does not depend on how long the thread is.
+ * Reads the history of a thread for a listener: the newest steps, as far as there is room for them, and the exchange between
+ * the listener and people since its last step. The cost does not depend on the length of the thread.
  */
 export async function readHistory(
   repository: Repository,
@@ -46,7 +46,7 @@ export async function readHistory(
   const { head, tally } = place;
   const own = tally.roles.get(role) ?? NO_TURN;
   const exchange = await findExchange(repository, place, role, own);
-  // A person is told less, but not in fewer characters than an agent has room for.
+  // The briefing for a person may show more characters than an agent has room for.
   const told = await readStepsToTell(repository, place, {
     maxCharacters: Math.max(maxCharacters, MAX_FOR_PERSON),
     maxSteps: MAX_TOLD,
@@ -70,24 +70,24 @@ function placeOf({ last }: RoleTally, seen: string | undefined): number | undefi
   return last !== null && last.commit === seen ? last.number : undefined;
 }
 
-/** Steps for a prompt, and the compaction that stands for those before them. */
+/** Steps for a prompt, and the compaction that replaces those before them. */
 export type StepsToTell = Pick<ContextHistory, 'steps' | 'compact'> & {
   /** The numbers of the steps that were passed, by their commits. */
   places: ReadonlyMap<string, number>;
 };
 
-/** More steps are not told, however short they are: reading them would take longer than all else that a step does. */
+/** The most steps with a text, however short they are: reading more would take longer than the rest of a step. */
 const MAX_TOLD = 100;
 
 /** A step that was read for a prompt. */
 type ToldStep = { id: ObjectId; step: ContextStep | NamedStep };
 
-// A run tells the next agent of the same steps, and one more.
+// The prompt of the next agent in a run has the same steps and one more.
 const toldBefore = new ThreadMemory<readonly ToldStep[]>();
 
 /**
- * Reads the newest steps since the last compaction, as far as there is room to tell them, and at least as many as the list of
- * steps names, those beyond the room without their texts.
+ * Reads the newest steps since the last compaction: with their texts as far as there is room, and without texts those that
+ * only the list of steps names.
  */
 export async function readStepsToTell(
   repository: Repository,
@@ -127,21 +127,21 @@ export async function readStepsToTell(
   return { steps: told.map(({ step }) => step), ...(compact && { compact }), places };
 }
 
-/** The newest steps, as many as are told or listed, newest first. */
+/** The newest steps that have a text or are listed, newest first. */
 class Window {
   readonly steps: ToldStep[] = [];
   readonly #before: number;
   readonly #maxSteps: number;
   #room: number;
 
-  /** @param before the number of the newest step that is not told, because it was summed up */
+  /** @param before the number of the newest step that was summarized */
   constructor(before: number, maxCharacters: number, maxSteps: number) {
     this.#before = before;
     this.#maxSteps = maxSteps;
     this.#room = maxCharacters;
   }
 
-  /** Whether the text of the next step is told. What does not fit is told in part. */
+  /** Whether there is room for the text of the next step. One that does not fit is cut. */
   get hasRoom(): boolean {
     return this.#room >= 0 && this.steps.length < this.#maxSteps;
   }
@@ -160,7 +160,7 @@ class Window {
     this.#room -= step.text.trim().length;
   }
 
-  /** Adds steps that were read before, if they are all that is missing. */
+  /** Adds steps that were read before, if they complete the window. */
   addAll(known: readonly ToldStep[]): boolean {
     const [count, room] = [this.steps.length, this.#room];
     for (const told of known) {
@@ -174,7 +174,7 @@ class Window {
   }
 }
 
-/** Reads the summary that stands for the oldest steps: one that waits for the next step, or the one of the newest step that has one. */
+/** Reads the summary of the oldest steps: one that waits for the next step, else that of the newest step that has one. */
 async function readCompaction(
   repository: Repository,
   { id, last, tally }: HistoryPlace,
@@ -216,7 +216,7 @@ async function findExchange(
   return found.toReversed();
 }
 
-/** Reads the commits with which people took the thread up again after an end. */
+/** Reads the commits with which people resumed the thread after an end. */
 async function readReopenings(repository: Repository, { tally }: HistoryPlace): Promise<ExchangeCommit[]> {
   const found: ExchangeCommit[] = [];
   for (const { commit: id, number } of tally.reopenings) {
@@ -226,7 +226,7 @@ async function readReopenings(repository: Repository, { tally }: HistoryPlace): 
   return found;
 }
 
-/** A step in a prompt: what it reported beside its status (hashes, for instance), then its text. */
+/** A step in a prompt: the fields of its meta beside the status (hashes, for instance), then its text. */
 export function toContextStep({ number, role, meta }: CommitOf<'step'>['node'], text: string): ContextStep {
   const { $status: _status, ...reported } = toldMeta(meta);
   const report = Object.keys(reported).length === 0 ? '' : `Reported: ${JSON.stringify(reported)}\n\n`;

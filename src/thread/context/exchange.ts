@@ -13,14 +13,14 @@ export type Exchanged = { after: number } & (
       reason: string;
       /** What the agent said before it stopped, without what it repeats of its prompt; empty if nothing. */
       said: string;
-      /** Oldest first; without the one that `said` and `reason` tell of. */
+      /** Oldest first, without the one whose text and errors are in `said` and `reason`. */
       refused: readonly Pick<RefusedReply, 'text' | 'errors'>[];
     }
-  /** `words` are absent where a person only let the thread go on. */
+  /** `words` is absent if a person continued the thread without an answer. */
   | { kind: 'resumed'; words: string | undefined }
 );
 
-/** Where in a thread something was exchanged. */
+/** A commit of an exchange; `after` counts the steps before it. */
 export type ExchangeCommit = { commit: CommitOf<'suspend' | 'resume'>; after: number };
 
 /** Reads the commits of an exchange. Fetches the texts that a partial clone left out, in one connection. */
@@ -52,15 +52,15 @@ async function readStop(repository: Repository, commit: CommitOf<'suspend'>): Pr
   const suspension = await readSuspension(repository, commit);
   const { cause, reason, text: output } = suspension;
   const prompt = await readTextAt(repository, commit, 'prompt.md');
-  // What a person was shown is the prompt with a form below it: none of it was said by an agent.
+  // For a person, the output is the prompt with a form below it. No agent has written any of it.
   const said = cause === 'human' && output.startsWith(prompt) ? '' : withoutPrompt(output, prompt);
-  // The reason and the text of a turn that was given up tell of its last reply.
+  // The reason and the text of a turn that was given up repeat its last rejected reply.
   const others = isGivenUp(suspension) ? suspension.refused.slice(0, -1) : suspension.refused;
   const refused = others.map(({ text, errors }) => ({ text: withoutPrompt(text, prompt), errors }));
   return { kind: 'suspended', cause, reason, said, refused };
 }
 
-/** Tells whether a turn ended because its agent failed at each try, and not because it had something to ask. */
+/** Tells whether a turn was suspended because its agent failed at each try, not because it asked something. */
 export async function hasFailed(repository: Repository, commit: CommitOf<'suspend'>): Promise<boolean> {
   return commit.node.cause === 'agent' && isGivenUp(await readSuspension(repository, commit));
 }

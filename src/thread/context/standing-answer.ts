@@ -8,15 +8,15 @@ export type StandingAnswer = {
   text: string;
   /** The reason with which the role stopped. */
   question: string;
-  /** True where a turn that failed had it before. */
+  /** True if a failed turn after it had the answer in its prompt. */
   isKnown: boolean;
 };
 
 /**
- * Reads a person's answer to the question with which a role stopped, as long as it stands: until a turn that had it ended in
- * a step, another question or a reply that was not accepted. A turn that failed, ran out of time or met a limit leaves it.
+ * Reads a person's answer to a role's question, as long as it is valid: until a turn that had it in the prompt ends in a step,
+ * another question or a rejected reply. A turn that fails, times out or reaches a limit leaves it valid.
  * @param chain a thread's commits, from its start to its head
- * @returns `undefined` where nothing was answered, or not to this role
+ * @returns `undefined` if there is no answer, or it was for another role
  */
 export async function readStandingAnswer(
   repository: Repository,
@@ -26,10 +26,10 @@ export async function readStandingAnswer(
   let isKnown = false;
   for (let i = chain.length - 1; i > 0; i -= 2) {
     const [suspension, resumption] = [chain[i - 1], chain[i]];
-    // What is said of an ended thread answers no question: there the commit before is no suspension.
+    // The text with which an ended thread is resumed is no answer: the commit before it is no suspension.
     if (resumption?.kind !== 'resume' || suspension?.kind !== 'suspend' || suspension.node.role !== role)
       return undefined;
-    // A turn that a limit kept from beginning has asked nothing, and was told nothing.
+    // A limit kept this turn from beginning, so it neither asked anything nor got the answer.
     if (!hasBegun(suspension)) continue;
     if (resumption.node.answer !== null)
       return {
@@ -44,7 +44,7 @@ export async function readStandingAnswer(
   return undefined;
 }
 
-/** Tells whether a turn got as far as its agent. */
+/** Tells whether a turn started its agent. */
 function hasBegun({ node }: CommitOf<'suspend'>): boolean {
   const { cause, usage, content, react, attempts } = node;
   return cause !== 'limit' || usage !== null || content !== null || react !== null || attempts.length > 0;

@@ -1,11 +1,11 @@
 import { entry, titled, type ContextStep } from './agent-context.ts';
 
-/** What is to be summed up. */
+/** The content of a summary. */
 export type SummaryParts = {
   task: string;
   /** Oldest first. */
   steps: readonly ContextStep[];
-  /** How many characters of the steps one prompt holds. */
+  /** The most characters of steps in one prompt. */
   maxCharacters: number;
 };
 
@@ -15,7 +15,7 @@ files, commands, hashes and numbers as they are, and what was tried and did not 
 Do not do any of the work, and do not change any file. Reply with the summary as plain Markdown, without front matter.`;
 
 /**
- * Writes the prompts by which an agent sums up a thread. Each has as many steps as fit, and takes the summary of those before.
+ * Writes the prompts with which an agent summarizes a thread. Each has as many steps as fit, and the summary of those before.
  * There is at least one prompt.
  */
 export function summaryPrompts({ task, steps, maxCharacters }: SummaryParts): ((before?: string) => string)[] {
@@ -30,7 +30,7 @@ export function summaryPrompts({ task, steps, maxCharacters }: SummaryParts): ((
   });
 }
 
-/** Parts the steps so that the texts of each part fit; a longer one is by itself. */
+/** Splits the steps so that the texts of each part fit. A step whose text alone does not fit is a part of its own. */
 function chunksOf(steps: readonly ContextStep[], maxCharacters: number): ContextStep[][] {
   const chunks: ContextStep[][] = [[]];
   let characters = 0;

@@ -18,12 +18,12 @@ const CAUSES: Readonly<Partial<Record<SuspendCause, string>>> = {
 };
 
 /**
- * Writes what passed between a role and people, in order.
+ * Writes the exchange between a role and people, in order.
  *
  * Reasons, errors and a person's words are whole. The agent's own texts are truncated at the beginning if there is no room,
  * the oldest first, with a note of what was cut.
  * @param maxCharacters the room
- * @returns the text, empty where nothing passed, and the room that is left
+ * @returns the text, empty if there was no exchange, and the room that is left
  */
 export function tellExchange(
   exchange: readonly Exchanged[],
@@ -65,7 +65,7 @@ function describeRefused(
   return `A reply of yours was not accepted:\n\n${list}${reply === '' ? '' : `\n\nIt was:\n\n${quote(fit(reply))}`}`;
 }
 
-/** What an agent wrote, so that no line of it can be taken for a heading: none passes for the word of a person. */
+/** Quotes the text of an agent, so that no line of it looks like a heading and passes for the word of a person. */
 function quote(text: string): string {
   return text.replaceAll(/^/gmu, '> ').replaceAll(/^> $/gmu, '>');
 }

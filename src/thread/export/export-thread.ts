@@ -11,7 +11,7 @@ import { isPauseRow, threadRows } from './rows.ts';
 /** A line that carries a node. */
 export type ExportedNode = { node: NodeHash; type: NodeHash; payload: JsonValue };
 
-/** A line that carries a commit: which node lies where in its tree, and all else that it is made of. */
+/** A line with a commit: the paths of its nodes, and all other content of the commit. */
 export type ExportedCommit = {
   commit: ObjectId;
   parents: ObjectId[];

@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
 
-/** A file is no exported thread, or not a whole and sound one. Nothing of it was stored. */
+/** A file is not an exported thread, or is incomplete or damaged. Nothing of it was stored. */
 export class RefusedImport extends UwfError {
   constructor(line: number | undefined, reason: string, cause?: unknown) {
     super(`the file cannot be imported${line === undefined ? '' : ` (line ${line})`}: ${reason}`, {
@@ -13,7 +13,7 @@ export class RefusedImport extends UwfError {
   }
 }
 
-/** No line of an export is longer, unless a node is. */
+/** The longest line of an export. */
 const MAX_LINE_BYTES: number = 64 * 1024 * 1024;
 
 /**

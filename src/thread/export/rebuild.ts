@@ -16,10 +16,10 @@ import { RefusedImport } from './read-lines.ts';
 import { isPauseRow } from './rows.ts';
 
 /**
- * Makes the objects of an exported thread again, line by line, in memory.
+ * Rebuilds the objects of an exported thread in memory, line by line.
  *
- * Nothing in the file is believed: a node has to have the hash that its line says, a commit the id. What a name or a
- * parent may be is for git's rules and for the verification to say, which sees what would be stored.
+ * The file is not trusted: each node must have the hash in its line, each commit the id. Names and parents are checked
+ * later, by git's rules and by the verification of the objects before they are stored.
  */
 export class Rebuild {
   readonly batch: ObjectBatch;
@@ -56,7 +56,7 @@ export class Rebuild {
     }
   }
 
-  /** Rows say nothing that nodes do not say; they are compared in the end, all but the thread's id, which is taken. */
+  /** Rows are derived from nodes, and are compared with these in the end. Only the thread's id is taken from a row. */
   #addRow({ role, meta }: JsonObject): void {
     if (this.head !== undefined || this.#nodes.size > 0) throw this.#refuse('a row has to come before the nodes');
     this.hasPauses ||= isPauseRow({ role });
@@ -100,7 +100,7 @@ export class Rebuild {
       parts.set(folder, [...(parts.get(folder) ?? []), { path: path.slice(folder.length), node }]);
     }
     const subtrees: Subtree[] = workspace === undefined ? [] : [{ path: 'workspace', mode: '040000', id: workspace }];
-    // What artifacts pin is no node and is not in the file: it has to be here.
+    // The file has no objects that artifacts pin, so the repository must have them.
     for (const pin of keepersOf((parts.get('') ?? []).map(({ node }) => node)).entries) {
       await this.#present(pin.id);
       subtrees.push(pin);
@@ -112,7 +112,7 @@ export class Rebuild {
     return writeNodeTree(this.batch, parts.get('') ?? [], subtrees);
   }
 
-  /** An object that came before, or that the repository has. */
+  /** Checks that an object came earlier in the file, or is in the repository. */
   async #present(id: JsonValue): Promise<ObjectId> {
     if (typeof id !== 'string' || !isObjectId(id)) throw this.#refuse(`'${show(id)}' is no object id`);
     if (this.batch.find(id) === undefined && !(await this.#objects.has(id))) {
@@ -134,7 +134,7 @@ export class Rebuild {
   }
 }
 
-/** A value out of a file that may say anything, short enough for a message. */
+/** Shortens an untrusted value for a message. */
 function show(value: JsonValue | undefined): string {
   return (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')).slice(0, 80);
 }

@@ -14,7 +14,7 @@ import { readState, stateCommit, stateHash, type ThreadState } from '../read/thr
 /** A child thread, and its start. */
 export type ChildThread = { pointer: ThreadPointer; start: LightStart };
 
-/** Threads that were looked at: at which head, and what they were found to be. */
+/** Results for threads that were checked, each with the head at which it was. */
 export type SeenThreads = Map<ThreadId, { head: ObjectId; child: ChildThread | undefined }>;
 
 /** Threads by the beginnings of their ids. */
@@ -31,7 +31,7 @@ export function isChildOf({ parentThread, call }: ThreadStart, caller: Caller): 
 /**
  * Lists the child threads of a thread that have a ref: those that run, wait or are over, in the order of their ids.
  *
- * Only threads whose ids are not older than the caller's start are looked at.
+ * Only threads whose ids are not older than the caller's start are read.
  */
 export async function findChildren(repository: Repository, { id, start }: ThreadState): Promise<ChildThread[]> {
   const fromMs = firstChildTimeMs(start.node.startedAtMs);
@@ -69,8 +69,8 @@ export async function findCalledNow(
 }
 
 /**
- * Lists the child threads that a thread called since its last step, or start, and that earlier versions of uwf named: all
- * threads that are younger are looked at. What a step has taken in is none of them.
+ * Lists the child threads that a thread called since its last step, or start, with the ids of earlier versions of uwf. All
+ * younger threads are read. Children whose ends a step has taken in are left out.
  */
 export async function findUnkeyedNow(repository: Repository, state: ThreadState): Promise<ChildThread[]> {
   const at = stateCommit(state);

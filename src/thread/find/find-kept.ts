@@ -14,7 +14,7 @@ import { readThreadCommit } from '../thread-commit.ts';
 import { parseThreadId, threadTimeMs } from '../thread-id.ts';
 import { readLightChain } from '../read/light-chain.ts';
 
-/** The shortest prefix to search for. The time of an id has ten characters; six of them tell it to a quarter of an hour. */
+/** The shortest prefix to search for. The time in an id has ten characters; six give it to within 18 minutes. */
 const MIN_PREFIX = 6;
 
 /**

@@ -12,10 +12,10 @@ import type { ThreadPointer } from './find-thread.ts';
 /** Where a thread starts, and the start node of the thread that called it. */
 export type ThreadOrigin = { start: ObjectId; parentStart: NodeHash | null };
 
-/** So many commits are passed before those that were met are forgotten. */
+/** The commits that are remembered before all are forgotten. */
 const MAX_STARTS = 10_000;
 
-/** Opens what this machine remembers of the origins of many threads. */
+/** Opens the cached table of the origins of many threads. */
 export function openOrigins(repository: Repository): HeadTable<ThreadOrigin> {
   return new HeadTable(
     repository,
@@ -46,7 +46,7 @@ export async function possibleChildren(
   return possible;
 }
 
-/** The origin of a thread: what is remembered, or what its commits say, which is then remembered. */
+/** The origin of a thread: from the cache, or from its commits, and then cached. */
 export async function originOf(
   repository: Repository,
   origins: HeadTable<ThreadOrigin>,
@@ -60,7 +60,7 @@ export async function originOf(
   return found;
 }
 
-/** So many commits are read without their nodes: of a longer thread a tally may be kept, so that fewer are read. */
+/** The most commits that are read without their nodes. For a longer thread a kept tally may save reading the others. */
 const MAX_PASSED = 16;
 
 /**
@@ -81,7 +81,7 @@ async function findOrigin(
       next = parent;
     }
   } catch {
-    // What this machine keeps of the thread may lead past the damage.
+    // This machine's cached data about the thread may name the start in spite of the damage.
   }
   const start = await findStart(repository, head, starts, id);
   return start && { start: start.id, parentStart: start.node.parentThread };

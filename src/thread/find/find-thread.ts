@@ -17,7 +17,7 @@ import {
 
 export type { ThreadPointer };
 
-/** Where threads are looked for; default: under the refs of active and of ended threads, and not in the archive. */
+/** Where threads are searched for; default: under the refs of active and of ended threads, not in the archive. */
 export type WhichThreads = { active?: boolean; history?: boolean; archived?: boolean };
 
 /** All threads of this repository. */
@@ -153,7 +153,7 @@ async function search(repository: Repository, wanted: string): Promise<ThreadPoi
     if (id === undefined ? !(found instanceof BrokenRef) : id.startsWith(wanted)) damage = found;
   };
   const matches = await findByPrefix(repository, wanted, { damaged });
-  // A whole id that has a ref is not looked for in the archive.
+  // A whole id that has a ref is not searched for in the archive.
   if (matches.length === 0 || !isThreadId(wanted)) {
     const { findArchived } = await import('../archive/find-archived.ts');
     const known = new Set(matches.map(({ id }) => id));

@@ -17,7 +17,7 @@ import { inPlaceOf } from '../../or-else.ts';
  *
  * @param edits the whole transaction; one of them is the thread's own
  * @param options.keep false if the commit cost nothing, so that no fork keeps it
- * @returns the commit, as its readers will find it
+ * @returns the commit, as a reader gets it
  * @throws {ThreadMoved} if another writer was first
  * @throws {RefMoved} if another ref of the transaction moved; nothing is changed then
  */
@@ -43,7 +43,7 @@ export async function keepAsFork(repository: Repository, thread: ThreadId, tip: 
   const fork = forkIdFor(thread, tip, commit.committer.atMs);
   const name = activeRef(fork);
   if ((await repository.refs.read(name)) !== undefined) return fork;
-  // It has moved where another process keeps the same commit. The fork may have advanced since.
+  // If the ref exists, another process has kept the same commit. The fork may have advanced since.
   await repository.refs.update([{ name, expected: null, value: tip }]).catch(inPlaceOf(RefMoved, undefined));
   return fork;
 }

@@ -16,12 +16,12 @@ export type BranchEnd = {
   end: { outcome: 'completed' | 'failed' | 'cancelled'; returnCode: number; summary: string };
 };
 
-/** A node has at most 16 MiB and 500,000 values. The metas of all branches have a part of that, each an equal share. */
+/** A node has at most 16 MiB and 500,000 values. The metas of all branches together get this part of it, in equal shares. */
 const MAX_BYTES = 12 * 1024 * 1024;
 const MAX_LINES = 400_000;
-/** A node is indented JSON, and a branch's meta stands as deep in that of the block's step. */
+/** The indentation of a branch's meta in the JSON of the block's step. */
 const INDENTATION = 10;
-/** The summary of a branch is cut to as many UTF-16 units. */
+/** The summary of a branch is cut to this many UTF-16 units. */
 const MAX_SUMMARY = 1000;
 
 /**
@@ -33,7 +33,7 @@ export async function readBranchEnd(repository: Repository, id: ObjectId, total:
   const end = await readThreadCommit(repository, id);
   if (end.kind !== 'end') throw new CorruptThread(id, 'the branch of a block has no end');
   const { outcome, returnCode } = end.node;
-  // Half a character at the end is left out.
+  // If the cut splits a surrogate pair, its first half is left out.
   const summary = (await readTextAt(repository, end, 'summary.md'))
     .slice(0, MAX_SUMMARY)
     .replace(/[\uD800-\uDBFF]$/, '');

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../thread-id.ts';
 
-/** What this machine keeps of a thread to save reading it again. */
+/** The kinds of data about a thread that this machine caches. */
 export type DerivedKind = 'json' | 'steps' | 'log' | 'tally' | 'nodes';
 
 /**

@@ -74,7 +74,7 @@ export async function diffThreads(repository: Repository, a: ThreadPointer, b: T
 
 type Parted = { ownOfA: ThreadCommit[]; ownOfB: ThreadCommit[]; ancestor: ThreadCommit | undefined };
 
-/** Walks both chains at once until one meets what the other has seen; each side's own commits, newest first. */
+/** Walks both chains in turn until one reaches a commit of the other. Returns the commits of each side, newest first. */
 async function part(repository: Repository, a: ObjectId, b: ObjectId): Promise<Parted> {
   const one = { walk: readChain(repository, a), seen: new Map<ObjectId, ThreadCommit>() };
   const other = { walk: readChain(repository, b), seen: new Map<ObjectId, ThreadCommit>() };

@@ -8,26 +8,27 @@ import type { Shape } from '../../shape.ts';
 import type { ThreadPointer } from '../thread-refs.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 
-/** What a command looks up of more threads than this, it looks up in tables. */
+/** A command that looks up more threads than this uses tables. */
 export const MANY_THREADS = 100;
 
-/** What there are tables of. A number is raised when the value of a row changes its meaning. */
+/** The kinds of tables. A number is raised when the value of a row changes its meaning. */
 const forms = { starts: 'starts 2', listed: 'listed 2' } as const;
 
-/** A table is saved early when this many rows, and half of all, are new: what a killed command has read is not lost. */
+/** A table is saved early when this many rows, and half of all, are new, so that a killed command does not lose them. */
 const MANY_NEW = 1000;
 
 type TableKind = keyof typeof forms;
 type Head = Pick<ThreadPointer, 'id' | 'head'>;
-/** The lines of a file, where each begins, and the one that was found last. `added` are those that this process found. */
+/** The lines of a file, the offset of each, and the place of the last match. `added` has the lines that this process adds. */
 type Part = { text: string; starts: readonly number[]; at: number; added: Map<ThreadId, string> };
 
 /**
- * What this machine keeps of the heads of many threads: a row for each, true of that head for ever.
+ * A cache of data about the heads of many threads, with a row for each. Commits never change, so a row is always right for
+ * its head.
  *
- * To open a file for each thread takes 0.1 ms. A table has 32 parts, by the last character of the ids, which is random;
- * a part is one file. A row is a line `<thread> <head> <JSON>`, sorted by thread, and is parsed when it is asked for. Rows of
- * threads that have advanced stay until they are replaced.
+ * A file for each thread would take 0.1 ms to open. A table has 32 files, by the last character of the id, which is random.
+ * A row is a line `<thread> <head> <JSON>`. Rows are sorted by thread, and parsed when they are looked up. Rows of threads
+ * that have advanced stay until they are replaced.
  */
 export class HeadTable<T> {
   readonly #repository: Repository;
@@ -58,8 +59,8 @@ export class HeadTable<T> {
   }
 
   /**
-   * Adds new rows to the files. Rows that another process has removed meanwhile stay removed: a thread that was redacted leaves
-   * no line of its text. Errors of the disk are ignored.
+   * Adds new rows to the files. Rows that another process has removed meanwhile stay removed: no text of a redacted thread may
+   * come back. Errors of the disk are ignored.
    */
   save(): void {
     for (const [name, part] of this.#parts) {
@@ -93,7 +94,7 @@ function partOf(text: string): Part {
   return { text, starts, at: starts.length, added: new Map() };
 }
 
-/** Finds the line of a thread. Most callers ask for one thread after the other, from the newest or the oldest on. */
+/** Finds the line of a thread. Most callers look threads up in order, so the lines beside the last match are tried first. */
 function findRow(part: Part, id: ThreadId): string | undefined {
   const { text, starts } = part;
   const isBefore = (line: number): boolean => text.slice(starts[line], (starts[line] ?? 0) + idLength) < id;

@@ -9,11 +9,11 @@ import type { ThreadId } from '../thread-id.ts';
 import { derivedPath } from './derived-path.ts';
 import type { RoleTally, StepPlace, Tally } from './tally.ts';
 
-/** The tally of every so many steps is kept. Reading this many commits takes some milliseconds. */
+/** A tally is kept after each interval of this many steps. Reading so many commits takes some milliseconds. */
 const INTERVAL = 64;
 /** The newest step may be done again, or forked from: then the tally before the newest one is needed. */
 const MAX_KEPT = 2;
-/** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
+/** The number is raised when a field is added or changes its meaning, so that older files are ignored. */
 const FORM = 'tally 1';
 
 /** A tally, and the step whose tally it is. */
@@ -27,7 +27,8 @@ export function isKept({ steps }: Pick<Tally, 'steps'>): boolean {
 /**
  * Reads the tallies that this machine keeps of a thread, the newest first.
  *
- * Each is true of its commit for ever, whatever became of the thread: a reader uses the one that it meets on the chain.
+ * A tally is always right for its commit, even if the thread has changed. A reader uses the one whose commit it finds on the
+ * chain.
  */
 export function findKeptTallies(repository: Repository, id: ThreadId): KeptTally[] {
   const path = derivedPath(repository, id, 'tally');

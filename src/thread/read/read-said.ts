@@ -11,13 +11,13 @@ import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
 import { replyOf } from './reply-of.ts';
 
 /**
- * What was said at one place of a thread: its task (`start`), the reply of a step, what a turn said that was suspended, or
- * the answer to that (`resume`).
+ * A text of a thread: its task (`start`), the reply of a step, the text of a suspended turn, or the answer to that
+ * (`resume`).
  */
 export type Said = {
   /** The step's number from 1; 0 for the task; null for what is no step. */
   number: number | null;
-  /** Whose turn it was; null for the task and an answer. */
+  /** The role of the turn; null for the task and an answer. */
   role: string | null;
   /** The step's hash; null for what is no step. */
   step: NodeHash | null;
@@ -43,15 +43,14 @@ export type Resumption = {
 
 /** Which part of a thread is read. */
 export type SaidOptions = {
-  /** Only the last so many steps, and what came after the first of them. */
+  /** Only this many of the last steps, and the texts after the first of them. */
   limit?: number | undefined;
-  /** Only what stands before the step of this number. */
+  /** Only the texts before the step with this number. */
   before?: number | undefined;
 };
 
 /**
- * Reads what was said in a thread, oldest first. Only the texts that are given back are read, and of the chain only the
- * part behind them.
+ * Reads the texts of a thread, oldest first. It reads only the texts that it returns, and the chain only as far as they go.
  * @param thread an id, or a prefix that only this thread has
  * @throws {ThreadNotFound} if there is none
  */
@@ -60,8 +59,8 @@ export async function readSaid(repository: Repository, thread: string, options: 
 }
 
 /**
- * Reads what was said in a thread up to a commit, as {@link readSaid} does. Fetches the texts that a partial clone left out,
- * in one connection.
+ * Reads the texts of a thread up to a commit, as {@link readSaid} does. Fetches those that a partial clone left out, in one
+ * connection.
  * @throws {CorruptThread} if a commit on the way is damaged
  */
 export async function readSaidUpTo(
@@ -73,12 +72,12 @@ export async function readSaidUpTo(
   let steps = 0;
   for await (const commit of readChain(repository, from)) {
     if (commit.kind !== 'step') commits.push(commit);
-    // What followed a step that is not wanted is not wanted either.
+    // Commits after an excluded step are excluded, too.
     else if (commit.node.number >= before) commits = [];
     else {
       steps += 1;
       commits.push(commit);
-      // In front of the first step there is only the task, and what waited until then.
+      // The first step is not counted here, because before it come only the task and suspensions.
       if (steps >= limit && commit.node.number > 1) break;
     }
   }

@@ -16,7 +16,7 @@ export type KnownStarts = Map<ObjectId, LightStart>;
  * Finds the start of the thread that a commit belongs to; `undefined` if its chain cannot be read.
  *
  * @param known starts that were found before; this one is added. Commits that forks share are read once
- * @param thread the thread, if it is known: what this machine keeps of it tells where its start may be
+ * @param thread the thread, if it is known: the data that this machine caches about it can name the start
  */
 export async function findStart(
   repository: Repository,
@@ -43,7 +43,7 @@ export async function findStart(
  * Reads the start of the thread that a commit belongs to. Of what lies between them it reads the commits alone: their messages
  * tell where the start may be, and the hash of the start, which each commit's node names, proves it.
  *
- * @param passed is given the commits that were read
+ * @param passed receives the commits that were read
  * @throws {CorruptThread} if there is none
  */
 export async function startOf(

@@ -1,18 +1,18 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { branchesInMeta, type KeyedBranch } from '../../schema/built-in/block-meta.ts';
 
-/** A person reads the statuses of as many branches, and an agent their metas. */
+/** The number of branches whose statuses a person sees, and whose metas an agent gets. */
 const MAX_READ = 50;
 
 /**
- * The meta of a step for a person. That of a block's step, which holds the metas of all branches, is folded to their keys and
- * statuses, of many to those of the first; any other is as it is.
+ * The meta of a step for a person. The meta of a block's step, which has the metas of all branches, is reduced to the keys and
+ * statuses of the first branches. Any other meta is returned unchanged.
  */
 export function readableMeta(meta: JsonObject): JsonObject {
   return withBranches(meta, ({ key, status }) => `${key}: ${typeof status === 'string' ? status : 'no status'}`);
 }
 
-/** The meta of a step for an agent: of a block's step, the metas of the first branches. Their ends are in the step's text. */
+/** The meta of a step for an agent: for a block's step, only those of the first branches. The step's text has all ends. */
 export function toldMeta(meta: JsonObject): JsonObject {
   return withBranches(meta, ({ key, meta: own = null }) => ({ key, meta: own }));
 }

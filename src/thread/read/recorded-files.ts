@@ -16,7 +16,7 @@ export type RecordedFiles = {
   checkedOut: ObjectId | undefined;
 };
 
-/** A step's commit, and what its node says of its files. */
+/** A step's commit, and its node's record of the files. */
 type StepOf = {
   commit: Pick<Commit, 'tree' | 'author' | 'committer'>;
   node: { workspace?: { tree: ObjectId; commit?: ObjectId } };

@@ -5,7 +5,7 @@ import { nothingForDataError } from '../fault-of.ts';
 
 type Step = Extract<ThreadCommit, { kind: 'step' }>;
 
-/** Reads the steps that a step took the place of, one after another, the newest first. */
+/** Reads the steps that a step replaced, directly or through others, the newest first. */
 export async function readReplaced(repository: Repository, step: Step): Promise<Step[]> {
   const replaced: Step[] = [];
   for (let last = step; last.node.replaces !== undefined;) {

@@ -30,18 +30,18 @@ export function noSnapshot(step: Step, earlier: Step | undefined): UwfError {
   });
 }
 
-/** The files that a step left, by what its commit says. */
+/** The files that a step left, as its commit records them. */
 export type StepFiles = {
   tree: ObjectId;
   /** The commit that was checked out; absent on an unborn branch. */
   commit: ObjectId | undefined;
-  /** False where files could not be recorded: those that `missing` names, or all, and the tree is that of the commit. */
+  /** False if files could not be recorded: those in `missing`, or all of them; then the tree is that of `commit`. */
   isWhole: boolean;
   missing: NonNullable<Step['node']['workspace']>['missing'];
 };
 
 /**
- * Finds what a step recorded of the files it left; `undefined` if it recorded nothing.
+ * Finds the files that a step recorded; `undefined` if it recorded none.
  *
  * @throws {CorruptThread} if its node names another tree than its commit has
  */
@@ -58,7 +58,7 @@ export async function filesOfStep(repository: Repository, step: Step): Promise<S
   return { tree, commit: checkedOut, isWhole: form !== 'none' && missing === undefined, missing };
 }
 
-/** A linked work tree, and whether it holds what the step left or only what was committed then. */
+/** A linked work tree, and whether it has all files that the step left. */
 export type RestoredStep = RestoredWorkTree & Pick<StepFiles, 'isWhole' | 'missing'>;
 
 /**
@@ -77,7 +77,7 @@ export async function restoreStep(
   const files = await filesOfStep(repository, step);
   if (files === undefined) throw noSnapshot(step, await findRecordedBefore(repository, step));
   const { tree, commit, isWhole, missing } = files;
-  // A work tree needs a commit to begin with, and leaves it again where the step had none.
+  // git creates a work tree only from a commit. If the step had none, the branch is made unborn afterwards.
   const content = commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit };
   const bring = repository.objects.prefetch?.bind(repository.objects);
   return { ...(await restoreWorkTree({ location, env }, { ...content, bring }, folder)), isWhole, missing };

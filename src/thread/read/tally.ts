@@ -10,7 +10,7 @@ import { readReplaced } from './replaced-steps.ts';
 /** A commit of a thread, and the number of the newest step up to it. */
 export type StepPlace = { commit: ObjectId; number: number };
 
-/** What the turns of one role add up to. */
+/** The totals of the turns of one role. */
 export type RoleTally = {
   /** How many steps it took. */
   visits: number;
@@ -18,17 +18,17 @@ export type RoleTally = {
   last: StepPlace | null;
   /** The usage of its steps and of its turns that ended in a suspension. */
   usage: Usage | null;
-  /** The usage of its steps that others took the place of. */
+  /** The usage of its steps that were replaced by others. */
   replaced: Usage | null;
   /** Its suspensions since its last step. */
   waits: number;
 };
 
 /**
- * What the commits of a thread add up to, from its start to one of them: what later steps need to know of earlier ones
- * without reading them again.
+ * The totals of the commits of a thread, from its start to one of them. With them, later steps need not read earlier ones
+ * again.
  *
- * It follows from the commits alone. Only `calling` and `reopenings` grow with what happens in the thread.
+ * It follows from the commits alone. Its size is bounded but for `calling` and `reopenings`.
  */
 export type Tally = {
   start: ObjectId;
@@ -38,7 +38,7 @@ export type Tally = {
   roles: ReadonlyMap<string, RoleTally>;
   /** The usage of all steps and suspended turns, added up in their order. */
   usage: Usage | null;
-  /** The usage of all steps that others took the place of. */
+  /** The usage of all steps that were replaced by others. */
   replaced: Usage | null;
   /** How much people have added to the limits. */
   more: MoreLimits;
@@ -95,7 +95,7 @@ export async function readTallyEntry(repository: Repository, commit: ThreadCommi
   }
 }
 
-/** The usage of the steps that a step took the place of. */
+/** The usage of the steps that a step replaced. */
 export async function usageReplacedBy(
   repository: Repository,
   step: Extract<ThreadCommit, { kind: 'step' }>,

@@ -1,10 +1,10 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 
-/** A thread is known by its start. */
+/** A thread, identified by its start. */
 type StartedThread = { readonly start: { readonly id: ObjectId } };
 
-/** Of more threads nothing is remembered. A process works on few at a time. */
+/** The threads that are remembered. A process works on few at a time. */
 const MAX_THREADS = 8;
 
 /** What a process has read of a thread, so that its next command does not read it again. Commits never change. */

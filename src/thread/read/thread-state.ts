@@ -43,9 +43,9 @@ export type ThreadState = {
   end: CommitOf<'end'> | undefined;
 };
 
-// A step reads the state of a thread, and then tells an agent of the newest steps, which lie in the same commits.
+// A step reads the state of a thread, and then puts the newest steps, from the same commits, into the agent's prompt.
 const newestRead = new ThreadMemory<ReadonlyMap<ObjectId, ThreadCommit>>();
-/** A prompt tells of as many steps. */
+/** The most steps in a prompt. */
 const MAX_NEWEST = 100;
 
 /** A thread's state without its prompt, which is a text. */
@@ -55,7 +55,7 @@ export type ThreadPlace = Omit<ThreadState, 'id' | 'prompt' | 'end'>;
 export type StartedThread = Pick<ThreadState, 'start'>;
 
 /**
- * Reads where a thread stands: its newest commits back to the last step, and those that its tally does not have yet.
+ * Reads the state of a thread: its newest commits back to the last step, and those that its kept tally does not have yet.
  *
  * @throws {CorruptThread} if its chain is not what storage promises
  */

@@ -5,14 +5,14 @@ import type { Repository } from '../../git/repository.ts';
 import { forgetInTables, listTableRows } from '../../thread/read/head-table.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 
-/** Something that this machine keeps of a thread beside its refs. */
+/** A file or folder of this machine's data about a thread, beside its refs. */
 type LocalTrace = { thread: ThreadId; path: string };
 
-/** The folders of sessions, journals, running steps, verdicts and what runs in the background prints, in which every name begins with the id of a thread. */
+/** The folders of sessions, journals, running steps, verdicts and background logs. All names begin with the id of a thread. */
 const folders = ['sessions', 'journal', 'steps', 'corrupt', 'log'];
 const idLength = 26;
 
-/** Removes what this machine keeps of a thread that was removed: facts, journal, sessions, folders of steps, a turn. */
+/** Removes this machine's data about a removed thread: facts, journal, sessions, folders of steps, a turn. */
 export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
   if (stateDir === undefined) return;
   const places = [
@@ -26,8 +26,8 @@ export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
 }
 
 /**
- * Lists what this machine keeps of all threads, of those too that are no more, but for kept turns: those can still be read
- * where a thread's ref was lost.
+ * Lists this machine's data about all threads, also about those that do not exist any more. Kept turns are left out: they can
+ * still be read if the ref of their thread was lost.
  */
 export function listLocalTraces(stateDir: string): LocalTrace[] {
   const facts = namesIn(join(stateDir, 'facts')).map((name) => join(stateDir, 'facts', name));

@@ -29,7 +29,7 @@ export type SecretPlace = SecretHit & {
   step: number | null;
   /** The node that has it; null for a file, a name or a message. */
   node: NodeHash | null;
-  /** The path in the commit's tree; `message` for what the commit itself says. */
+  /** The path in the commit's tree; `message` for the commit's message. */
   file: string;
 };
 
