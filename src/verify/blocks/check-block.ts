@@ -37,8 +37,8 @@ type Taken = { key: string; end: ObjectId; place: CommitPlace };
 
 /**
  * Checks the step of a block: the branches that it took in are branches of the block, as its definition lists them at this
- * point of the thread; each was told what the definition says; the meta repeats what the ends say, in the order of the
- * parents; and the join was open before the last of them, and gives the status after it.
+ * point of the thread; each had the prompt of the definition; the meta agrees with the ends, in the order of the parents; and
+ * the join was open before the last of them, and gives the status after it.
  *
  * Reads each end once. The children themselves, and what their starts say of the caller, are checked with their own commits.
  * @returns what is wrong, a sentence each
@@ -133,7 +133,7 @@ async function checkCalls(
   return faults;
 }
 
-/** Tells whether a branch was told a text, but for secrets that were taken out of it. */
+/** Tells whether a branch had a prompt, except for secrets that were redacted in it. */
 async function isPrompt(repository: Repository, { prompt }: BranchPlace, wanted: string): Promise<boolean> {
   if (prompt === undefined) return false;
   if (prompt.hash === contentNode(wanted).hash) return true;
@@ -145,7 +145,7 @@ function isBase(wanted: ObjectId | undefined, is: ObjectId | undefined): boolean
   return wanted === undefined ? is !== undefined : is === wanted;
 }
 
-/** What a turn of a block has none of, as no agent takes it. */
+/** Finds fields of an agent's turn in the step of a block, which has none. */
 export function checkBlockTurn(
   { role, usage, attempts, react }: Pick<CommitOf<'step'>['node'], 'role' | 'usage' | 'attempts' | 'react'>,
   agent: { package: string } | undefined,

@@ -7,10 +7,10 @@ import { readBranchEnd, type BranchEnd } from '../../thread/read/branch-end.ts';
 import { readThreadCommit, readTextAt } from '../../thread/thread-commit.ts';
 
 /**
- * Tells whether the step of a block says of a branch how that ended.
+ * Tells whether the step of a block records the end of a branch correctly.
  *
- * A redaction changes the lengths by which a summary is cut and a meta is left out. Where the end, or what is told of it, has
- * marks, the summary may end at another place, and the meta may be there or not.
+ * A redaction changes the lengths by which a summary is cut and a meta is left out. If the end or its record has marks of a
+ * redaction, the summary may end at another place, and the meta may be there or not.
  * @param end the commit of the end
  * @param is how the branch ended, by {@link readBranchEnd}
  */

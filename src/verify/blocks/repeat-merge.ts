@@ -4,7 +4,7 @@ import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import { isMergeRecord } from '../../schema/built-in/merge-record.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 
-/** What came of repeating a merge: what is wrong, or why it could not be repeated. Neither: it is as recorded. */
+/** The result of repeating a merge: a fault, or why it could not be repeated. Neither: it is as recorded. */
 export type RepeatedMerge = { fault?: string; unchecked?: string };
 
 /** A merge that takes longer is not compared. */

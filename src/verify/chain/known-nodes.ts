@@ -29,7 +29,7 @@ export class KnownNodes implements NodeSource {
   #others: NodeSource[] = [];
   /** Nodes behind further parents whose places are known. */
   readonly #behind = new Map<NodeHash, ObjectId>();
-  /** The nodes up to an earlier commit, and how to read them anew, with what lies behind further parents. */
+  /** The nodes up to an earlier commit, and a function that reads them again, with those behind further parents. */
   #earlier: { nodes: Segment; recall: () => Promise<unknown> } | undefined;
   #recalled: Promise<unknown> | undefined;
 
@@ -169,7 +169,7 @@ export class KnownNodes implements NodeSource {
     return this.find(hash);
   }
 
-  /** Reads all commits that only a segment told of. */
+  /** Reads all commits whose nodes are known only from a segment. */
   async recallAll(): Promise<void> {
     const { recall } = this.#earlier ?? {};
     this.#earlier = undefined;
@@ -246,7 +246,7 @@ export class NodeCache {
 
 /** Small, because only a full garbage collection frees objects that live this long. */
 const MAX_CACHED_BYTES = 2 * 1024 * 1024;
-/** What a node takes in memory beside its bytes, approximately. */
+/** The memory that a node takes beside its bytes, approximately. */
 const ENTRY_BYTES = 400;
 
 const schemaTypes: ReadonlySet<NodeHash> = new Set([builtIn['meta-schema'], builtIn['role-schema']]);

@@ -26,7 +26,7 @@ export type Origin = {
   checkCode(id: ObjectId, report: ReportFault): Promise<void>;
   /** A thread that leads to a verified commit, as far as that is known. */
   threadOf?(id: ObjectId): ThreadId | undefined;
-  /** Is told after each commit how many of a chain's new ones were checked. Stops the check by throwing. */
+  /** Called after each commit with the number of new commits of the chain checked so far. It can throw to stop the check. */
   passed?(count: number, of: number): void;
 };
 

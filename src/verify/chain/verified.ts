@@ -8,7 +8,7 @@ import { ThreadProgress } from './progress.ts';
 import type { Tally } from '../../thread/read/tally.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 
-/** What the check of a commit needs of the commits before it. */
+/** The facts about earlier commits that the check of a commit needs. */
 export type Verified = { progress: ThreadProgress; replay: Replay; known: KnownNodes };
 
 /** The same, with what the commits add up to. */

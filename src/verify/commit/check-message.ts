@@ -30,7 +30,7 @@ export function checkMessage(commit: ThreadCommit, agent: AgentRecord | undefine
 
 function checkSignatures(commit: ThreadCommit, agent: AgentRecord | undefined, report: ReportFault): void {
   const atMs = Math.floor(timeOfCommit(commit) / 1000) * 1000;
-  // No child could be called, and a later date yet is none that JavaScript can write.
+  // The id of a child that the commit calls holds this date.
   if (atMs > MAX_ID_TIME_MS) return report(null, 'its date is later than the id of a thread can hold');
   const { author, committer } = commit.commit;
   for (const [who, { atMs: saidMs }] of Object.entries({ author, committer })) {

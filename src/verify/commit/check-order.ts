@@ -11,7 +11,7 @@ import type { ReportFault } from '../fault.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 import type { CommitPlace } from '../chain/commit-place.ts';
 
-/** A field that is compared, and is told as it is where it differs. */
+/** A field that is compared, and written as it is in a fault. */
 type Field = string | number | boolean | null;
 
 /**

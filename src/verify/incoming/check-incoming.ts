@@ -32,7 +32,7 @@ export type CheckOptions = {
   onProgress?: ((line: string) => void) | undefined;
 };
 
-/** So many commits take half a second. */
+/** Commits per report of progress: they take half a second. */
 const TOLD_AFTER = 250;
 
 /** Clocks are wrong by days, and a thread that one machine starts has to go on at another one. */

@@ -33,7 +33,7 @@ type Rules = { definition: WorkflowDefinition; seen: StepsSeen };
 
 /**
  * Replays the decisions of stored threads: makes them again from the stored workflow and steps, and reports each commit that
- * says otherwise. No agent is asked.
+ * differs. No agent is run.
  *
  * @param budget limits the time that workflows of others may take; absent if the user asked about one thread
  */
