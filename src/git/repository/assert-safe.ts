@@ -47,7 +47,7 @@ export async function assertSafe(doubt: Doubt, env: GitEnvironment): Promise<voi
     return;
   }
   const settings = isImplicitlyBare ? [] : ['-c', 'safe.bareRepository=all'];
-  // git checks fewer paths than uwf, so it is told that the owner differs.
+  // git checks the owner of fewer paths than uwf. This makes it apply `safe.directory` where only uwf has found another owner.
   const differing = foreign === undefined ? {} : { GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' };
   const said = await complaint(folder, settings, { ...env, ...differing });
   if (said !== undefined && /safe\.bareRepository/.test(said)) {

@@ -3,17 +3,17 @@ import { UwfError } from '../../errors.ts';
 import type { Repository } from '../repository.ts';
 
 /**
- * Checks that an open repository has not gone meanwhile: to all readers, one that has is an empty one, and all writers make
- * their folders anew, in which there is nothing else.
+ * Checks that an open repository still exists. Readers would take a deleted one for empty, and writers would create its
+ * folders again, with nothing else in them.
  * @throws {UwfError} `repository-not-found`
  */
 export function assertThere({ location }: Pick<Repository, 'location'>): void {
-  // A writer that was at work may have made the folder again, and no HEAD.
+  // Not the folder: a writer that was running may have created it again, without `HEAD`.
   if (location === undefined || statSync(`${location.commonDir}/HEAD`, { throwIfNoEntry: false }) !== undefined) return;
   throw repositoryGone(location.commonDir);
 }
 
-/** What has failed in a repository that has gone has failed for that reason; other errors come back as they are. */
+/** Replaces an error by `repository-not-found` if the repository does not exist any more; else returns it unchanged. */
 export function explainGone(repository: Pick<Repository, 'location'>, error: unknown): unknown {
   try {
     assertThere(repository);

@@ -33,7 +33,7 @@ export async function publish(
   }
 }
 
-/** Does `work`, which changes refs, again as long as other processes are faster; at most so many times. */
+/** Tries `work`, which changes refs, again if another process moved a ref first; at most `mostTries` times. */
 export async function againIfMoved<T>(mostTries: number, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -49,7 +49,7 @@ async function resultOf(
   if (expected !== undefined && expected !== (current ?? null)) {
     return { name, outcome: 'moved', reason: `it is at ${current ?? 'nothing'}` };
   }
-  // What was redacted follows what it replaces only for the caller, who has checked that.
+  // A redacted thread is no descendant of the old one. The caller has checked that it may replace it.
   const isChecked = isForward && expected !== undefined;
   if (value === null || current === undefined || isChecked || (await isBehind(folder, current, value)))
     return { name, outcome: 'done' };

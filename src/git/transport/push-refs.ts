@@ -16,10 +16,10 @@ const MAX_ARGUMENT_BYTES = 800_000;
 const settings = ['protocol.version=2', ...littleMemory, 'pack.windowMemory=32m', 'pack.deltaCacheSize=16m'];
 const options = ['--porcelain', '--no-verify', '--no-follow-tags', '--no-force-if-includes', '--recurse-submodules=no'];
 
-/** Where the guest folder keeps what the refs of the remote are expected to be. */
+/** The folder of refs in the guest folder with the expected values of the remote's refs. */
 const TRACKED = 'refs/tracked/';
 
-/** What a push is given. */
+/** Options of a push. */
 export type PushControl = {
   /** Whether git may ask a person at the terminal. */
   mayAsk: boolean;
@@ -68,7 +68,7 @@ export async function pushRefs(
   return request.edits.map(({ name }) => results.get(name) ?? undone(name, 'git said nothing about it'));
 }
 
-/** Deletes refs of folders, each under its expected value; a ref that has come meanwhile is in none, so all of them stay. */
+/** Deletes folders of refs, each ref under its expected value. If a folder has got a new ref meanwhile, all refs stay. */
 async function pushDeletions(
   folder: GuestFolder,
   remote: string,
@@ -91,7 +91,7 @@ async function pushDeletions(
   );
   const hasFailed = [...outcomes.values()].some(({ outcome }) => outcome === 'unknown' || !isDone(outcome));
   return edits.map(({ name }) => {
-    // git does not name a ref that is not there.
+    // git does not report refs that do not exist.
     const outcome = outcomes.get(name) ?? { outcome: 'unchanged' };
     if (outcome.outcome === 'unknown') throw new Error(`git push said nothing about ${name}`);
     if (hasFailed && outcome.outcome === 'unchanged') return undone(name, 'another edit could not be made');
@@ -143,7 +143,7 @@ async function runPush(
   const readFailure = (error: unknown): Map<string, RefOutcome> => {
     if (!(error instanceof GitFailed)) throw error;
     const outcomes = parsePushResults(error.printed, error.said);
-    // A disk that is full there may have room later, unlike what the remote does not allow.
+    // A full disk of the remote may have room later, unlike a limit of the remote.
     if (!isTold(outcomes) || fullDiskIn(error.said) !== undefined) throw explainLimit(error);
     return outcomes;
   };

@@ -18,7 +18,7 @@ export type RestoringOptions = {
   isPartial: boolean;
   /** Tells whether a ref of the remote is uwf's, by its name there. */
   isOurs: (name: string) => boolean;
-  /** Is told of each ref whose objects were sent again. */
+  /** Called for each ref whose objects were sent again. */
   onRestored?: ((name: string) => void) | undefined;
 };
 

@@ -24,9 +24,9 @@ export type Changes = {
   copied: string[];
   /** Submodules at the commit of the index: git would run their programs to add nothing. */
   unmoved: string[];
-  /** What the index has to be told of beside the files: tracked ones that are gone, and new repositories in the work tree. */
+  /** Paths to update in the index beside the changed files: deleted tracked files, and new repositories in the work tree. */
   alsoChanged: string[];
-  /** Whether the changed paths can be named to git: it refuses a path below a link, or below what was a folder. */
+  /** Whether git accepts the changed paths as arguments: it refuses a path below a link, or below a former folder. */
   canBeNamed: boolean;
   /** Whether there is nothing to add to the index. */
   isEmpty: boolean;

@@ -17,7 +17,7 @@ const HEADER_BYTES = 256;
 /** A copy of a work tree's index for a snapshot. */
 export type IndexCopy = {
   path: string;
-  /** What the user's index was when it was copied; `undefined` if there is none. */
+  /** Identifies the content of the user's index when it was copied; `undefined` if there is none. */
   of: string | undefined;
   /** Before this time nothing was compared, in seconds since 1970. */
   takenAt: number;

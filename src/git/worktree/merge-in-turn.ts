@@ -11,7 +11,7 @@ import type { TreeMerger } from './tree-merger.ts';
 /** What is merged into our side: the commit or the tree of a branch, and the name of the branch. */
 export type MergeBranch = { key: string; commit: ObjectId };
 
-/** A conflict, as git tells it. */
+/** A conflict, as git reports it. */
 export type MergeConflict = {
   /** As `pathAsText` writes it. */
   path: string;
@@ -25,7 +25,7 @@ export type MergeConflict = {
   keys: readonly string[];
 };
 
-/** What a merge gave. */
+/** The result of a merge. */
 export type Merge = {
   /** Files with conflicts have markers in it, or the content of one side. */
   tree: ObjectId;

@@ -11,7 +11,7 @@ export type ConflictStage = {
   path: string;
 };
 
-/** What git says of one conflict; paths in Latin-1, the first is the one that the conflict is told of. */
+/** Git's report of one conflict. Paths are in Latin-1; the first is the one that git reports the conflict for. */
 export type ToldConflict = { kind: string; message: string; paths: string[] };
 
 /** What `git merge-tree` printed. */

@@ -40,7 +40,7 @@ export type Snapshot = {
   release: () => void;
 };
 
-/** What a tree that is to be recorded does not tell of its files. */
+/** Facts about the files of a snapshot that its tree does not have. */
 export type InspectedFiles = Pick<Snapshot, 'missing'> & {
   /** Files that uwf copied into the work tree, and that the tree has because they are tracked now; in Latin-1. */
   copied: readonly string[];

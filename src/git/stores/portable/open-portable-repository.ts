@@ -12,7 +12,7 @@ import type { FsClient } from './file-system.ts';
 import { PortableObjectStore } from './object-store.ts';
 import { PortableRefStore } from './ref-store.ts';
 
-/** Where a portable repository lies, and what it is told. */
+/** Where a portable repository lies, and its options. */
 export type PortableOptions = {
   fs: FsClient;
   /** The top of a work tree (its `.git` is looked up, a file included), or a bare repository. */
