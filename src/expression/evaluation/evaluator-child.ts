@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Interface } from 'node:readline';
 
 import type { JsonValue } from '../../json.ts';
+import { orElse } from '../../or-else.ts';
 import { packageRoot } from '../../package-root.ts';
 import { cpuTimeOf } from './cpu-time.ts';
 import type { EvaluationTask } from './evaluate-here.ts';
@@ -171,9 +172,9 @@ export class EvaluatorChild {
       };
       let timer = setTimeout(look, timeoutMs);
       const onLine = (line: string): void => {
-        // The child writes answers and nothing else.
-        const answer: EvaluatorAnswer = JSON.parse(line);
-        settle({ kind: 'answer', answer });
+        // The child writes answers and nothing else. One that was killed while it wrote leaves the beginning of a line.
+        const answer = orElse((): EvaluatorAnswer | undefined => JSON.parse(line), undefined);
+        if (answer !== undefined) settle({ kind: 'answer', answer });
       };
       const onEnd = (code: number | null, signal: NodeJS.Signals | null): void =>
         settle({ kind: 'died', code, signal });

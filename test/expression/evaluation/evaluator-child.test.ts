@@ -42,6 +42,20 @@ test('one process evaluates one task after another, each over its own scope', as
   expect(child.pid).toBe(pid);
 });
 
+test('a child that is killed while it writes its answer fails its own task only', async () => {
+  const scope = scopeOf(1);
+  await child.evaluate(task('n'), scope);
+  // While this process reads nothing, the child writes until the pipe is full.
+  setImmediate(() => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    process.kill(Number(child.pid), 'SIGKILL');
+  });
+  await expect(child.evaluate(task("$pad('x', 5000000)", 5000), scope)).rejects.toMatchObject({
+    code: 'evaluator-unavailable',
+  });
+  expect(await child.evaluate(task('n'), scope)).toBe(1);
+});
+
 test('a task that is killed takes no other task with it', async () => {
   const scope = scopeOf(1);
   const [killed, next] = await Promise.allSettled([
