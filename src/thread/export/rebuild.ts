@@ -97,7 +97,10 @@ export class Rebuild {
       const node = isNodeHash(hash) ? this.#nodes.get(hash) : undefined;
       if (node === undefined) throw this.#refuse(`'${path}' is node ${show(hash)}, which does not come before it`);
       const folder = indexedFolder(path);
-      parts.set(folder, [...(parts.get(folder) ?? []), { path: path.slice(folder.length), node }]);
+      const file = { path: path.slice(folder.length), node };
+      const part = parts.get(folder);
+      if (part === undefined) parts.set(folder, [file]);
+      else part.push(file);
     }
     const subtrees: Subtree[] = workspace === undefined ? [] : [{ path: 'workspace', mode: '040000', id: workspace }];
     // The file has no objects that artifacts pin, so the repository must have them.

@@ -187,3 +187,12 @@ describe('an error while a line is added', () => {
     await expect(failing(error)).rejects.toBe(error);
   });
 });
+
+test('a commit with very many files is made again in seconds', { timeout: 15_000 }, async () => {
+  const rebuild = open();
+  await rebuild.add(JSON.stringify({ node: NOTE, type: builtIn.content, payload: { text: 'x' } }));
+  const files = Object.fromEntries(Array.from({ length: 120_000 }, (_, at) => [`${at}`, NOTE]));
+  const { commit: _, ...others } = emptyCommit();
+  const line = JSON.stringify({ commit: absent, ...others, files });
+  await expect(rebuild.add(line)).rejects.toThrow(`it says it is commit ${absent}`);
+});
