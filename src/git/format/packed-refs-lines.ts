@@ -108,6 +108,8 @@ export class PackedRefsLines {
     let position = 0;
     while (position < this.#source.size) {
       const chunk = this.#source.read(position, MAX_CHUNK_BYTES);
+      // The file has become shorter since its size was read.
+      if (chunk.length === 0) throw this.#broken(chunk, noEnd);
       const end = chunk.lastIndexOf(newline) + 1;
       const lines = PackedRefsLines.ofBuffer(this.#source.path, chunk.subarray(0, end));
       for (let at = chunk.indexOf(wanted); at !== -1 && at < end; at = chunk.indexOf(wanted, at)) {

@@ -170,3 +170,16 @@ describe('the end of a file', () => {
     expect(names(lines.from(0, () => {}))).toEqual(many);
   });
 });
+
+test('a file that became shorter than it was is broken, wherever it is read', () => {
+  const line = Buffer.from(`${'a'.repeat(40)} refs/threads/x\n`);
+  let reads = 0;
+  const read = (position: number, length: number): Buffer => {
+    if (++reads > 20) throw new Error('it is read again and again');
+    return line.subarray(position, position + length);
+  };
+  const lines = new PackedRefsLines({ path: 'packed-refs', size: 1000, read });
+  expect(() => [...lines.from(0)]).toThrow(BrokenPackedRefs);
+  reads = 0;
+  expect(() => [...lines.withPart('x')]).toThrow(BrokenPackedRefs);
+});
