@@ -1,4 +1,4 @@
-import { openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isOwnPack } from '../stores/disk/pack-name.ts';
 import { namesIn } from '../system/names-in.ts';
@@ -48,6 +48,7 @@ export function listSmallPacks(folder: string, mostBytes: number): PackName[] {
   // A chain of such indexes is not read.
   if (names.has('multi-pack-index.d')) return [];
   const indexed = names.has('multi-pack-index') ? packsOfMultiPackIndex(join(folder, 'multi-pack-index')) : new Set();
+  if (indexed === undefined) return [];
   return [...names].flatMap((file) => {
     const name = /^(pack-.+)\.idx$/.exec(file)?.[1];
     if (name === undefined || !isOwnPack(name) || indexed.has(name)) return [];
@@ -95,23 +96,25 @@ function idsOf(index: Buffer): ObjectId[] | undefined {
 }
 
 /**
- * The names of the packs in a multi-pack-index, without their endings.
+ * The names of the packs in a multi-pack-index, without their endings; `undefined` if it is damaged.
  *
  * Source: gitformat-pack(5), "multi-pack-index (MIDX) files": chunk `PNAM`.
  */
-function packsOfMultiPackIndex(path: string): ReadonlySet<string> {
+function packsOfMultiPackIndex(path: string): ReadonlySet<string> | undefined {
   const file = orElse(() => openSync(path, 'r'), undefined, isNotThere);
   // git has just removed it.
   return file === undefined ? new Set() : whileOpen(file, readPackNames);
 }
 
-function readPackNames(file: number): ReadonlySet<string> {
+function readPackNames(file: number): ReadonlySet<string> | undefined {
   const head = Buffer.alloc(12 + 256 * 12);
   readSync(file, head, 0, head.length, 0);
   for (let at = 12; at + 24 <= head.length; at += 12) {
     if (head.toString('latin1', at, at + 4) !== 'PNAM') continue;
     const from = Number(head.readBigUInt64BE(at + 4));
-    const names = Buffer.alloc(Number(head.readBigUInt64BE(at + 16)) - from);
+    const to = Number(head.readBigUInt64BE(at + 16));
+    if (from > to || to > fstatSync(file).size) return undefined;
+    const names = Buffer.alloc(to - from);
     readSync(file, names, 0, names.length, from);
     const all = names.toString('latin1').split('\0');
     return new Set(all.map((name) => name.replace(/\.(?:idx|pack)$/, '')));
