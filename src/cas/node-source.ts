@@ -4,7 +4,7 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { NodeHash } from './hash.ts';
 import type { EncodedNode, Node } from './node.ts';
 
-/** A node as it was found: verified, with its address and the blob it lies in. */
+/** A verified node with its hash and the id of its blob. */
 export type StoredNode = Node & { hash: NodeHash; oid: ObjectId };
 
 /** Somewhere nodes can be found by hash: a thread, a repository, memory. */
@@ -12,7 +12,7 @@ export interface NodeSource {
   /**
    * Finds a node; `undefined` if this source does not have it.
    *
-   * What comes back has the hash that was asked for: it is computed again on every read.
+   * Every read computes the hash again, so the result is always the node that was asked for.
    * @throws {HashMismatch} if what is listed under the hash is another node
    * @throws {HashCollision} if there are two different nodes of this hash here
    */

@@ -12,16 +12,16 @@ import { lastRoleOf, stepsSeenBy, type Decision, type DecisionContext, type Seen
 import type { RulePart } from './moderator-errors.ts';
 import { NoRuleMatches, RuleFailed } from './moderator-errors.ts';
 
-/** How rules are tried. */
+/** How the conditions of rules are evaluated. */
 export type DecideOptions = {
   /** Wall time of each condition; default 1,000. */
   timeoutMs?: number;
 };
 
 /**
- * Decides who is next: the first rule whose `from` is the last role and whose `when` holds.
+ * Decides which role is next, by the first rule whose `from` is the last role and whose `when` holds.
  *
- * A function of values: the same rules and context give the same decision, whenever and wherever. `__start__` stands for the
+ * A pure function: the same rules and context give the same decision, at any time on any machine. `__start__` stands for the
  * last role before the first step, `__resume__` when an ended thread is resumed. What is wrong with the rules is a decision
  * of the kind `failed`, no exception.
  * @throws {UwfError} `evaluator-unavailable` when a condition needs the child and the machine does not give it; the rules are not at fault

@@ -24,7 +24,7 @@ export type PastSteps = {
 
 /** All that a decision depends on. The same context gives the same decision, on every machine. */
 export type DecisionContext = {
-  /** The id the thread was born with, so that forks decide alike. */
+  /** The id in the thread's start. Forks have the same one, so they decide alike. */
   threadId: string;
   start: StartView;
   /** Oldest first. */
@@ -33,7 +33,7 @@ export type DecisionContext = {
   isResumed?: boolean;
 };
 
-/** What the moderator says. `rule` is the 0-based index in the stored list. */
+/** The moderator's decision. `rule` is the 0-based index in the stored list. */
 export type Decision =
   | { kind: 'role'; rule: number; role: string; prompt: string | undefined; location: string | undefined }
   | { kind: 'end'; rule: number; returnCode: number; summary: string | undefined }

@@ -15,7 +15,7 @@ import { schemaOfMeta, schemaOfType } from './type-schema.ts';
 import { InvalidSchema, SchemaViolation } from './json-schema/invalid-schema.ts';
 import { assertSchema, validateAgainst } from './json-schema/validate-against.ts';
 
-/** What was found out about a node. */
+/** The result of checking a node. */
 export type Validation = {
   /** True if there are no errors. */
   valid: boolean;

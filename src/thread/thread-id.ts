@@ -1,8 +1,8 @@
 import { UwfError } from '../errors.ts';
 
 /**
- * The name of a thread: a ULID, 26 characters of Crockford's Base32 in upper case, whose first ten
- * tell the time it was made at. Made only by this file and `new-thread-id.ts`.
+ * The name of a thread: a ULID, 26 characters of Crockford's Base32 in upper case. The first ten are the time at which it
+ * was made. Made only by this file and `new-thread-id.ts`.
  *
  * Source: the ULID specification (48-bit time in ms, 80 random bits).
  */

@@ -3,7 +3,7 @@ import type { RefName } from '../git/ref-store.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { isThreadId, type ThreadId } from './thread-id.ts';
 
-/** Where a thread is: its id, its ref, and the commit that the ref points at. */
+/** A thread's id, its ref, and the commit that the ref points at. */
 export type ThreadPointer = {
   id: ThreadId;
   ref: RefName;

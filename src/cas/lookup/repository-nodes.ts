@@ -26,8 +26,7 @@ const lookups = new WeakMap<Repository, Lookup>();
  * The source that finds a node wherever in the repository it lies.
  *
  * Where two different nodes share a hash it refuses to choose (`HashCollision`); within a thread there is one
- * (`nodesBehind`). Blobs that are gone, and blobs that turn out to be another node while the right one is there as well,
- * are passed over.
+ * (`nodesBehind`). It ignores missing blobs, and, if one blob is the node, blobs that are another node.
  */
 export function repositoryNodes(repository: Repository): RepositoryNodes {
   const lookup = lookupOf(repository);
@@ -47,7 +46,7 @@ export function repositoryNodes(repository: Repository): RepositoryNodes {
 }
 
 /**
- * Works the local lookup out again from the refs.
+ * Rebuilds the local lookup from the refs.
  *
  * @returns how many commits were read, and how many different nodes they hold
  */

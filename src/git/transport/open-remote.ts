@@ -21,7 +21,7 @@ export type OpenRemoteOptions = {
   cwd?: string;
   /** Whether git may ask at the terminal for a password or a passphrase; default: no. */
   mayAsk?: boolean;
-  /** Is told of each ref whose objects the remote had lost, and that was sent to it again. */
+  /** Called for each ref whose objects the remote had lost, and that was pushed to it again. */
   onRestored?: (ref: string) => void;
 };
 

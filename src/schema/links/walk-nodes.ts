@@ -14,7 +14,7 @@ export type WalkedNode = StoredNode & {
 
 /** How a walk goes. */
 export type WalkOptions = {
-  /** Nodes that are not entered: they are given, but what they link to is not followed. */
+  /** Nodes whose links are not followed. The walk returns these nodes, too. */
   isBoundary?: (node: StoredNode) => boolean | Promise<boolean>;
 };
 

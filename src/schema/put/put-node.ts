@@ -18,18 +18,18 @@ import { walk } from '../links/walk-nodes.ts';
 export type PutOptions = {
   /** The scratch ref that keeps the node, such as `refs/uwf/scratch/mine`. */
   ref: string;
-  /** Nodes that are kept anyway for as long as the ref is of use: those of its thread. Default: none. */
+  /** Nodes that other refs keep for as long as the scratch ref is used: those of its thread. Default: none. */
   kept?: NodeSource;
   /** For an artifact: the blob that it pins, where the repository may not have it yet. */
   blob?: Uint8Array;
 };
 
 /**
- * Stores a node that no step has taken in yet, and keeps it at a scratch ref together with the schema of its type and
- * with what it links to elsewhere in the repository.
+ * Stores a node that no step has taken in yet at a scratch ref, together with the schema of its type and the nodes that it
+ * links to elsewhere in the repository.
  *
- * What lies at the same ref already is kept a second time, for it may be dropped by itself. A node of a thread that is
- * linked to (a start, a step …) is kept by that thread's own refs, not by the scratch ref.
+ * A linked node that was put at the same ref gets a second entry, because the first may be dropped on its own. A linked node
+ * of a thread (a start, a step …) is kept by the refs of that thread, not by the scratch ref.
  * @throws {NotJson} {SchemaViolation} if the payload is not of the type
  * @throws {NodeNotFound} if there is no such type
  * @throws {ObjectMissing} {WrongPin} if it is an artifact whose git object is not there, or is of another kind

@@ -18,8 +18,8 @@ import { scratchRef } from '../thread-refs.ts';
 export type ThreadCasEntry = { hash: NodeHash; step: NodeHash | undefined };
 
 /**
- * The content-addressed store of one thread: its own history, the commits that has as parents, and what was put
- * under it and not yet taken in.
+ * The content-addressed store of one thread: the nodes of its history, with all parents, and those that were put under the
+ * thread and that no step has taken in yet.
  */
 export interface ThreadCas extends NodeSource {
   /** Puts a text as a content node, pinned until a step takes it in or it is deleted. */
@@ -45,11 +45,11 @@ export interface ThreadCas extends NodeSource {
   /** @throws {NodeNotFound} if the thread does not have it */
   get(hash: string): Promise<StoredNode>;
   /**
-   * Takes back what was put; false if the thread does not have it.
+   * Deletes a node that was put; false if the thread does not have it.
    * @throws {UwfError} `node-in-use` if a step has taken it in
    */
   delete(hash: string): Promise<boolean>;
-  /** What was put: first what steps took in, oldest first, then what waits. */
+  /** The nodes that were put: first those that steps have taken in, oldest first, then those that wait for a step. */
   list(): Promise<ThreadCasEntry[]>;
 }
 

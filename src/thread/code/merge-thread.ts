@@ -25,7 +25,7 @@ import type { ThreadCode } from './thread-code.ts';
 export type MergeOptions = {
   env: GitEnvironment;
   mode: MergeMode;
-  /** Searches what comes into the user's history; absent where secrets are allowed. */
+  /** Searches the new commits of the user's history for secrets; absent if secrets are allowed. */
   redactor?: Redactor | undefined;
 };
 
@@ -34,11 +34,11 @@ export type MergeReport = {
   thread: ThreadId;
   mode: MergeMode | 'branch';
   outcome: 'merged' | 'up-to-date' | 'conflict' | 'created';
-  /** The branch that it went into, or that was made; null for a detached `HEAD`. */
+  /** The branch that was updated or created; null for a detached `HEAD`. */
   branch: string | null;
   base: ObjectId;
   tip: ObjectId;
-  /** Where the branch was and is; null if it was not there. */
+  /** The tips of the branch before and after; null if it did not exist. */
   before: ObjectId | null;
   after: ObjectId;
   /** The files with conflicts, as `pathAsText` writes them. */
@@ -46,10 +46,10 @@ export type MergeReport = {
 };
 
 /**
- * Brings home what a thread did, into the branch that is checked out in the repository's work tree.
+ * Merges a thread's code into the branch that is checked out in the repository's work tree.
  *
- * git merges in a folder of its own first. The work tree and the branch move only if that went well. A conflict of a merge is
- * then left in the work tree as `git merge` leaves it; one of a squash or a rebase changes nothing.
+ * git first merges in a folder of its own. The work tree and the branch change only if that succeeds. A conflict of a merge
+ * is then left in the work tree as `git merge` leaves it; a conflict of a squash or a rebase changes nothing.
  * @throws {CodeHoldsSecrets} if what comes in has secrets
  * @throws {UwfError} as `readMergeTarget`, `listCodeCommits`, `tryMerge` and `moveTarget` do, and `unrelated-histories`; nothing is
  *   changed then

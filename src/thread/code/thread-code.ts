@@ -13,7 +13,7 @@ import { readTextAt } from '../thread-commit.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
 
-/** What a thread did to the user's code: the files after its newest step, as a commit of git. */
+/** The result of a thread in the user's code: the files after its newest step, as a commit of git. */
 export type ThreadCode = {
   thread: ThreadId;
   /** The commit that its work tree was made from. */
@@ -25,20 +25,20 @@ export type ThreadCode = {
   tree: ObjectId;
   /** `checkedOut` if the step left its files; otherwise a commit on it with them, which `batch` has. */
   tip: ObjectId;
-  /** The commit `tip`, unless it is `checkedOut`: the repository need not have it. */
+  /** The commit `tip`, unless it is `checkedOut`. The repository need not have it. */
   own: readonly GitObject[];
-  /** The message of a commit that stands for the whole thread. */
+  /** The message for a single commit with all changes of the thread. */
   message: string;
-  /** The commits by which steps keep their files: no part of the user's history. */
+  /** The snapshots of the steps' files. They are no part of the user's history. */
   snapshots: ReadonlySet<ObjectId>;
 };
 
 /**
- * Finds what a thread did to the user's code. Writes nothing. The same thread gives the same tip each time.
+ * Finds the result of a thread in the user's code. Writes nothing. The same thread always gives the same tip.
  *
  * @throws {UwfError} `no-base` if the thread has no work tree of its own, `no-snapshot` if no step has recorded files,
  *   `snapshot-short` if the newest one could not
- * @throws {CorruptThread} if its chain is not what storage promises
+ * @throws {CorruptThread} if its chain violates the format
  */
 export async function findCode(repository: Repository, { id, head }: ThreadPointer): Promise<ThreadCode> {
   const { start, end, step, steps } = await readSteps(repository, head);

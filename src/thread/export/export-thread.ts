@@ -24,9 +24,9 @@ export type ExportedCommit = {
 };
 
 /**
- * Writes a thread as JSON lines, without their line ends: its rows, and with `withNodes` all that it takes to store it
- * elsewhere: its nodes and commits, those of threads that it called, stands on or links to included, each once, and what is
- * referred to before what refers to it. The last line is the thread's head.
+ * Writes a thread as JSON lines, without their line ends: its rows, and with `withNodes` all nodes and commits that an import
+ * needs, also those of threads that it called, was forked from or links to. Each comes once, and after those that it refers
+ * to. The last line is the thread's head.
  *
  * The same thread gives the same lines. Without `withPauses` it has no rows for suspensions and resumptions, as in the first
  * version of the format. Commits and files of the user's code are named and not written.

@@ -27,7 +27,7 @@ export const EVERYWHERE: WhichThreads = { active: true, history: true, archived:
 export type OnDamage = { damaged?: (damage: RefDamage) => void };
 
 /**
- * Lists where threads are; an id found under both an active and a history ref is ended and comes once.
+ * Lists the pointers of threads. An id with both an active and a history ref counts as ended, and comes once.
  *
  * Reads ref names only. Sorted by id, which is by the time they started.
  * @param sinceMs leaves out threads that ended before, and those that are active and began before; the rest costs nothing

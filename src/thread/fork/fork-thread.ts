@@ -21,8 +21,8 @@ export type Fork = {
 /**
  * Forks a thread: gives one of its commits a second ref, under a new id. Writes no object and does not change the thread.
  *
- * The fork has the same start, with the id in it, so its rules decide as the thread's. Artifacts that no step has taken in,
- * and the sessions of agents, stay with the thread.
+ * The fork has the same start, and so the same id in it: its rules decide like the thread's. Artifacts that no step has
+ * taken in and the sessions of agents stay with the thread.
  * @param at a start, step, suspension or resumption of the thread; default: its head, or the last step of one that ended
  * @throws {WrongThreadState} if `at` is the thread's end, or no commit of it
  */

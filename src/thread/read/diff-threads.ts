@@ -20,16 +20,16 @@ export type DiffStep = {
   text: string;
 };
 
-/** The steps of one number; a side is null where its thread has not come so far. */
+/** The steps with the same number; a side is null if its thread has fewer steps. */
 export type StepPair = {
   number: number;
   a: DiffStep | null;
   b: DiffStep | null;
-  /** Whether the same role said the same. */
+  /** Whether both have the same role and the same reply. */
   isSame: boolean;
 };
 
-/** Where two threads part, and what each did then. */
+/** Where two threads diverge, and the steps of each from there on. */
 export type ThreadDiff = {
   a: ThreadId;
   b: ThreadId;
@@ -47,10 +47,10 @@ export type ThreadDiff = {
 };
 
 /**
- * Compares two threads step by step, from where they part.
+ * Compares two threads step by step, from where they diverge.
  *
- * Reads both back to the newest commit that they share, and further only to find out which files were there. Threads that
- * share none are compared from their starts.
+ * Reads both back to the newest commit that they share, and further only to find the files of that time. Threads that share
+ * none are compared from their starts.
  * @throws {CorruptThread} if one of them cannot be read
  */
 export async function diffThreads(repository: Repository, a: ThreadPointer, b: ThreadPointer): Promise<ThreadDiff> {

@@ -14,16 +14,16 @@ import { reduceWorkflow } from '../notation/reduce-workflow.ts';
 import { Report } from '../diagnostics/report.ts';
 import type { SourceMap } from '../source/source-map.ts';
 
-/** Where the value comes from, for places and for what a file's name says. */
+/** Where the value comes from. */
 export type ValidateOptions = {
   /** The file it was parsed from; its stem has to be the workflow's name. */
   file?: string;
   map?: SourceMap;
-  /** What the parser found already; an error among it keeps the workflow from being valid. */
+  /** The diagnostics of the parser. An error among them makes the workflow invalid. */
   diagnostics?: readonly Diagnostic[];
 };
 
-/** All that is wrong, or worth a thought, and the definition if nothing is wrong. */
+/** All errors and warnings, and the definition if there is no error. */
 export type ValidatedWorkflow = { definition: WorkflowDefinition | undefined; diagnostics: Diagnostic[] };
 
 /**

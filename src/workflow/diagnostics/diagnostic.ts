@@ -70,7 +70,7 @@ export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   return a.line - b.line || a.column - b.column || Number(a.severity > b.severity) - Number(a.severity < b.severity);
 }
 
-/** Raised when a workflow that has errors is to be used. Carries all of them. */
+/** A workflow cannot be used because it has errors. Carries all of them. */
 export class InvalidWorkflow extends UwfError {
   readonly diagnostics: readonly Diagnostic[];
   /** The files of the diagnostics, for `formatDiagnostic`. */

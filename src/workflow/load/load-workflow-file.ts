@@ -16,7 +16,7 @@ export type LoadFileOptions = {
   reader?: SourceReader;
 };
 
-/** A workflow file as it was read: its definition if it has no errors, what is wrong, and the files for showing it. */
+/** The result of reading a workflow file: its definition if it has no errors, the diagnostics, and the files to show them. */
 export type LoadedWorkflowFile = {
   /** `undefined` when a diagnostic is an error. */
   definition: WorkflowDefinition | undefined;

@@ -33,13 +33,13 @@ export type ResolvedWorkflow = {
 
 /**
  * Finds the workflow that an argument means: a hash, a path to a file, a name in `.uwf/workflows/` from `cwd` upward to
- * the work tree's top, a name in the registry; the first that is there. A workflow may be a folder with an `index.yaml`.
+ * the work tree's top, a name in the registry; the first that exists. A workflow may be a folder with an `index.yaml`.
  *
  * @param argument with a slash or an extension it is a path and nothing else
  * @param options.cwd the folder to start from, absolute
- * @throws {UwfError} `workflow-not-found` if it is a folder without one
- * @throws {WorkflowNotFound} naming what was looked at and the nearest name
- * @throws {InvalidWorkflow} if the file that was found has mistakes; a later place is not tried then
+ * @throws {UwfError} `workflow-not-found` if it is a folder without an index file
+ * @throws {WorkflowNotFound} with the places that were tried and the nearest name
+ * @throws {InvalidWorkflow} if the file that was found has mistakes; later places are not tried then
  */
 export async function resolveWorkflow(
   repository: Repository,

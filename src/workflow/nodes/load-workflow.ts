@@ -31,8 +31,8 @@ export class NotAWorkflow extends UwfError {
 /**
  * Reads a definition back from its nodes; it equals the definition that was stored.
  *
- * Its roles are in the order in which its rules lead on from them. Its shape is checked, because it may come from a remote;
- * what was checked when it was registered (schemas, expressions, where rules lead) is not checked again.
+ * Its roles are in the order in which they first appear as `from` of a rule. Its shape is checked, because it may come from a
+ * remote; schemas, expressions and targets of rules were checked when it was registered, and are not checked again.
  * @param source where to look: a repository, a thread's nodes, memory
  * @throws {NodeNotFound} if a node of it is not there
  * @throws {NotAWorkflow} if a node is of another type

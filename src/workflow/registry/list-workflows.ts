@@ -14,7 +14,7 @@ export type UnreadableWorkflow = { name: string; ref: string; commit?: ObjectId;
 /**
  * Lists the registered workflows by name, each in its newest version.
  *
- * What cannot be read is told apart, so that one broken ref does not hide the others.
+ * Unreadable ones are returned separately, so that one broken ref does not hide the others.
  */
 export async function listWorkflows(
   repository: Repository,

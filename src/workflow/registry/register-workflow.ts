@@ -22,7 +22,7 @@ const MAX_TRIES = 50;
  * as its first parent.
  *
  * The same definition gives the same hash, whatever notation it is in; registering what is the newest version already
- * writes nothing. Of two at once both are kept, one after the other.
+ * writes nothing. Two concurrent registrations are both kept, one after the other.
  * @param definition a definition, or the parsed content of a workflow file in any notation
  * @returns the hash of the definition's node
  * @throws {InvalidWorkflow} if it has mistakes; it carries all of them

@@ -32,8 +32,8 @@ export type PortableOptions = {
  * and refs change by compare-and-swap. There is no location, no state folder, and no remote. In a browser, a bundler has to
  * stand in for Node's modules, and agents that are programs cannot run.
  * @throws {RepositoryNotFound} if there is none and `create` is not set
- * @throws {UwfError} `unsupported-repository` for a format that uwf does not speak, and for a linked worktree unless `gitdir` names
- * the repository that it belongs to
+ * @throws {UwfError} `unsupported-repository` for an unknown format, and for a linked worktree unless `gitdir` names the
+ * repository that it belongs to
  */
 export async function openPortableRepository(options: PortableOptions): Promise<Repository> {
   const { fs } = options;
