@@ -26,20 +26,20 @@ export function parseDollars(text: string): number {
   return Number(text);
 }
 
-const units: Record<string, number> = {
-  ms: 1,
-  s: 1000,
-  min: 60_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
+const units: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1000],
+  ['min', 60_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+  ['w', 604_800_000],
+]);
 
 /** Reads a span of time such as `90s`, `2h`, `1.5d`; a bare number is seconds. @returns ms */
 export function parseDuration(text: string): number {
   const match = /^(?<number>\d+(?:\.\d+)?)\s*(?<unit>[a-z]*)$/.exec(text.trim().toLowerCase());
-  const factor = units[match?.groups?.['unit'] || 's'];
+  const factor = units.get(match?.groups?.['unit'] || 's');
   if (!match || factor === undefined) {
     throw new UsageError(`needs a span of time, not '${text}'`, 'write 30s, 5min, 2h or 3d');
   }
@@ -56,6 +56,9 @@ export function parseTimeLimit(text: string): number {
   );
 }
 
+/** No date is further from 1970, in either direction. Source: ECMA-262, 21.4.1.1. */
+const MAX_DATE_MS = 8.64e15;
+
 /** A moment as a command line names it: a date, or how long ago. */
 export type Moment = (nowMs: number) => number;
 
@@ -63,6 +66,8 @@ export type Moment = (nowMs: number) => number;
 export function parseMoment(text: string): Moment {
   if (/^\d+(?:\.\d+)?\s*[a-z]+$/i.test(text.trim())) {
     const agoMs = parseDuration(text);
+    if (agoMs > MAX_DATE_MS)
+      throw new UsageError(`needs a date that there is, not '${text}'`, 'write 2026-11-21, or 2d');
     return (nowMs) => nowMs - agoMs;
   }
   const hasTime = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}/.test(text);

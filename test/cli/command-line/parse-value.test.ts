@@ -13,7 +13,7 @@ test.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-test.each(['', 'soon', '5 parsecs', '-3s', '1h30'])("'%s' is no span of time", (text) => {
+test.each(['', 'soon', '5 parsecs', '5constructor', '-3s', '1h30'])("'%s' is no span of time", (text) => {
   expect(() => parseDuration(text)).toThrow('needs a span of time');
 });
 
@@ -39,6 +39,14 @@ test.each([
 
 test.each(['', 'yesterday', '2026-13-01', '11/20/2026', '7'])("'%s' is no moment", (text) => {
   expect(() => parseMoment(text)).toThrow('needs a date');
+});
+
+test.each(['99999999999d', '100000001d'])("'%s' ago was no date", (text) => {
+  expect(() => parseMoment(text)).toThrow('needs a date that there is');
+});
+
+test('the longest span ago is a date', () => {
+  expect(new Date(parseMoment('100000000d')(nowMs)).toISOString()).toMatch(/^-/);
 });
 
 test.each(['0', '-1', '1.5', 'many', '1e3', ''])("'%s' is no count", (text) => {
