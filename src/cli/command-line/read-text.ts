@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { TextOption } from './command.ts';
 import { type CliEnvironment, canAsk } from '../process/cli-environment.ts';
 import { UsageError } from '../errors/usage-error.ts';
+import { orElse } from '../../or-else.ts';
 
 /** The two ways, as with `git commit`, in which a command is given a longer text. */
 export const promptOptions: { prompt: TextOption; file: TextOption } = {
@@ -38,7 +39,8 @@ export async function textFrom(
 
 function readTextFile(cli: CliEnvironment, path: string, bound?: ReadBound): string {
   const file = resolve(cli.cwd, path);
-  const stats = statSync(file, { throwIfNoEntry: false });
+  // What cannot be looked at cannot be read either, which says why.
+  const stats = orElse(() => statSync(file), undefined);
   if (bound !== undefined && stats?.isFile() && stats.size > bound.maxBytes) throw bound.refuse(String(stats.size));
   try {
     return decode(readFileSync(file), path);
