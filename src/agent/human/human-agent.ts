@@ -1,4 +1,5 @@
 import { describeBuiltIn } from '../describe-built-in.ts';
+import { isNotThere } from '../../git/format/object-errors.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -77,7 +78,12 @@ async function edit(editor: string, request: AgentRequest): Promise<AgentReply> 
   const told = `You are '${request.role}' of thread ${request.threadId}.\n\n${request.prompt}`;
   await writeFile(file, `${start}\n${EXPLANATION}\n${told}`);
   const isWell = await editFile(editor, file, request);
-  const reply = replyInFile(await readFile(file, 'utf8'));
+  // An editor that failed may have taken the file away, and so may a person who did not want to answer.
+  const written = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (isNotThere(error)) return '';
+    throw error;
+  });
+  const reply = replyInFile(written);
   if (!isWell) return suspension(request, `the editor '${editor}' failed`);
   if (reply.trim() === '' || reply.trim() === start.trim()) return suspension(request);
   return replyOf(readTypedAnswer(`${reply}\n`, request.outputSchema));

@@ -187,6 +187,13 @@ Do the work.
     );
   });
 
+  test.each([
+    ['rm "$1"; exit 1', /the editor 'sh .*' failed/],
+    ['rm "$1"', /^(?!.*(?:ENOENT|failed))/],
+  ])('an editor that takes the file away suspends: %s', async (script, reason) => {
+    expect(await ask(atTerminal(script))).toMatchObject({ kind: 'suspend', reason: expect.stringMatching(reason) });
+  });
+
   test('an abort closes the editor and rejects with its reason', async () => {
     const request = atTerminal('exec sleep 60', { signal: AbortSignal.timeout(50) });
     await expect(ask(request)).rejects.toHaveProperty('name', 'TimeoutError');
