@@ -47,20 +47,26 @@ that is over) shows the same commits without uwf.`,
         : [await getThread(repository, args.thread)];
     // The logs of all threads are not cached: they are too many, and rarely asked for again.
     const isKept = !options.all;
+    // One thread that is damaged hides no other; that not all is shown is a failure.
+    const damage: unknown[] = [];
+    const read = async <T>(story: Promise<T>): Promise<T | undefined> =>
+      options.all ? story.catch((error: unknown) => void damage.push(error)) : story;
     const style = { isShort: options.oneline, isGraph: options.graph, most: options.limit ?? Infinity, isKept };
     if (out.isJson) {
       const entries: object[] = [];
       for (const pointer of pointers) {
-        const story = await collectLog(repository, pointer, style.most, { isKept });
+        const story = (await read(collectLog(repository, pointer, style.most, { isKept }))) ?? [];
         entries.push(...story.map((entry) => ({ thread: pointer.id, ...entry })));
       }
       await out.result(entries, () => '');
+      if (damage.length > 0) throw damage[0];
       return;
     }
     const stories: string[] = [];
-    for (const pointer of pointers) stories.push(await tell(repository, pointer, out, style));
+    for (const pointer of pointers) stories.push(...[(await read(tell(repository, pointer, out, style))) ?? []].flat());
     await out.result([], () => stories.join(style.isShort || style.isGraph ? '\n' : '\n\n'));
     if (pointers.length === 0) out.hint("there are no threads yet; 'uwf run <workflow> -p <prompt>' starts one");
+    if (damage.length > 0) throw damage[0];
   },
 });
 

@@ -156,3 +156,19 @@ test('show names parent and children, and a child can be answered for its parent
   expect(stderr).toContain('writer written: In French');
   expect(await repository.json(['thread', 'show', thread])).toMatchObject({ children: [child] });
 });
+
+test.each([[], ['--oneline'], ['--graph'], ['--json']])(
+  'a thread that is damaged hides no other from the log of all %s',
+  async (...options) => {
+    const repository = createLoopRepository();
+    const first = (await repository.json(['thread', 'start', 'loop', '-p', 'One'])) as { thread: string };
+    const second = (await repository.json(['thread', 'start', 'loop', '-p', 'Two'])) as { thread: string };
+    const tree = repository.git('hash-object', '-w', '-t', 'tree', '/dev/null').trim();
+    const strange = repository.git('-c', 'user.name=x', '-c', 'user.email=x@x', 'commit-tree', '-m', 'x', tree);
+    repository.git('update-ref', `refs/threads/${second.thread}`, strange.trim());
+    const { code, stdout, stderr } = await repository.uwf(['log', '--all', ...options]);
+    expect(stdout).toContain('One');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('is damaged') });
+    expect((await repository.uwf(['log', first.thread, ...options])).code).toBe(0);
+  },
+);
