@@ -54,6 +54,11 @@ export async function exportPages(cli: CliEnvironment, out: Output, options: Pag
 async function newestThreads(repository: Repository, most: number, out: Output): Promise<ThreadPointer[]> {
   const listed = await listThreads(readingContext(repository), { statuses: threadStatuses, limit: most + 1 });
   if (listed.length > most) out.hint(`the newest ${most} threads are exported; name others to have those`);
-  const pointers = await Promise.all(listed.slice(0, most).map(({ thread }) => findThread(repository, thread)));
+  const newest = listed.slice(0, most);
+  // Of a ref that is damaged there is no page.
+  const sound = newest.filter(({ head }) => head !== null);
+  if (sound.length < newest.length)
+    out.hint("threads whose refs are damaged are left out; 'uwf doctor' says which and how");
+  const pointers = await Promise.all(sound.map(({ thread }) => findThread(repository, thread)));
   return pointers.flatMap((pointer) => pointer ?? []);
 }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { ExportFolder } from '../../../src/web/export/export-folder.ts';
 import { exportWeb } from '../../../src/web/export/export-web.tsx';
+import { createLoopRepository } from '../../helpers/cli.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 import { createFamily } from './family.ts';
 
@@ -44,6 +45,20 @@ test('pages lead to each other by files that are there, and to nothing else here
   expect(count).toBeGreaterThan(20);
   const index = readFileSync(join(folder, 'assets/search-index.js'), 'utf8');
   expect(index).toContain(`["pages/t.${threads.child}.html#step-1"`);
+});
+
+test('a thread whose ref is damaged does not keep the others from being exported', async () => {
+  const { uwf, dir, json } = createLoopRepository();
+  const start = async (): Promise<string> =>
+    ((await json(['thread', 'start', 'loop', '-p', 'Write'])) as { thread: string }).thread;
+  const [sound, damaged] = [await start(), await start()];
+  writeFileSync(join(dir, '.git/refs/threads', damaged), 'torn\n');
+  const folder = join(createTemporaryFolder(), 'out');
+  expect(await uwf(['web', '--export', folder])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("'uwf doctor' says which"),
+  });
+  expect(filesIn(folder).filter((file) => file.includes('/t.0'))).toContain(`pages/t.${sound}.html`);
 });
 
 test('an export has no byte of other threads', async () => {
