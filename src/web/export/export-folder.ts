@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
+import { tryTo } from '../../or-else.ts';
 
 /** The mark of an export: it names its files. */
 const MARK = 'uwf-export.json';
@@ -69,7 +70,8 @@ export class ExportFolder {
   /** Takes away what was written, before it is finished. */
   discard(): void {
     rmSync(join(this.#folder, PARTIAL), { recursive: true, force: true });
-    if (this.#isNew) rmdirSync(this.#folder);
+    // An error means that something else lies there by now, or a part of what was finished; why that failed is told.
+    if (this.#isNew) tryTo(() => rmdirSync(this.#folder));
   }
 
   #mark(files: readonly string[]): void {

@@ -61,6 +61,16 @@ test('a thread whose ref is damaged does not keep the others from being exported
   expect(filesIn(folder).filter((file) => file.includes('/t.0'))).toContain(`pages/t.${sound}.html`);
 });
 
+test('an export that fails in its last moment says why', () => {
+  const path = join(createTemporaryFolder(), 'out');
+  const folder = new ExportFolder(path);
+  folder.write('index.html', 'x');
+  // Another program has put something there.
+  writeFileSync(join(path, 'other'), '');
+  expect(() => folder.discard()).not.toThrow();
+  expect(existsSync(join(path, 'other'))).toBe(true);
+});
+
 test('an export has no byte of other threads', async () => {
   const { uwf, threads } = await createFamily();
   const parent = createTemporaryFolder();
