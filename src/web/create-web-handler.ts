@@ -14,7 +14,13 @@ export function createWebHandler(repository: Repository, options: WebOptions): (
   assertSecret(options);
   let loading: Promise<WebApp> | undefined;
   const load = async (): Promise<WebApp> => (await import('./routes/create-app.ts')).createApp(repository, options);
-  return async (request) => (await (loading ??= load())).fetch(request);
+  // A failure, such as too many open files, is that of one request.
+  const loaded = (): Promise<WebApp> => (loading ??= load().catch(forget));
+  const forget = (error: unknown): never => {
+    loading = undefined;
+    throw error;
+  };
+  return async (request) => (await loaded()).fetch(request);
 }
 
 /** The secret and the key let in everyone who has them. A program whose setting is missing would hand in ''. */

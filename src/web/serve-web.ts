@@ -70,7 +70,15 @@ function listenerOf(loadHandler: () => Promise<Handler>): RequestListener {
     return (incoming, outgoing) => void adapter(incoming, outgoing);
   };
   let loading: Promise<RequestListener> | undefined;
-  return (incoming, outgoing) => void (loading ??= load()).then((listener) => listener(incoming, outgoing));
+  const answer = async (...[incoming, outgoing]: Parameters<RequestListener>): Promise<void> => {
+    const listener = await (loading ??= load()).catch(() => undefined);
+    if (listener !== undefined) return listener(incoming, outgoing);
+    // Too many open files, for one: the next request tries again. Whoever asks is not logged in yet, so the reason is not told.
+    loading = undefined;
+    outgoing.writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '1' });
+    outgoing.end('The page could not be loaded. Load it again in a moment.\n');
+  };
+  return (incoming, outgoing) => void answer(incoming, outgoing);
 }
 
 async function listen(server: Server, host: string, ports: readonly number[]): Promise<number> {
