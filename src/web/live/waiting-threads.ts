@@ -57,12 +57,15 @@ export class WaitingThreads {
 
   /** The state of the topic `waiting`: how many questions there are, and which threads ask, such as `2.6f1d2a3b`. */
   async state(): Promise<string> {
-    // A ref that cannot be read: pages say so, and a state that is not known changes nothing.
-    const now = await this.now().catch(() => undefined);
-    if (now === undefined) return '';
-    const suspended = now.threads.filter(({ status }) => status === 'suspended');
-    const heads = suspended.map(({ thread, head }) => `${thread} ${head}`).join('\n');
-    return `${await this.#countQuestions(suspended)}.${stateOfText(heads).slice(0, 8)}`;
+    try {
+      const now = await this.now();
+      const suspended = now.threads.filter(({ status }) => status === 'suspended');
+      const heads = suspended.map(({ thread, head }) => `${thread} ${head}`).join('\n');
+      return `${await this.#countQuestions(suspended)}.${stateOfText(heads).slice(0, 8)}`;
+    } catch {
+      // What cannot be read, pages say; and a state that is not known changes nothing.
+      return '';
+    }
   }
 
   /** The question of a child is that of its caller, too, and of the caller of that. */

@@ -85,3 +85,15 @@ test('those who were told of an earlier state learn that threads were read', asy
   await readNow(waiting);
   expect(told).toBeGreaterThan(0);
 });
+
+test('a thread that is removed while questions are counted leaves the state unknown', async () => {
+  const { engine, repository, waiting } = await many();
+  await readNow(waiting);
+  const { threads, isRead } = await waiting.now();
+  waiting.now = () => Promise.resolve({ threads: threads.map((one) => ({ ...one, cause: 'child' })), isRead });
+  const [{ thread, head } = expect.fail('threads wait')] = threads;
+  expect(await waiting.state()).toMatch(/^5\./);
+  await repository.refs.update([{ name: `refs/threads/${thread}` as never, expected: head, value: null }]);
+  await expect(engine.describe(thread)).rejects.toThrow('there is no thread');
+  expect(await waiting.state()).toBe('');
+});
