@@ -61,14 +61,17 @@ export async function startInBackground(
   const folder = join(repository.stateDir, 'log');
   const log = join(folder, `${thread}.log`);
   const lease = await takeLease(repository, thread);
+  const opened: number[] = [];
   try {
     // The lease keeps other processes from moving the thread after this check.
     await assertStill();
     makeFolders(folder);
     const isNew = !existsSync(log);
     const output = openSync(log, APPEND);
+    opened.push(output);
     if (isNew) share(log);
     const stdin = openInput(folder, thread, input);
+    if (stdin !== undefined) opened.push(stdin);
     const child = spawn(process.execPath, [join(packageRoot(), 'bin', 'uwf.js'), ...argv], {
       cwd: cli.cwd,
       detached: true,
@@ -80,12 +83,12 @@ export async function startInBackground(
     if (pid === undefined) throw new TypeError('a process that has started has no id');
     lease.handOver(pid);
     child.unref();
-    closeSync(output);
-    if (stdin !== undefined) closeSync(stdin);
     return log;
   } catch (error) {
     lease.release();
     throw asStorageError(error, folder);
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
   }
 }
 

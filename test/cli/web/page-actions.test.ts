@@ -1,7 +1,12 @@
+import { readdirSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { startInBackground } from '../../../src/cli/process/background.ts';
 import { createCliEnvironment, type CliEnvironment } from '../../../src/cli/process/cli-environment.ts';
 import { pageActions } from '../../../src/cli/web/page-actions.ts';
 import { listPointers } from '../../../src/thread/find/find-thread.ts';
+import { findLease } from '../../../src/engine/leases/find-lease.ts';
+import { orElse } from '../../../src/or-else.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { createLoopRepository, recorder, type CliRepository } from '../../helpers/cli.ts';
 import { isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
@@ -54,3 +59,22 @@ test('a thread that has another head than was seen is left as it is, and its lea
   expect(await loop.json(['thread', 'show', fork])).toMatchObject({ steps: 1, status: 'idle' });
   await expect(actions.fork(id, 9)).rejects.toMatchObject({ kind: 'usage' });
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a process that cannot be started leaves no file open, and its lease is given back',
+  async () => {
+    const loop = createLoopRepository();
+    const { thread } = (await loop.json(['thread', 'start', 'loop', '-p', 'Write'])) as { thread: string };
+    const repository = await loop.open();
+    const id = parseThreadId(thread);
+    const gone = { ...atTerminal(loop, { UWF_TRUST: 'all' }), cwd: join(loop.dir, 'gone') };
+    const openFiles = (): string[] =>
+      readdirSync('/proc/self/fd').flatMap((name) => {
+        const path = orElse(() => readlinkSync(`/proc/self/fd/${name}`), '');
+        return path.includes(thread) ? [path] : [];
+      });
+    await expect(startInBackground(gone, repository, id, ['thread', 'run', thread], 'words')).rejects.toThrow('ENOENT');
+    expect(openFiles()).toEqual([]);
+    expect(findLease(repository, id)).toBeUndefined();
+  },
+);
