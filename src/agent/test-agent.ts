@@ -103,6 +103,9 @@ function checkProgram(config: JsonObject, checks: Checks, options: HandshakeOpti
   checks.failed('found', programNotFound(program, { cwd: options.cwd, path }));
 }
 
+/** A longer timer goes off at once (Node). */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 async function shakeHands(
   agent: Agent,
   checks: Checks,
@@ -116,7 +119,8 @@ async function shakeHands(
   const ask = async (task: string, session?: string): Promise<AgentReply | undefined> => {
     const prompt = `${instruction}\n# Task\n\n${task} Use no tools and change nothing.\n`;
     const clock = new AbortController();
-    const timer = setTimeout(() => clock.abort(new Error(`it did not answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    const giveUp = (): void => clock.abort(new Error(`it did not answer within ${timeoutMs / 1000} s`));
+    const timer = setTimeout(giveUp, Math.min(timeoutMs, MAX_TIMER_MS));
     try {
       const stopped = AbortSignal.any([signal, clock.signal]);
       return await agent.run(requestOf(options, { prompt, session, signal: stopped }));

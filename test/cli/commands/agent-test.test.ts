@@ -55,6 +55,13 @@ test('a model that replies as it has to', async () => {
   expect(JSON.stringify(server.requests[0]!.messages)).toContain('test of the connection');
 });
 
+test('a month is time enough for a turn', async () => {
+  const server = await startModelServer([ready]);
+  const agent = { package: 'builtin:llm', config: { baseUrl: server.url, model: 'm' } };
+  const { code, details } = await testAgent(agent, { args: ['--timeout', '30d'] });
+  expect({ code, details }).toMatchObject({ code: 0, details: { authenticated: 'it takes turns' } });
+});
+
 test('a model that replies otherwise fails at that, with 6', async () => {
   const server = await startModelServer([{ text: 'Hello!' }]);
   const tested = await testAgent({ package: 'builtin:llm', config: { baseUrl: server.url, model: 'm' } });
