@@ -1,5 +1,7 @@
 /** Looks that are rung for come no closer together than this, in ms. */
 const MIN_GAP_MS = 250;
+/** A longer timer goes off at once (Node). */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Wakes a worker before its time: a webhook or a signal says that there is something to look at. */
 export class Bell {
@@ -33,7 +35,7 @@ export class Bell {
         this.#wake = undefined;
         resolve();
       };
-      const timer = setTimeout(end, ms);
+      const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
       signal.addEventListener('abort', end, { once: true });
       if (endsWithRing) this.#wake = end;
     });
