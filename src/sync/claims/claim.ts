@@ -8,6 +8,7 @@ import { readBlob, readCommit, readTree, type ObjectReader } from '../../git/sto
 import { parseJson } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 import { isNumber, isString, objectOf, stringThat } from '../../shape.ts';
+import { nothingForDataError } from '../../thread/fault-of.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 
 /** Claims of workers: a ref at the remote for each thread that a worker works on. */
@@ -92,7 +93,9 @@ export async function findClaim(
   objects: Pick<ObjectStore, 'read' | 'has'>,
   id: ObjectId | null | undefined,
 ): Promise<Claim | undefined> {
-  return id != null && (await objects.has(id)) ? readClaim(objects, id) : undefined;
+  if (id == null || !(await objects.has(id))) return undefined;
+  // The ref at a remote can lead to anything, also to what is here for another reason.
+  return readClaim(objects, id).catch(nothingForDataError);
 }
 
 /** Reads a claim; `undefined` if it is malformed. Its deadline is within the bounds. */

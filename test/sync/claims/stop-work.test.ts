@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { readCommit } from '../../../src/git/stores/read.ts';
 import { claimRef, makeClaim } from '../../../src/sync/claims/claim.ts';
 import { findStopped, letGoOn, stopWork } from '../../../src/sync/claims/stop-work.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
-import { createPlaces, type Place } from '../places.ts';
+import { createPlaces, share, type Place } from '../places.ts';
 
 test('the threads whose work was stopped at a remote are found, as long as it is, and no others', async () => {
   const { server, places } = createPlaces('Ada', 'Ben');
@@ -25,4 +26,15 @@ test('the threads whose work was stopped at a remote are found, as long as it is
   expect(await findStopped(ben.repository, ben.remote, [claimed!.thread, free!.thread], {})).toEqual(new Set());
   await letGoOn(ada.repository, ada.remote, [stopped!], {});
   expect(await findStopped(ben.repository, ben.remote, all, {})).toEqual(new Set());
+});
+
+test('a ref of a claim that leads to what is here and is no commit counts as malformed, and can be replaced', async () => {
+  const { server, places } = createPlaces('Ada', 'Ben');
+  const [ada, ben] = places as [Place, Place];
+  const { id: thread, head } = await share(ada, ben);
+  const { tree } = await readCommit(ben.repository.objects, head.id);
+  server.refMap.set(claimRef(thread), tree);
+  expect(await findStopped(ben.repository, ben.remote, [thread], {})).toEqual(new Set());
+  await stopWork(ben.repository, ben.remote, [{ thread, head: head.id }], {});
+  expect(await findStopped(ben.repository, ben.remote, [thread], {})).toEqual(new Set([thread]));
 });
