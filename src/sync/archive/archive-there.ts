@@ -1,10 +1,11 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
-import { ArchiveList, LIST_REF, type ArchivedThread } from '../../thread/archive/archive-list.ts';
+import { ArchiveList, findListFault, LIST_REF, type ArchivedThread } from '../../thread/archive/archive-list.ts';
 import type { Redactions } from '../reconcile/redactions.ts';
 import type { Tip } from '../refs/shared-ref.ts';
 import type { SortedRefs } from '../refs/sorted-refs.ts';
+import { readTrackedRef } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
 /** The archive of a remote: the list, and the commit that its ref is at. */
@@ -28,7 +29,15 @@ export async function openArchiveThere(
 ): Promise<ArchiveThere> {
   const { objects } = repository;
   const commit = there.find(({ name }) => name === LIST_REF)?.id;
-  if (commit === undefined || (await objects.has(commit))) return { list: new ArchiveList(objects, commit), commit };
+  if (commit === undefined) return { list: new ArchiveList(objects, commit), commit };
+  if (await objects.has(commit)) {
+    // The ref can lead to anything, also to what is here for another reason. A list that a fetch took in was checked.
+    const isChecked = (await readTrackedRef(repository, remote, LIST_REF)) === commit;
+    const fault = isChecked ? undefined : await findListFault(objects, commit);
+    return fault === undefined
+      ? { list: new ArchiveList(objects, commit), commit }
+      : { list: new ArchiveList(objects, undefined), commit, fault };
+  }
   // Rarely needed, and it loads what checks fetched objects.
   const { bringList } = await import('./bring-list.ts');
   const brought = await bringList(repository, remote, options);

@@ -13,6 +13,7 @@ import { threadOfDamage } from '../../thread/find/find-thread.ts';
 import { forgetRemoved, listRemoved } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadPointer } from '../../thread/thread-refs.ts';
+import { openArchiveThere } from '../archive/archive-there.ts';
 import { compareWithArchive, dropFromArchive } from '../archive/follow-archive.ts';
 import { listSharedRefs, readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
 import { MAX_TOGETHER, readTracked, refsOf, updateTracking } from '../refs/tracking.ts';
@@ -115,9 +116,10 @@ async function fetchArchived(
     (before.threads.get(id) ?? []).some((tip) => tip.id === end) || (await listBefore.find(id))?.end === end;
   for (const { id: thread, end } of await dropFromArchive(repository, there, hadSeen))
     report.threads.push({ thread, change: 'removed', head: null, before: end });
-  // A list that was refused is not here.
+  // A list that was refused is not here, or is something else.
   if (there.archive === undefined || !(await objects.has(there.archive))) return;
-  const list = new ArchiveList(objects, there.archive);
+  const { list, fault } = await openArchiveThere(repository, remote, refs, options);
+  if (fault !== undefined) return;
   const what = { remote: remote.name, mayBeMissing };
   const { ended, wanted, named } = await compareWithArchive(repository, list, there, selection, what);
   const archived = await archiveThreads(repository, ended, options);

@@ -189,4 +189,19 @@ describe('an archive that a remote made up', () => {
     expect((await pushThreads(ada.context, ada.remote)).rejected).toMatchObject([{ ref: LIST_REF }]);
     expect(await server.refs.read(LIST_REF)).toBe(value);
   });
+
+  test('is refused if it is a thread that is known here, and all else is fetched and pushed', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    const { id, head } = await share(ada, ben);
+    server.refMap.set(LIST_REF, head.id);
+    const other = await startLoop(ben.repository);
+    await ada.do('append');
+    await pushThreads(ada.context, ada.remote);
+    const { fetched, pushed } = await syncThreads(ben.context, ben.remote);
+    expect(fetched).toMatchObject({ threads: [{ thread: id, change: 'forward' }], refused: [{ ref: LIST_REF }] });
+    expect(pushed.threads).toMatchObject([{ thread: other.id, change: 'new' }]);
+    const third = await startLoop(ben.repository);
+    expect((await pushThreads(ben.context, ben.remote)).threads).toMatchObject([{ thread: third.id }]);
+  });
 });
