@@ -6,7 +6,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ArchiveList } from '../../thread/archive/archive-list.ts';
 import { openArchive } from '../../thread/archive/find-archived.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
-import { assertDataError } from '../../thread/fault-of.ts';
+import { assertDataError, nothingForDataError } from '../../thread/fault-of.ts';
 import { NoRefOfItsOwn } from '../../thread/thread-errors.ts';
 import { foldEnded } from '../../thread/append/finish-ending.ts';
 import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
@@ -192,8 +192,9 @@ function asHeld(thread: ThreadId, error: unknown): Offer {
   return { thread, edits: [], needs: [], held: error.message };
 }
 
+/** Tells whether a registration is an ancestor of another. The ref at a remote can lead to anything, also to what is here and is none. */
 async function isBefore({ objects }: Repository, one: ObjectId, other: ObjectId): Promise<boolean> {
-  return (await objects.has(one)) && leadsTo(objects, other, one);
+  return (await objects.has(one)) && (await leadsTo(objects, other, one).catch(nothingForDataError)) === true;
 }
 
 /** The edits in order: a remote without atomic pushes has to create and move refs before it deletes any. */

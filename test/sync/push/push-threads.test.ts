@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { readCommit } from '../../../src/git/stores/read.ts';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
 import type { PushReport } from '../../../src/sync/report.ts';
+import { syncThreads } from '../../../src/sync/sync-threads.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
-import { startLoop } from '../../thread/thread-fixture.ts';
+import { registerWorkflow } from '../../../src/workflow/registry/register-workflow.ts';
+import { loop, startLoop } from '../../thread/thread-fixture.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';
 
 describe('a push', () => {
@@ -53,6 +56,19 @@ describe('a push', () => {
     ]);
     expect((await pushThreads(ben.context, ben.remote)).held).toEqual([]);
     expect(await threadsOf(server)).toEqual(await ben.threads());
+  });
+
+  test('leaves a workflow whose ref there leads to a tree that is here, and sends all else', async () => {
+    const { server, places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    await registerWorkflow(ben.repository, loop);
+    const { head } = await share(ada, ben);
+    const name = parseRefName('refs/workflows/loop');
+    server.refMap.set(name, (await readCommit(ben.repository.objects, head.id)).tree);
+    const { id } = await startLoop(ben.repository);
+    const { fetched, pushed } = await syncThreads(ben.context, ben.remote);
+    expect(fetched.refused).toMatchObject([{ ref: name }]);
+    expect(pushed).toMatchObject({ threads: [{ thread: id, change: 'new' }], rejected: [{ ref: name }] });
   });
 
   test('of what the remote has got from elsewhere tells of no change', async () => {
