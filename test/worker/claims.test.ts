@@ -1,9 +1,13 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
+import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
+import { findClaim } from '../../src/sync/claims/claim.ts';
 import { Claims } from '../../src/worker/claims.ts';
+import { createMapRepository } from '../helpers/map-repository.ts';
 import { isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
 import { pushThread } from './pushed-thread.ts';
 
@@ -29,4 +33,20 @@ test('a claim whose removal the remote refused is removed with the next renewal'
   expect(there()).toEqual([]);
   expect(claims.threads).toEqual([]);
   await repository.close();
+});
+
+test.each(['1e999', '-1', '0.5', '9007199254740992'])('a claim with %s losses is malformed', async (losses) => {
+  const repository = createMapRepository();
+  const { objects } = repository;
+  const claim = { thread: '01KAM4Z0000000000000000000', head: '0'.repeat(40), worker: 'w', host: 'h' };
+  const text = JSON.stringify({ ...claim, session: '0123456789abcdef', count: 0, deadlineMs: 1_000, losses: 5 });
+  const write = async (json: string): Promise<ObjectId> => {
+    const batch = new ObjectBatch(objects.format);
+    const tree = batch.addTree([{ mode: '100644', name: 'claim.json', id: batch.addBlob(json) }]);
+    const id = batch.addOwnCommit({ tree, parents: [], message: 'claim\n' }, 0);
+    await objects.write(batch.objects);
+    return id;
+  };
+  expect(await findClaim(objects, await write(text))).toMatchObject({ losses: 5 });
+  expect(await findClaim(objects, await write(text.replace(':5}', `:${losses}}`)))).toBeUndefined();
 });

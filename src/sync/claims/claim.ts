@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../git/object-store.ts';
 import { readBlob, readCommit, readTree, type ObjectReader } from '../../git/stores/read.ts';
 import { parseJson } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
-import { isNumber, isString, objectOf, stringThat } from '../../shape.ts';
+import { isNumber, isString, objectOf, stringThat, type Shape } from '../../shape.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 
@@ -54,6 +54,9 @@ export type Claim = {
 const isName = stringThat((text): text is string => text.length > 0 && text.length <= MAX_NAME);
 const isReason = stringThat((text): text is string => text.length <= MAX_REASON);
 
+// A number that JSON can carry and that is not whole, or infinite, could not be counted on.
+const isCount: Shape<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
 const isClaim = objectOf<Claim>({
   thread: stringThat(isThreadId),
   head: stringThat(isObjectId),
@@ -64,7 +67,7 @@ const isClaim = objectOf<Claim>({
   deadlineMs: isNumber,
   role: { mayBe: isName },
   held: { mayBe: isReason },
-  losses: { mayBe: isNumber },
+  losses: { mayBe: isCount },
   stoppedBy: { mayBe: isName },
   reason: { mayBe: isReason },
 });
