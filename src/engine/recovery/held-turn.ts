@@ -3,6 +3,7 @@ import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { FileHit } from '../../thread/secrets/secret-scan.ts';
 import { stateCommit } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
+import { succeeds } from '../../or-else.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ChosenStep, FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
@@ -24,7 +25,7 @@ type HeldTurn = {
 
 /**
  * Keeps a turn until the thread goes on. If it goes on without an answer, the turn is stored and not taken again. A turn that
- * does a step again is not kept.
+ * does a step again is not kept, nor one for which there is no room.
  * @returns the suspension to store in its place
  */
 export function holdTurn(
@@ -37,8 +38,8 @@ export function holdTurn(
   const { attempts, usage, trace, session, text } = turn.result;
   const path = keptPath(engine.repository, state.id, 'held');
   const held: HeldTurn = { version: VERSION, turn: rest, files, head: state.head.id };
-  const isHeld = path !== undefined && again === undefined;
-  if (isHeld) writeKept(path, JSON.stringify(held));
+  // Where it cannot be written, the suspension has what the agent said.
+  const isHeld = path !== undefined && again === undefined && succeeds(() => writeKept(path, JSON.stringify(held)));
   // The usage of a turn is counted once: in its step, if there will be one.
   const used = isHeld ? { attempts: [], usage: null, trace: undefined } : { attempts, usage, trace };
   return { ...turn, result: { kind: 'suspended', cause, reason, text, session, ...used } };

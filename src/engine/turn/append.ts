@@ -60,7 +60,7 @@ export async function appendTurn(
     assertStorable(step, turn);
   } catch (error) {
     if (!(error instanceof FilesHoldSecrets)) throw error;
-    return storeTurn(
+    return storeHeld(
       step,
       holdTurn(step, turn, files, { cause: 'secret', reason: reasonOfSecrets(turn.role, error.places) }),
     );
@@ -68,7 +68,7 @@ export async function appendTurn(
   const reason = whyNotApart(step, turn, files, workspace, isResumed);
   if (reason !== undefined) {
     workspace?.release();
-    return storeTurn(step, holdTurn(step, turn, files, { cause: 'isolation', reason }));
+    return storeHeld(step, holdTurn(step, turn, files, { cause: 'isolation', reason }));
   }
   const whole = { ...turn, workspace };
   const meanwhile = keepMeanwhile(engine.repository, state, whole);
@@ -87,6 +87,15 @@ export async function appendTurn(
     }
     meanwhile.stop();
     throw keepTurn(engine, state, whole, error);
+  }
+}
+
+/** Stores the suspension of a turn that is held. @throws {ReplyNotStored} if it cannot be stored; this machine keeps it */
+async function storeHeld(step: Place, held: FinishedTurn): Promise<ThreadState> {
+  try {
+    return await storeTurn(step, held);
+  } catch (error) {
+    throw error instanceof ThreadMoved ? error : keepTurn(step.engine, step.state, held, error);
   }
 }
 

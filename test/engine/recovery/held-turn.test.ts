@@ -132,3 +132,21 @@ test('a reply that cannot be searched is kept where nobody can read it, and stor
   expect(scene.git('show', `refs/threads/${thread}:output.md`)).toBe('a did it.');
   expect(scene.runs()).toBe(1);
 });
+
+test('a turn that cannot be held waits with what it said, and a suspension that cannot be stored is kept', async () => {
+  const full = await createScene(`${leaves}; rm -rf .git/uwf/held; : > .git/uwf/held`);
+  const { thread } = await full.engine.start({ definition: chain, prompt: 'x' });
+  const over = await full.engine.run(thread);
+  expect(over).toMatchObject({ event: 'thread.suspended', cause: 'secret', role: 'a' });
+  expect(full.git('show', `${over.head}:output.md`)).toBe('a did it.');
+
+  const locked = await createScene(`${leaves}; [ -e .git/free ] || : > .git/refs/threads/$UWF_THREAD.lock`);
+  const { thread: second } = await locked.engine.start({ definition: chain, prompt: 'x' });
+  await expect(locked.engine.run(second)).rejects.toMatchObject({ code: 'ref-locked', isKept: true });
+  rmSync(join(locked.dir, '.git', 'refs', 'threads', `${second}.lock`));
+  writeFileSync(join(locked.dir, '.git', 'free'), '');
+  expect(await locked.engine.run(second)).toMatchObject({ event: 'thread.suspended', cause: 'secret' });
+  writeFileSync(join(locked.dir, 'sub', 'new'), 'first\n');
+  expect(await locked.engine.resume(second)).toMatchObject({ event: 'thread.ended' });
+  expect(locked.runs()).toBe(2);
+});
