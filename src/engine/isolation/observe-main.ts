@@ -18,7 +18,9 @@ export async function findBreach(
   before: ObservedWorkTree,
   place: { thread: ThreadId; role: string },
 ): Promise<IsolationBreach | undefined> {
-  const main = changesBetween(before, await observeMain(engine));
+  const after = await observeMain(engine).catch(() => undefined);
+  // The turn has been paid for. Before it git could look there, so that it cannot now is a change.
+  const main = after === undefined ? { index: true as const } : changesBetween(before, after);
   if (main === undefined) return undefined;
   engine.tell({ event: 'main.changed', ...place, main });
   return { main };
