@@ -140,7 +140,7 @@ export class TraceRecorder {
       const last = draftOf(this.#turn);
       turns.push(note === undefined ? last : { ...last, parts: [...last.parts, note] });
     }
-    return { turns, durationMs: this.#now() - this.#startedAtMs };
+    return { turns, durationMs: Math.max(this.#now() - this.#startedAtMs, 0) };
   }
 
   #startTurn(input: string): void {

@@ -227,3 +227,13 @@ describe('limits', () => {
     expect(turns.reduce((sum, { tokens }) => sum + tokens.input, 0)).toBe(50);
   });
 });
+
+test('a clock that is set back during a turn makes no time negative', () => {
+  let nowMs = 5_000;
+  const recorder = new TraceRecorder(() => (nowMs -= 1_000));
+  recorder.startTry('the prompt');
+  recorder.record(text('Done.'));
+  recorder.record(call('a'));
+  const trace = recorder.finish();
+  expect(trace).toMatchObject({ durationMs: 0, turns: [{ latencyMs: 0 }] });
+});
