@@ -110,18 +110,23 @@ export class Publisher {
    */
   async publish(isLast: boolean): Promise<void> {
     await this.#beside;
-    for (let wait = FIRST_RETRY_MS; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
+    let isContended = false;
+    let wait = FIRST_RETRY_MS;
+    for (;;) {
       try {
+        if (isContended) await this.#catchUp();
+        isContended = false;
         await this.#push(isLast);
         return;
       } catch (error) {
         if (error instanceof Contended) {
-          await this.#catchUp();
+          isContended = true;
           continue;
         }
         if (!(error instanceof RemoteUnreachable)) throw error;
         if (wait === FIRST_RETRY_MS) this.#world.onTrouble(error.message);
         await sleep(wait, undefined, { signal: this.#lock.signal });
+        wait = Math.min(2 * wait, MAX_RETRY_MS);
       }
     }
   }

@@ -1,6 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
+import { fetchThreads } from '../../src/sync/fetch/fetch-threads.ts';
+import { pushThreads } from '../../src/sync/push/push-threads.ts';
 import { removeRemoteThread } from '../../src/sync/removal/remove-remote-thread.ts';
+import { parseThreadId } from '../../src/thread/thread-id.ts';
 import { Publisher } from '../../src/worker/publisher.ts';
+import { startLoop } from '../thread/thread-fixture.ts';
 import { createPlaces, share, threadsOf, type Place } from '../sync/places.ts';
 
 test('a step of a thread that was removed at the remote meanwhile stays here', async () => {
@@ -21,4 +26,34 @@ test('a step of a thread that was removed at the remote meanwhile stays here', a
   await expect(publisher.publish(true)).rejects.toMatchObject({ code: 'removed-there', kind: 'conflict' });
   expect([await threadsOf(server), await ben.threads()]).toEqual([{}, kept]);
   expect(await server.refs.list('refs/uwf/removed/')).toHaveLength(1);
+});
+
+test('a remote that goes away while it is looked at why a push failed is waited for', async () => {
+  const { server, places } = createPlaces('Ada', 'Ben');
+  const [ada, ben] = places as [Place, Place];
+  await share(ada, ben);
+  const child = await startLoop(ben.repository);
+  await pushThreads(ben.context, ben.remote);
+  await fetchThreads(ada.context, ada.remote);
+  const [id] = Object.keys(await threadsOf(server)).map((name) => parseThreadId(name.replace('threads/', '')));
+  const troubles: string[] = [];
+  const world = {
+    repository: ben.repository,
+    remote: ben.remote,
+    sync: {},
+    onTrouble: (text: string) => void troubles.push(text),
+    openEngine: () => expect.unreachable(),
+  };
+  const publisher = new Publisher(world, id!, { signal: new AbortController().signal, losses: 0 });
+  publisher.add([child.id]);
+  // Another clone has the child further.
+  await ada.do('append', 1);
+  await pushThreads(ada.context, ada.remote);
+  await ben.do('append', 1);
+  await ben.do('append', 0);
+  const fetch = vi.spyOn(ben.remote, 'fetch');
+  fetch.mockRejectedValueOnce(new RemoteUnreachable('origin', 'memory:', 'the host is gone'));
+  await publisher.publish(true);
+  expect(troubles).toHaveLength(1);
+  expect(fetch.mock.calls.length).toBeGreaterThan(1);
 });
