@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EngineEvent } from '../../../src/engine/events.ts';
@@ -57,4 +57,14 @@ describe('many threads of one process that wait', () => {
     expect(order).toEqual(['other', 'this']);
     expect(tickets()).toEqual([]);
   });
+});
+
+test('a ticket that a killed process left before the clock was set back holds up no thread', async () => {
+  prepareLeaseFolder(folder);
+  const left = join(folder, `waiting-${Date.now() - 1_000}-00000000-0000-0000-0000-000000000000`);
+  writeFileSync(left, '1\n');
+  const laterS = Date.now() / 1000 + 3_600;
+  utimesSync(left, laterS, laterS);
+  const done = inSlot(engineOf(1), stateOf(), async () => 'done');
+  expect(await Promise.race([done, new Promise((resolve) => setTimeout(resolve, 4_000, 'waits'))])).toBe('done');
 });
