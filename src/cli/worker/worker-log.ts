@@ -1,6 +1,6 @@
 import type { EngineEvent } from '../../engine/events.ts';
 import type { Output } from '../output/output.ts';
-import { harmlessJson } from '../output/width.ts';
+import { harmless, harmlessJson } from '../output/width.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /** What a worker tells while it works, on stderr. */
@@ -21,7 +21,7 @@ export function textLog(cli: CliEnvironment, out: Output): WorkerLog {
       if (event.event === 'step.started') out.note(`${event.thread} ${event.role}`);
       if (event.event === 'step.finished') out.note(`${event.thread} ${event.role}: ${event.outcome ?? 'done'}`);
     },
-    trouble: (text) => cli.stderr.write(`uwf: ${text}\n`),
+    trouble: (text) => cli.stderr.write(`uwf: ${harmless(text)}\n`),
   };
 }
 
