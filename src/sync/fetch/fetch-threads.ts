@@ -192,9 +192,11 @@ async function take(
 
 /** Carries out the plan. If another process has moved a ref, plans the rest again. */
 async function apply(repository: Repository, facts: FetchFacts, report: FetchReport): Promise<void> {
+  const { refused } = report;
   await againIfMoved(MAX_TRIES, async () => {
     const plan = await planFetch(repository, facts);
     report.held = plan.held;
+    report.refused = [...refused, ...plan.refused];
     await applyParts(repository, plan.forks, report);
     await applyParts(repository, plan.parts, report);
     await updateTracking(repository, plan.tracking);

@@ -6,6 +6,7 @@ import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
 import type { RemovedThreads } from '../../thread/remove/removed-threads.ts';
+import { redactedRef } from '../../thread/secrets/redaction-record.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { scratchRef } from '../../thread/thread-refs.ts';
 import { workflowRef } from '../../workflow/registry/workflow-refs.ts';
@@ -14,7 +15,7 @@ import { createLineage } from '../reconcile/lineage.ts';
 import { reconcileRecord, reconcileRedacted } from '../reconcile/reconcile-redacted.ts';
 import type { Redactions } from '../reconcile/redactions.ts';
 import { hold, reconcileThread, type ForkClaim, type Lineage, type Reconciled } from '../reconcile/reconcile-thread.ts';
-import type { Held, ThreadChange, WorkflowChange } from '../report.ts';
+import type { Held, Refusal, ThreadChange, WorkflowChange } from '../report.ts';
 import type { Selection } from './select-refs.ts';
 import type { Tip } from '../refs/shared-ref.ts';
 import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
@@ -37,6 +38,8 @@ type FetchPlan = {
   /** Edits of tracking refs. */
   tracking: RefEdit[];
   held: Held[];
+  /** Refs whose counterparts here cannot be read: they stay as they are, and the others are fetched. */
+  refused: Refusal[];
 };
 
 /** What a fetch is planned from. */
@@ -59,7 +62,7 @@ export async function planFetch(repository: Repository, facts: FetchFacts): Prom
   const there = sortRefs(facts.accepted);
   const tracked = await readTracked(repository, facts.remote);
   const threads = await reconcileAll(repository, facts, here, there, sortRefs(refsOf(tracked)));
-  const plan: FetchPlan = { forks: [], parts: [], tracking: trackingOf(facts, tracked), held: [] };
+  const plan: FetchPlan = { forks: [], parts: [], tracking: trackingOf(facts, tracked), held: [], refused: [] };
   for (const [thread, { edits, change, held: reason }] of threads) {
     if (reason !== undefined) plan.held.push({ thread, reason });
     if (edits.length === 0) continue;
@@ -68,15 +71,17 @@ export async function planFetch(repository: Repository, facts: FetchFacts): Prom
     (change?.change === 'forked' ? plan.forks : plan.parts).push({ edits, ...(change && { thread: change }) });
   }
   for (const [thread, id] of there.redacted) {
-    const part = await reconcileRecord(repository, thread, here.redacted.get(thread), id);
+    const refuse = refusing(plan, redactedRef(thread));
+    const part = await reconcileRecord(repository, thread, here.redacted.get(thread), id).catch(refuse);
     if (part) plan.parts.push(part);
   }
   for (const [workflow, id] of there.workflows) {
     const before = here.workflows.get(workflow) ?? null;
-    const joined = await joinRegistrations(repository.objects, before ?? undefined, id);
+    const name = workflowRef(workflow);
+    const joined = await joinRegistrations(repository.objects, before ?? undefined, id).catch(refusing(plan, name));
     if (joined === undefined) continue;
     const { kind: change, head, batch } = joined;
-    const edits = [{ name: workflowRef(workflow), expected: before, value: head }];
+    const edits = [{ name, expected: before, value: head }];
     plan.parts.push({ edits, workflow: { workflow, change, head, before }, batch });
   }
   return plan;
@@ -150,6 +155,14 @@ function isSettled(here: readonly Tip[], there: readonly Tip[]): boolean {
 function asHeld(error: unknown): Reconciled {
   assertDataError(error);
   return hold(error.message);
+}
+
+/** What a promise's `catch` is given: data here that cannot be read is why a ref is refused. */
+function refusing({ refused }: FetchPlan, ref: string): (error: unknown) => undefined {
+  return (error) => {
+    assertDataError(error);
+    refused.push({ ref, reason: error.message });
+  };
 }
 
 /** Updates the tracking refs of what was accepted, and deletes those of what the remote no longer has. */

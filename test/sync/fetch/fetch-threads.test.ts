@@ -4,6 +4,7 @@ import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import type { Repository } from '../../../src/git/repository.ts';
+import { readCommit } from '../../../src/git/stores/read.ts';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
@@ -94,6 +95,25 @@ describe('a fetch', () => {
       'refs/workflows/other',
     ]);
     expect((await findWorkflow(ben.repository, 'loop'))?.commit).toBe(registration);
+  });
+
+  test('leaves a workflow whose versions here are damaged, and fetches all else', async () => {
+    const { places } = createPlaces('Ada', 'Ben');
+    const [ada, ben] = places as [Place, Place];
+    await registerWorkflow(ada.repository, loop);
+    await registerWorkflow(ada.repository, { ...loop, description: 'second' });
+    await share(ada, ben);
+    const known = await findWorkflow(ben.repository, 'loop');
+    await registerWorkflow(ada.repository, { ...loop, description: 'third' });
+    const { id } = await startLoop(ada.repository);
+    await pushThreads(ada.context, ada.remote);
+    const { read } = ben.repository.objects;
+    const first = (await readCommit(ben.repository.objects, known!.commit)).parents[0];
+    ben.repository.objects.read = async (one, options) => (one === first ? undefined : read(one, options));
+    const { threads, refused } = await fetchThreads(ben.context, ben.remote);
+    expect(threads).toMatchObject([{ thread: id, change: 'new' }]);
+    expect(refused).toMatchObject([{ ref: 'refs/workflows/loop' }]);
+    expect((await findWorkflow(ben.repository, 'loop'))?.commit).toBe(known!.commit);
   });
 
   test('does not believe what a plain git fetch has brought', async () => {
