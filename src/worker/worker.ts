@@ -130,7 +130,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     }
     await bell.wait(leftMs, options.finish);
   };
-  const work: Work = await queue.work(
+  const work: Work = await workOf(
+    queue,
     async (job, lock) => {
       if (isStopping()) return 'again';
       if (lock.losses >= MAX_LOSSES) return stopThread(options, job, lock.losses);
@@ -207,6 +208,16 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   } finally {
     options.giveBack.removeEventListener('abort', giveBack);
     await queue.close();
+  }
+}
+
+/** As `TurnQueue.work`. A queue that gives no work is closed: its connection would keep the process. */
+async function workOf(queue: TurnQueue, ...given: Parameters<TurnQueue['work']>): Promise<Work> {
+  try {
+    return await queue.work(...given);
+  } catch (error) {
+    await queue.close();
+    throw error;
   }
 }
 
