@@ -1,7 +1,7 @@
 import type { NextTurn, Outlook } from '../engine/describe/next-turn.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { nothingForDataError } from '../thread/fault-of.ts';
+import { asFault } from '../thread/fault-of.ts';
 import { eachOnce } from '../sync/each-once.ts';
 import { findThread } from '../thread/find/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -94,9 +94,15 @@ export class JobFinder {
     // It is fetched when no other worker has claimed it.
     if (!(await this.#engine.repository.objects.has(head))) return 'later';
     const { findNextTurn } = await import('../engine/describe/next-turn.ts');
-    // A damaged thread, or one of a newer version, is left to others. Or a fetch has brought its newest commit, and not yet the rest.
     const isShared = (branch: ThreadId): Promise<boolean> => this.#view.hasSeen(branch);
-    return (await findNextTurn(this.#engine, { id: thread, head }, isShared).catch(nothingForDataError)) ?? 'later';
+    try {
+      return await findNextTurn(this.#engine, { id: thread, head }, isShared);
+    } catch (error) {
+      // A damaged thread, one of a newer version, or one whose check does not end is left to others, and keeps nobody from the
+      // rest. Or a fetch has brought its newest commit, and not yet what is behind it.
+      asFault(error);
+      return 'later';
+    }
   }
 
   async #isWanted({ role, workflow, workflowHash, startedBy }: NextTurn): Promise<boolean> {
