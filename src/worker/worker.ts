@@ -117,8 +117,9 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       const stopped = await findStopped(repository, remote, atWork.keys(), { ...sync, signal: options.finish });
       endStopped((thread) => stopped.has(thread));
     } catch (error) {
-      // The next look tells what is the matter.
-      if (!options.finish.aborted && !(error instanceof UwfError)) throw error;
+      // The next look tells what is the matter, also where this machine is short of files for a moment.
+      const isTold = asEnvironmentError(error, '') instanceof UwfError;
+      if (!options.finish.aborted && !isTold) throw error;
     }
   };
   /** Waits until the next look. */
