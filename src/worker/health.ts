@@ -47,6 +47,8 @@ export async function serveHealth({ host, port }: HealthAddress, options: Health
       cause: error,
     });
   }
+  // An error after that, such as too many open files when a connection comes, is no reason to end the worker.
+  server.on('error', () => {});
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,

@@ -1,4 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { Server } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Bell } from '../../src/worker/bell.ts';
 import { serveHealth } from '../../src/worker/health.ts';
 import { formatMetrics } from '../../src/worker/metrics.ts';
@@ -22,6 +23,15 @@ test('a worker is healthy as long as looks at the remote succeed', async () => {
   const response = await fetch(`${silent.url}/healthz`);
   expect(response.status).toBe(503);
   expect(await response.text()).toContain('no look at origin has succeeded');
+});
+
+test('a connection that cannot be taken does not end the worker', async () => {
+  const listen = vi.spyOn(Server.prototype, 'listen');
+  onTestFinished(() => listen.mockRestore());
+  const { url } = await serve(60_000);
+  const [server] = listen.mock.contexts as [Server];
+  server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE', syscall: 'accept' }));
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
 test('a hint ends the wait for the next look, and does not come from a browser', async () => {
