@@ -16,7 +16,7 @@ import { replaceFile } from '../../git/system/derived-file.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import { asStorageError, errnoOf, isNotThere, isShortOfFiles, storing } from '../../git/format/object-errors.ts';
 import { isWithoutHardLinks } from '../../git/system/durable-file.ts';
-import { isOlderThan } from '../../git/system/older-than.ts';
+import { isFarFromNow, isOlderThan } from '../../git/system/older-than.ts';
 import {
   formatIdentity,
   isAlive,
@@ -78,7 +78,9 @@ export const LEASE_MS = 60_000;
  */
 export function mayBeHeld(path: string): boolean {
   const writtenMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return writtenMs > Date.now() - Math.min(LEASE_MS, uptime() * 1000);
+  const nowMs = Date.now();
+  // One from further in the future was written before the clock was set back, and not since.
+  return writtenMs > nowMs - Math.min(LEASE_MS, uptime() * 1000) && writtenMs < nowMs + LEASE_MS;
 }
 
 function isLeaseRecord(value: unknown): value is LeaseRecord {
@@ -144,7 +146,7 @@ function moveToFree(temporary: string, path: string): boolean {
     closeSync(openSync(gate, 'wx'));
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;
-    if (isOlderThan(gate, GATE_MS)) rmSync(gate, { force: true });
+    if (isFarFromNow(gate, GATE_MS)) rmSync(gate, { force: true });
     return false;
   }
   try {

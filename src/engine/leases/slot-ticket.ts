@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isFarFromNow } from '../../git/system/older-than.ts';
 import { tryTo } from '../../or-else.ts';
 
 const prefix = 'waiting-';
@@ -44,15 +45,10 @@ export class SlotTicket {
     for (const name of names.filter((one) => one.startsWith(prefix)).toSorted()) {
       if (left <= 0 || name === this.#name) break;
       const path = join(this.#folder, name);
-      if (isExpired(path)) tryTo(() => rmSync(path, { force: true }));
+      // One from the future was written before the clock was set back, and is not renewed any more either.
+      if (isFarFromNow(path, EXPIRY_MS)) tryTo(() => rmSync(path, { force: true }));
       else left -= 1;
     }
     return left > 0;
   }
-}
-
-/** One from the future was written before the clock was set back, and is not renewed any more either. */
-function isExpired(path: string): boolean {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  return stats !== undefined && Math.abs(Date.now() - stats.mtimeMs) > EXPIRY_MS;
 }

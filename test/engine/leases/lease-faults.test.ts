@@ -58,10 +58,13 @@ describe('on a file system without hard links, a lease file', () => {
     expect(readdirSync(folder)).toEqual([`${name}.gate`]);
   });
 
-  test('is created after a process was killed in between', () => {
+  test.each([
+    ['', -3],
+    [', before the clock was set back', 3_600],
+  ])('is created after a process was killed in between%s', (_, offsetS) => {
     writeFileSync(gate(), '');
-    const longAgo = Date.now() / 1000 - 3;
-    utimesSync(gate(), longAgo, longAgo);
+    const then = Date.now() / 1000 + offsetS;
+    utimesSync(gate(), then, then);
     expect(createRecordFile(path, recordOf('a'))).toBe(false);
     expect(createRecordFile(path, recordOf('a'))).toBe(true);
     expect(readdirSync(folder)).toEqual([name]);
