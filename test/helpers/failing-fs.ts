@@ -12,7 +12,8 @@ type Call =
   | 'writeFileSync'
   | 'mkdirSync'
   | 'openSync'
-  | 'closeSync';
+  | 'closeSync'
+  | 'copyFileSync';
 
 export type Failure = {
   /** The error's code: `ENOSPC`. */

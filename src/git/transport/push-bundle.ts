@@ -98,9 +98,15 @@ function putInPlace(made: string, path: string): void {
   } catch (error) {
     if (errnoOf(error) !== 'EXDEV') throw error;
     const beside = `${path}.new`;
-    copyFileSync(made, beside);
-    sync(beside);
-    renameSync(beside, path);
+    try {
+      copyFileSync(made, beside);
+      sync(beside);
+      renameSync(beside, path);
+    } catch (failed) {
+      // It takes the space that was short.
+      rmSync(beside, { force: true });
+      throw failed;
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { openRemote } from '../../../src/git/transport/open-remote.ts';
 import { RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
 import type { Remote } from '../../../src/git/transport/remote.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
+import { failFs } from '../../helpers/failing-fs.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,
@@ -58,6 +59,17 @@ describe('a bundle as a remote', () => {
     await (await incoming.accept([three])).release();
     await incoming.discard();
     expect(other.git('rev-list', '--count', three)).toBe('3');
+  });
+
+  test('leaves no other file where it lies on another file system that is full', async () => {
+    const { open, path, one } = await scene();
+    failFs('renameSync', { code: 'EXDEV', where: (at) => at === path, times: 1 });
+    failFs('copyFileSync', { code: 'ENOSPC', isDone: true });
+    const remote = await open();
+    await expect(remote.push({ edits: [{ name: ref('threads/a'), value: one }] })).rejects.toMatchObject({
+      code: 'storage-full',
+    });
+    expect(readdirSync(dirname(path))).toEqual([]);
   });
 
   test('keeps what another push put there, though its commits are not here', async () => {
