@@ -76,7 +76,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const claims = new Claims(repository, remote, identity);
   const finder = new JobFinder(options.context, view, remote.name, options.filter);
   const queue =
-    (await options.openQueue?.()) ?? new GitQueue(claims, view, Math.floor(identity.deadlineMs / 3), () => Date.now());
+    (await options.openQueue?.()) ?? new GitQueue(claims, view, Math.floor(identity.deadlineMs / 3), monotonicMs);
   const atOnce = options.once ? 1 : options.atOnce;
   /** The hints that were told: what can be done is said once. */
   const hinted = new Set<string>();

@@ -1,6 +1,7 @@
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { parseThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
+import { monotonicMs } from '../../src/monotonic-ms.ts';
 import { Claims } from '../../src/worker/claims.ts';
 import { GitQueue } from '../../src/worker/git-queue.ts';
 import { RemoteView } from '../../src/worker/remote-view.ts';
@@ -36,7 +37,7 @@ describeTurnQueue('git', async () => {
     const view = new RemoteView(repository, remote, { env, onTrouble: () => {} });
     const session = Math.random().toString(16).slice(2, 18).padEnd(16, '0');
     const claims = new Claims(repository, remote, { worker: 'w', host: 'h', session, deadlineMs: DEADLINE_MS });
-    const queue = new GitQueue(claims, view, DEADLINE_MS / 3, () => Date.now());
+    const queue = new GitQueue(claims, view, DEADLINE_MS / 3, monotonicMs);
     const stop = new AbortController();
     const look = async (): Promise<void> => {
       while (!stop.signal.aborted) {
