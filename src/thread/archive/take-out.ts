@@ -12,22 +12,22 @@ const MAX_TRIES = 20;
 
 /**
  * Takes threads out of the archive of this repository in one transaction. Threads that are not archived are left out.
+ * @param others changes of other refs that are made in the same transaction
  * @param isRestored whether they get their history refs back; otherwise git collects what only they led to
  * @throws {RefMoved} {RefLocked} {StorageFull} {StorageReadOnly} as the stores do; nothing is changed then
  */
 export async function takeOut(
   repository: Repository,
   threads: readonly ThreadId[],
-  { isRestored }: { isRestored: boolean },
+  { isRestored, others = [] }: { isRestored: boolean; others?: readonly RefEdit[] },
 ): Promise<void> {
   await againIfMoved(MAX_TRIES, async () => {
     const { objects, refs } = repository;
     const before = await refs.read(LIST_REF);
-    if (before === undefined) return;
     const list = new ArchiveList(objects, before);
     const ends = new Set<ObjectId>();
     const changes = new Map<ThreadId, null>();
-    const edits: RefEdit[] = [];
+    const edits: RefEdit[] = [...others];
     for (const id of threads) {
       const line = await list.find(id);
       if (line === undefined) continue;
@@ -36,11 +36,12 @@ export async function takeOut(
       ends.add(line.end);
       if (isRestored) edits.push({ name: pointerOfArchived(line).ref, expected: null, value: line.end });
     }
-    if (changes.size === 0) return;
     const batch = new ObjectBatch(objects.format);
-    const value = addListCommit(batch, await editList(objects, batch, await list.tree(), changes));
-    edits.push({ name: LIST_REF, expected: before, value });
-    edits.push(...(await withoutEnds(objects, batch, await refs.list(ENDS_PREFIX), ends, repository.now())).edits);
-    await publish(repository, batch, edits);
+    if (before !== undefined && changes.size > 0) {
+      const value = addListCommit(batch, await editList(objects, batch, await list.tree(), changes));
+      edits.push({ name: LIST_REF, expected: before, value });
+      edits.push(...(await withoutEnds(objects, batch, await refs.list(ENDS_PREFIX), ends, repository.now())).edits);
+    }
+    if (edits.length > 0) await publish(repository, batch, edits);
   });
 }

@@ -38,7 +38,7 @@ export async function removeThreads(repository: Repository, threads: readonly Th
     // Before the refs are deleted: the note about a thread that still exists has no effect.
     rememberRemoved(repository, id, ref === activeRef(id) ? [ref] : [activeRef(id), ref]);
   }
-  if (archived.length > 0) await takeOut(repository, archived, { isRestored: false });
-  if (edits.length > 0) await repository.refs.update(edits);
+  if (archived.length > 0) await takeOut(repository, archived, { isRestored: false, others: edits });
+  else if (edits.length > 0) await repository.refs.update(edits);
   for (const { id } of threads) forgetThread(repository, id);
 }

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RefMoved } from '../../../src/git/ref-store.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
+import { findThread, getThread } from '../../../src/thread/find/find-thread.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { activeRef, scratchRef } from '../../../src/thread/thread-refs.ts';
 import { threadCas } from '../../../src/thread/cas/thread-cas.ts';
@@ -101,5 +102,20 @@ describe('a thread that is removed', () => {
     await expect(removeThread(repository, pointer)).rejects.toBeInstanceOf(RefMoved);
     expect(repository.refMap.size).toBe(1);
     await removeThreads(repository, []);
+  });
+
+  test('stays archived where another one that is removed with it has moved', async () => {
+    const repository = createMapRepository();
+    const over = await startLoop(repository);
+    await endThread(repository, over, { outcome: 'cancelled', returnCode: 130, summary: '' });
+    await archiveThreads(repository, [await getThread(repository, over.id)]);
+    const pointer = await getThread(repository, (await startLoop(repository)).id);
+    const both = [await getThread(repository, over.id), pointer];
+    const moved = { ...pointer, head: over.head.id };
+    await expect(removeThreads(repository, [both[0]!, moved])).rejects.toBeInstanceOf(RefMoved);
+    expect(await getThread(repository, over.id)).toMatchObject({ isArchived: true });
+    await removeThreads(repository, both);
+    expect(await findThread(repository, over.id)).toBeUndefined();
+    expect(await findThread(repository, pointer.id)).toBeUndefined();
   });
 });
