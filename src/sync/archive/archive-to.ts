@@ -1,3 +1,4 @@
+import { UwfError } from '../../errors.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { absoluteUrl } from '../../git/repository/choose-remote.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -7,7 +8,7 @@ import type { PushReport } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { openArchiveThere } from './archive-there.ts';
 import { pushArchive } from './push-archive.ts';
-import { LIST_REF } from '../../thread/archive/archive-list.ts';
+import { LIST_REF, MAX_PLACE } from '../../thread/archive/archive-list.ts';
 
 /**
  * Moves ended threads into the archive of a remote. They are sent with the checks of a push. What the remote then lists, by a
@@ -22,6 +23,7 @@ export async function archiveTo(
   threads: readonly ThreadPointer[],
   options: SyncOptions,
 ): Promise<Required<Pick<PushReport, 'held' | 'rejected'>> & { archived: ThreadPointer[] }> {
+  const place = placeOf(repository, remote);
   const lines = threads.map(({ id, ref, head }) => ({ id, end: head, endedOn: dayOfEnd(ref) }));
   const { archived: sent, held, rejected } = await pushArchive(repository, remote, options, lines);
   if (options.dryRun) {
@@ -34,11 +36,20 @@ export async function archiveTo(
     const line = await list.find(thread.id);
     if (line?.end === thread.head && line.place === undefined) moved.push(thread);
   }
-  const { location } = repository;
+  const archived = await archiveThreads(repository, moved, { place, onProgress: options.onProgress });
+  return { archived, held, rejected };
+}
+
+/** What the list says of where the threads are. */
+function placeOf({ location }: Repository, remote: Remote): string {
   // Other clones and machines read the list: for them a relative path would lead elsewhere.
   const url = location === undefined ? remote.url : absoluteUrl(remote.url, location);
   // A line of the list ends at a space.
   const place = url.replaceAll(/[^!-~]/gu, encodeURIComponent);
-  const archived = await archiveThreads(repository, moved, { place, onProgress: options.onProgress });
-  return { archived, held, rejected };
+  if (place.length <= MAX_PLACE) return place;
+  throw new UwfError(`the URL of ${remote.name} has ${place.length} characters, and the archive takes ${MAX_PLACE}`, {
+    code: 'place-too-long',
+    kind: 'usage',
+    hint: 'name the remote by a shorter URL; nothing was changed',
+  });
 }

@@ -14,7 +14,10 @@ export const LIST_REF: RefName = parseRefName('refs/uwf/archive/list');
 
 /** The most lines in a file of the list. */
 export const MAX_LINES = 1_000;
-const MAX_BYTES = 1024 * 1024;
+/** The longest place in a line. */
+export const MAX_PLACE = 2_000;
+/** So many of the longest lines fit, whose other words take less than 200 bytes. */
+export const MAX_BYTES: number = MAX_LINES * (MAX_PLACE + 200);
 
 /**
  * The date of every list's commit, so that equal lists are the same commit. It is later than that of other commits: git walks

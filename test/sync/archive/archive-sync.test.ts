@@ -127,6 +127,12 @@ describe('threads that a clone archives', () => {
     await pushThreads(ada.context, ada.remote);
     const cold = createMapRepository();
     const remote = new DirectRemote(ada.repository, cold, 'cold');
+    // A line that nobody could read is not written, and nothing is sent.
+    const far = Object.assign(new DirectRemote(ada.repository, cold, 'cold'), { url: `https://x/${'é'.repeat(400)}` });
+    await expect(
+      archiveTo(ada.repository, far, await listPointers(ada.repository, { history: true }), {}),
+    ).rejects.toMatchObject({ code: 'place-too-long' });
+    expect(await archivedIn(cold)).toEqual([]);
     const moved = await archiveTo(ada.repository, remote, await listPointers(ada.repository, { history: true }), {});
     expect(moved).toMatchObject({ archived: [{ id }], held: [], rejected: [] });
     expect([await archivedIn(cold), await archivedIn(ada.repository), await ada.threads()]).toEqual([[id], [], {}]);

@@ -11,6 +11,7 @@ import {
   formatLines,
   invalidArchive,
   LIST_REF,
+  MAX_BYTES,
   parseLines,
   pointerOfArchived,
   type ArchivedThread,
@@ -193,10 +194,10 @@ describe('the fault of a list', () => {
   test('is a file that is too large to be one, which is not read', async () => {
     const repository = await createTemporaryRepository().open();
     const batch = new ObjectBatch();
-    const id = batch.addBlob('x'.repeat(1024 * 1024 + 1));
+    const id = batch.addBlob('x'.repeat(MAX_BYTES + 1));
     const commit = addListCommit(batch, batch.addTree([{ mode: '100644', name: '0', id }]));
     await publish(repository, batch, [{ name: LIST_REF, expected: null, value: commit }]);
-    expect(await findListFault(repository.objects, commit)).toContain(`${id} has 1048577 bytes`);
+    expect(await findListFault(repository.objects, commit)).toContain(`${id} has ${MAX_BYTES + 1} bytes`);
   });
 
   test('is not told where the machine failed', async () => {

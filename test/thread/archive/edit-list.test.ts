@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import { readTree } from '../../../src/git/stores/read.ts';
-import { addListCommit, ArchiveList, type ArchivedThread } from '../../../src/thread/archive/archive-list.ts';
+import {
+  addListCommit,
+  ArchiveList,
+  MAX_LINES,
+  MAX_PLACE,
+  type ArchivedThread,
+} from '../../../src/thread/archive/archive-list.ts';
 import { editList, type ListChanges } from '../../../src/thread/archive/edit-list.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
@@ -51,6 +57,12 @@ describe('a list that is edited', () => {
     const tree = await edit(repository, undefined, adding(all.slice(0, 3)));
     const moved = { ...all[1]!, place: 'https://x/a.git' };
     expect(await linesOf(repository, await edit(repository, tree, adding([moved])))).toEqual([all[0], moved, all[2]]);
+  });
+
+  test('can be read again with as many of the longest places as a file takes', async () => {
+    const repository = createMapRepository();
+    const lines = all.slice(0, MAX_LINES).map((line) => ({ ...line, place: 'x'.repeat(MAX_PLACE) }));
+    expect(await linesOf(repository, await edit(repository, undefined, adding(lines)))).toEqual(lines);
   });
 
   test('is without the lines that are taken out, and empty without any', async () => {
