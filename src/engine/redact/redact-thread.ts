@@ -12,7 +12,14 @@ import type { Redactor } from '../../redaction/redactor.ts';
 import { findArchived } from '../../thread/archive/find-archived.ts';
 import { takeOut } from '../../thread/archive/take-out.ts';
 import { getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
-import { addRecord, joinRecords, readRecord, redactedRef } from '../../thread/secrets/redaction-record.ts';
+import {
+  addRecord,
+  fitsInRecord,
+  joinRecords,
+  readRecord,
+  redactedRef,
+  type RedactionRecord,
+} from '../../thread/secrets/redaction-record.ts';
 import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
 import { rememberRemoved } from '../../thread/remove/removed-threads.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
@@ -93,6 +100,11 @@ export async function planRedaction(repository: Repository, redactor: Redactor, 
   const view = repositoryWith(repository, batch);
   const threads = threadsOf(affected.refs, rewriter);
   await assertSound(view, threads, new Set(rewriter.commits.values()));
+  for (const moved of threads) {
+    if (fitsInRecord((await recordOf(repository, rewriter, moved)).record)) continue;
+    const hint = `nothing was changed; 'uwf thread rm ${moved.thread}' removes it`;
+    throw redactionRefused(moved.thread, 'no clone could read the record of so many commits', hint);
+  }
   const remains: SecretPlace[] = [];
   for (const { now, after, ref } of threads) {
     remains.push(...(await findSecrets(view, redactor, { id: now, ref, head: after, isHistory: false })));
@@ -191,15 +203,27 @@ async function editsOf(
   repository: Repository,
   batch: ObjectBatch,
   rewriter: Rewriter,
-  { thread, now, before, after, ref }: Moved,
+  moved: Moved,
 ): Promise<RefEdit[]> {
-  const { refs, objects } = repository;
+  const { thread, now, before, after, ref } = moved;
+  const { refs } = repository;
   const edits = moving(ref, parseRefName(ref.replace(thread, now)), before, after);
   const scratch = await refs.read(scratchRef(thread));
   if (scratch !== undefined) {
     await rewriter.rewrite(scratch);
     edits.push(...moving(scratchRef(thread), scratchRef(now), scratch, rewriter.commits.get(scratch) ?? scratch));
   }
+  const { record, earlier } = await recordOf(repository, rewriter, moved);
+  const value = addRecord(batch, record, earlier === undefined ? [] : [earlier]);
+  return [...edits, { name: redactedRef(thread), expected: earlier ?? null, value }];
+}
+
+/** The record of what became of a thread's commits, now and earlier, and the commit of the earlier one. */
+async function recordOf(
+  { refs, objects }: Repository,
+  rewriter: Rewriter,
+  { thread, now, before }: Moved,
+): Promise<{ record: RedactionRecord; earlier: ObjectId | undefined }> {
   const commits = new Map<ObjectId, ObjectId>();
   for (let at: ObjectId | undefined = before; at !== undefined;) {
     const written = rewriter.commits.get(at);
@@ -207,12 +231,9 @@ async function editsOf(
     commits.set(at, written);
     [at] = (await readCommit(objects, at)).parents;
   }
-  const name = redactedRef(thread);
-  const earlier = await refs.read(name);
+  const earlier = await refs.read(redactedRef(thread));
   const record = { thread: now, commits };
-  const joined = earlier === undefined ? record : joinRecords(await readRecord(objects, earlier), record);
-  const value = addRecord(batch, joined, earlier === undefined ? [] : [earlier]);
-  return [...edits, { name, expected: earlier ?? null, value }];
+  return { record: earlier === undefined ? record : joinRecords(await readRecord(objects, earlier), record), earlier };
 }
 
 function moving(from: RefName, to: RefName, before: ObjectId, after: ObjectId): RefEdit[] {

@@ -33,6 +33,12 @@ export function redactedRef(thread: ThreadId): RefName {
   return parseRefName(REDACTED_PREFIX + thread);
 }
 
+/** Tells whether {@link readRecord} can read a record. */
+export function fitsInRecord({ thread, commits }: RedactionRecord): boolean {
+  const [[id] = ['']] = commits;
+  return thread.length + 1 + commits.size * (2 * id.length + 2) <= MAX_BYTES;
+}
+
 /**
  * Adds the commit of a record to a batch: a file with the id and a sorted line for each commit. Its parents are the records
  * that it merges, and no commit of a thread, so that the old commits can be collected.

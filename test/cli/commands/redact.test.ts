@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCliRepository, loopWorkflow, scriptedConfig, type CliRepository } from '../../helpers/cli.ts';
 import { reachable } from '../../helpers/all-written.ts';
+import { runGit } from '../../helpers/temporary-repository.ts';
 
 /** What only a later run of this machine knows to be secret. */
 const KNOWN = 'correct-horse-battery-staple-7731';
@@ -53,6 +54,25 @@ describe('a redacted thread', () => {
     expect((await home.uwf(['thread', 'redact', thread], knowing)).stdout).toBe('no secret found\n');
     expect((await home.uwf(['thread', 'run', thread])).code).toBe(0);
     expect(await home.uwf(['thread', 'verify', thread])).toMatchObject({ code: 0 });
+  });
+
+  test('stays as it is where the record of its commits could not be read again', async () => {
+    const home = createScene();
+    const thread = await start(home);
+    const lines = Array.from({ length: 204_599 }, (_, at) => `${`${at}`.padStart(40, '0')} ${'a'.repeat(40)}\n`);
+    const blob = runGit(home.dir, ['hash-object', '-w', '--stdin'], `${thread}\n${lines.join('')}`).trim();
+    const tree = runGit(home.dir, ['mktree'], `100644 blob ${blob}\tredacted\n`).trim();
+    const who = 'uwf <uwf@localhost> 0 +0000';
+    const text = `tree ${tree}\nauthor ${who}\ncommitter ${who}\n\nredacted\n`;
+    const commit = runGit(home.dir, ['hash-object', '-w', '-t', 'commit', '--stdin'], text).trim();
+    home.git('update-ref', `refs/uwf/redacted/${thread}`, commit);
+    const before = home.git('for-each-ref');
+    const { code, stderr } = await home.uwf(['thread', 'redact', thread], knowing);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no clone could read the record'),
+    });
+    expect(home.git('for-each-ref')).toBe(before);
   });
 
   test('takes its forks along, and leaves others', async () => {

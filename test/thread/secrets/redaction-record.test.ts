@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { addRecord, joinRecords, readRecord, redactedRef } from '../../../src/thread/secrets/redaction-record.ts';
+import {
+  addRecord,
+  fitsInRecord,
+  joinRecords,
+  readRecord,
+  redactedRef,
+} from '../../../src/thread/secrets/redaction-record.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { store, storeTree } from '../../verify/forge-commit.ts';
@@ -70,6 +76,16 @@ describe('a record of a redaction', () => {
   test('may be any of uwf, as the same bytes', async () => {
     expect(await readRecord(repository.objects, commitOf(`${thread}\n${a} ${b}\n`))).toMatchObject({ thread });
   });
+});
+
+test('a record of too many commits is known not to be readable before it is written', async () => {
+  const commits = new Map<ObjectId, ObjectId>();
+  // 27 bytes for the thread and 82 for each commit are just less than 16 MiB.
+  for (let count = 0; count < 204_599; count += 1) commits.set(`${count}`.padStart(40, '0') as ObjectId, a);
+  expect(fitsInRecord({ thread, commits })).toBe(true);
+  expect(await readRecord(repository.objects, await write([...commits]))).toMatchObject({ thread });
+  commits.set(b, a);
+  expect(fitsInRecord({ thread, commits })).toBe(false);
 });
 
 test('two records become one that leads from what was first to what is last', () => {
