@@ -48,8 +48,10 @@ export class HoldBack {
     const changes = new Map<Offer, { head: ObjectId | null; before: ObjectId | null }>();
     for (const offer of open)
       changes.set(offer, { head: offer.change?.head ?? null, before: await this.#baseOf(offer) });
-    const missing = await findUnpublishedCode(this.#repository, changes, this.#listAll, this.#options.env);
+    const { env } = this.#options;
+    const missing = await findUnpublishedCode(this.#repository, changes, this.#listAll, holdUnsound, env);
     for (const offer of open) {
+      if (offer.held !== undefined) continue;
       const commits = missing.get(offer);
       if (commits !== undefined) {
         offer.commits = commits.slice(0, MAX_NAMED);
@@ -84,10 +86,7 @@ export class HoldBack {
     const { fault, isRedacted, secrets } = await orFault(this.#outgoing.check(ref, this.#options.signal));
     offer.secrets = secrets;
     if (isRedacted) offer.held = REDACTED;
-    else if (fault !== undefined) {
-      offer.held = `it is no sound thread: ${fault}`;
-      offer.isUnsound = true;
-    }
+    else if (fault !== undefined) holdUnsound(offer, fault);
   }
 
   /** A commit at the remote that the push builds on; `null` if none is known, or the thread was rewritten. */
@@ -100,6 +99,11 @@ export class HoldBack {
     if (secrets.length === 0 || this.#options.allowSecrets === true) return undefined;
     return `it has ${secrets.length === 1 ? 'a secret' : `${secrets.length} secrets`}`;
   }
+}
+
+function holdUnsound(offer: Offer, fault: string): void {
+  offer.held = `it is no sound thread: ${fault}`;
+  offer.isUnsound = true;
 }
 
 /** Makes an error about the data a fault, so that the other threads are pushed. */

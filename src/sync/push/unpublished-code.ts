@@ -7,6 +7,7 @@ import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import type { ThreadChange } from '../report.ts';
 import { mayBeStart } from '../../thread/append/commit-message.ts';
 import { readSnapshot } from '../../thread/read/recorded-files.ts';
+import { assertDataError } from '../../thread/fault-of.ts';
 import { eachOnce } from '../each-once.ts';
 
 /** A report names at most this many commits. */
@@ -24,6 +25,7 @@ type Change = Pick<ThreadChange, 'head' | 'before'>;
  *
  * @param changes the threads, and how each would change at the remote
  * @param listAll lists all refs of the remote
+ * @param onUnreadable is told of a thread whose code is not known, because a commit cannot be read
  * @returns for each thread that would publish code, the commits that no ref of the remote reaches: the newest first, at most
  *   1,000
  * @throws {RemoteUnreachable} if the remote cannot list its refs
@@ -32,12 +34,18 @@ export async function findUnpublishedCode<Thread>(
   repository: Repository,
   changes: ReadonlyMap<Thread, Change>,
   listAll: () => Promise<readonly RemoteRef[]>,
+  onUnreadable: (thread: Thread, fault: string) => void,
   env: GitEnvironment = {},
 ): Promise<Map<Thread, CommitLine[]>> {
   const from = new Map<Thread, ObjectId[]>();
   for (const [thread, change] of changes) {
-    const code = await codeOf(repository, change);
-    if (code.length > 0) from.set(thread, code);
+    try {
+      const code = await codeOf(repository, change);
+      if (code.length > 0) from.set(thread, code);
+    } catch (error) {
+      assertDataError(error);
+      onUnreadable(thread, error.message);
+    }
   }
   const found = new Map<Thread, CommitLine[]>();
   if (from.size === 0) return found;

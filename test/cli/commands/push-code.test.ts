@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createCliRepository, loopWorkflow, type CliRepository } from '../../helpers/cli.ts';
-import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+import { createTemporaryRepository, runGit } from '../../helpers/temporary-repository.ts';
 
 const config = `snapshot: { mode: on }
 agents:
@@ -28,6 +28,15 @@ function commit(home: CliRepository, name: string, message: string): void {
   writeFileSync(join(home.dir, name), `${message}\n`);
   home.git('add', '.');
   home.git('commit', '-qm', message);
+}
+
+function removeObject(dir: string, id: string): void {
+  const objects = join(dir, '.git/objects');
+  const packs = readdirSync(join(objects, 'pack')).filter((name) => name.endsWith('.pack'));
+  const contents = packs.map((name) => readFileSync(join(objects, 'pack', name)));
+  rmSync(join(objects, 'pack'), { recursive: true });
+  for (const content of contents) runGit(dir, ['unpack-objects', '-q'], content);
+  rmSync(join(objects, id.slice(0, 2), id.slice(2)));
 }
 
 async function step(home: CliRepository, thread?: string): Promise<string> {
@@ -100,6 +109,24 @@ test('a ref under refs/threads that is a branch of the code is held like a threa
   home.git('update-ref', 'refs/threads/01KTWEWZ760000000000000000', 'HEAD');
   expect((await home.uwf(['push'])).code).toBe(1);
   expect(() => server.git('cat-file', '-e', secret)).toThrow('git cat-file -e');
+});
+
+test('a thread with a damaged commit that the remote has keeps no other thread from the push', async () => {
+  const { home } = createScene();
+  home.git('checkout', '-q', 'HEAD~1');
+  const thread = await step(home);
+  await step(home, thread);
+  expect((await home.uwf(['push'])).code).toBe(0);
+  await step(home, thread);
+  const other = await step(home);
+  const damaged = home.git('rev-parse', `refs/threads/${thread}~2`);
+  removeObject(home.dir, damaged);
+  const { code, stdout, all } = await home.uwf(['push']);
+  expect({ code, all, stdout }).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(`[new thread]       ${other}`),
+  });
+  expect(stdout).toContain(`[held]             ${thread}`);
 });
 
 test('with --with-commits a secret in a commit of the code holds the thread, and the hint names what helps', async () => {
