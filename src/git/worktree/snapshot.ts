@@ -3,7 +3,7 @@ import { messageOf } from '../../errors.ts';
 import { readIfThere } from '../repository/git-directory.ts';
 import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
 import { readCommit, type ObjectReader } from '../stores/read.ts';
-import { isRefName } from '../format/ref-name.ts';
+import { isRefName, parseRefName } from '../format/ref-name.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
 import { addChanges, addNamed, streamed } from './add-changes.ts';
 import { chooseFitting } from './choose-fitting.ts';
@@ -200,10 +200,17 @@ function tooMuch({ maxBytes }: SnapshotLimits): Error {
   return new Error(`git made more than ${maxBytes} bytes of the files that are new; raise snapshot.maxBytes`);
 }
 
+/** What the file `HEAD` says where a reftable has the refs, that one among them. Source: git's reftable.txt, "Layout". */
+const STANDS_FOR_NONE = 'refs/heads/.invalid';
+
 /** The commit that is checked out in a work tree; `undefined` on an unborn branch. */
-export async function readHead({ refs }: Repository, { gitDir }: RepositoryLocation): Promise<ObjectId | undefined> {
+export async function readHead(
+  { refs, location }: Repository,
+  { gitDir }: RepositoryLocation,
+): Promise<ObjectId | undefined> {
   const text = readIfThere(join(gitDir, 'HEAD'))?.trim() ?? '';
   if (isObjectId(text)) return text;
   const name = text.replace(/^ref:\s*/, '');
+  if (name === STANDS_FOR_NONE && gitDir === location?.gitDir) return refs.read(parseRefName('HEAD'));
   return isRefName(name) ? refs.read(name) : undefined;
 }
