@@ -4,7 +4,7 @@ import type { Access } from '../files/guarded-paths.ts';
 import { PathFault } from '../files/path-fault.ts';
 import { isJsonObject } from '../../json.ts';
 import { messageOf, UwfError } from '../../errors.ts';
-import { deedOfReading, deedOfRunning, deedOfWriting } from './permissions/deed.ts';
+import { deedOfReading, deedOfRunning, deedOfWriting, type Deed } from './permissions/deed.ts';
 import type { PromptTurn } from './turn/prompt-turn.ts';
 import { NotPermitted } from './permissions/permission-gate.ts';
 import { loadSdk } from './load-sdk.ts';
@@ -26,6 +26,11 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
       throw errorForAgent(error, what, turn, RequestError);
     }
   };
+  const pass = async (turn: PromptTurn, deed: Deed): Promise<void> => {
+    await turn.gate.pass(deed);
+    // The agent may have ended its turn while a person was asked.
+    if (currentTurn() !== turn) throw new NotPermitted('the turn has ended');
+  };
   return client({ name: 'uwf' })
     .onRequest('session/request_permission', ({ params }) =>
       answer('request_permission', async ({ reader, gate }) => {
@@ -37,7 +42,7 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
     .onRequest('fs/read_text_file', ({ params }) =>
       answer(`read ${params.path}`, async (turn) => {
         const path = await findFile(turn, params.path, 'read');
-        await turn.gate.pass(deedOfReading(path));
+        await pass(turn, deedOfReading(path));
         const { line, limit } = params;
         return { content: linesOf(await turn.folder.guard.readText(path), line ?? 1, limit ?? undefined) };
       }),
@@ -45,7 +50,7 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
     .onRequest('fs/write_text_file', ({ params }) =>
       answer(`write ${params.path}`, async (turn) => {
         const path = await findFile(turn, params.path, 'write');
-        await turn.gate.pass(deedOfWriting(path, params.content));
+        await pass(turn, deedOfWriting(path, params.content));
         await turn.folder.guard.write(path, params.content);
         return {};
       }),
@@ -55,7 +60,7 @@ export async function createClientApp(currentTurn: () => PromptTurn | undefined)
       return answer(`run ${[command, ...args].join(' ')}`, async (turn) => {
         const folder = await turn.folder.resolveInside(cwd ?? '.');
         const added = Object.fromEntries(env.map(({ name, value }) => [name, value]));
-        await turn.gate.pass(deedOfRunning({ argv: [command, ...args], cwd: folder, env: added }));
+        await pass(turn, deedOfRunning({ argv: [command, ...args], cwd: folder, env: added }));
         const terminalId = await turn.terminals.create({
           command,
           args,

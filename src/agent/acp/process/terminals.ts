@@ -33,7 +33,10 @@ export class Terminals {
   readonly #graceMs: number;
   readonly #onGroup: (pgid: number) => void;
   readonly #terminals = new Map<string, Terminal>();
+  /** The programs that are about to run. */
+  readonly #starts = new Set<Promise<unknown>>();
   #created = 0;
+  #isOver = false;
 
   /** @param onGroup told of each process group as soon as it runs */
   constructor(graceMs: number, onGroup: (pgid: number) => void) {
@@ -43,12 +46,24 @@ export class Terminals {
 
   /**
    * Starts a program and gives the terminal's id.
-   * @throws {RangeError} when too many are open
+   * @throws {RangeError} when too many are open, or the turn has ended
    * @throws {UwfError} as `startProgram` does
    */
   async create(start: TerminalStart): Promise<string> {
-    if (this.#terminals.size >= MAX_TERMINALS)
+    if (this.#isOver) throw new RangeError('the turn has ended');
+    // An agent may ask for many before the first one runs.
+    if (this.#terminals.size + this.#starts.size >= MAX_TERMINALS)
       throw new RangeError(`${MAX_TERMINALS} terminals are open; release one first`);
+    const started = this.#start(start);
+    this.#starts.add(started);
+    try {
+      return await started;
+    } finally {
+      this.#starts.delete(started);
+    }
+  }
+
+  async #start(start: TerminalStart): Promise<string> {
     const argv: [string, ...string[]] =
       start.args.length === 0 ? ['/bin/sh', '-c', start.command] : [start.command, ...start.args];
     const { child, pgid } = await startProgram({ argv, cwd: start.cwd, env: start.env });
@@ -101,8 +116,10 @@ export class Terminals {
     this.#terminals.delete(id);
   }
 
-  /** Ends what runs in all of them. */
+  /** Ends what runs in all of them, and starts no more. */
   async endAll(): Promise<void> {
+    this.#isOver = true;
+    await Promise.allSettled(this.#starts);
     await Promise.all([...this.#terminals.values()].map(({ pgid }) => endProcessGroup(pgid, this.#graceMs)));
   }
 
