@@ -1,5 +1,6 @@
 import { openJournal, type JournalPlace, type JournalReader } from '../../engine/journal/read-journal.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
+import { tryTo } from '../../or-else.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { LiveEvent, TurnPart } from './live-event.ts';
 import { addPart, isTurning, partOf } from './running-turn.ts';
@@ -102,7 +103,8 @@ class Stream {
   /** Tells what has changed. Of several checks that wait, the newest is enough. */
   check(stateNow: (topic: string) => Promise<string>): void {
     // Words are told at once: states take a while after a change.
-    for (const [thread, journal] of this.#journals) this.#tellWords(thread, journal);
+    // A journal that cannot be read is tried again: this is in a timer, and an error would end the server.
+    for (const [thread, journal] of this.#journals) tryTo(() => this.#tellWords(thread, journal));
     const isWaiting = this.#next !== undefined;
     this.#next = stateNow;
     if (isWaiting) return;

@@ -25,7 +25,8 @@ export function watchRepository(repository: Repository, onChange: () => void): {
   };
   const watchFolders = (): void => {
     for (const folder of foldersOf(repository)) {
-      const stat = statSync(folder, { throwIfNoEntry: false });
+      // An error, such as one of permissions, is here in a timer: it would end the server.
+      const stat = orElse(() => statSync(folder, { throwIfNoEntry: false }), undefined);
       // A folder that is made again often gets the inode of the one before.
       const identity = stat && `${stat.ino} ${stat.birthtimeMs}`;
       const known = watched.get(folder);
