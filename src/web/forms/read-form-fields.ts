@@ -39,8 +39,10 @@ export function rowsOf(place: string): string {
 /** The name of the field by which a form asks for one more row of a list. Its value is the place of the list. */
 export const ONE_MORE = 'row';
 
-/** A form has so many fields at most, whatever a request says of its rows. */
+/** A list of a form has so many rows at most, whatever a request says … */
 const MAX_ROWS = 1_000;
+/** … and so many have all lists together: a list in a list may say its own number in each row. */
+const MAX_ALL_ROWS = 10_000;
 
 /**
  * Reads a form that was made of a shape. Nothing is made up: a field that was left empty is left out, and a number that is
@@ -57,6 +59,7 @@ class FormReader {
   readonly errors: SchemaError[] = [];
   readonly #form: URLSearchParams;
   #filled = 0;
+  #rowsLeft = MAX_ALL_ROWS;
 
   constructor(form: URLSearchParams) {
     this.#form = form;
@@ -125,7 +128,8 @@ class FormReader {
   /** The rows of a list that were filled in; `undefined` where none was. */
   async #items(item: FormField, source: string, target: string): Promise<JsonValue[] | undefined> {
     const items: JsonValue[] = [];
-    const rows = Math.min(Number(this.#form.get(rowsOf(source))) || 0, MAX_ROWS);
+    const rows = Math.min(Number(this.#form.get(rowsOf(source))) || 0, MAX_ROWS, this.#rowsLeft);
+    this.#rowsLeft -= Math.max(rows, 0);
     for (let row = 0; row < rows; row += 1) {
       const value = await this.#value(item, memberOf(source, row), memberOf(target, items.length));
       if (value !== undefined) items.push(value);
