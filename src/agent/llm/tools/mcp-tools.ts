@@ -20,6 +20,8 @@ import { messageOf } from '../../../errors.ts';
 const CONNECT_MS = 30_000;
 const callLimits = { timeout: 600_000, maxTotalTimeout: 600_000 };
 const GRACE_MS = 2000;
+/** A list of tools has so many pages at most: a server may always name a next one. */
+const MAX_PAGES = 100;
 
 /** The tools of the servers that a configuration names, and how to let go of those servers. */
 export type McpTools = { tools: Tool[]; close: () => Promise<void> };
@@ -109,7 +111,13 @@ async function open(
 async function toolsOf(server: string, client: McpClient, signal: AbortSignal): Promise<Tool[]> {
   const tools: Tool[] = [];
   let cursor: string | undefined;
+  let pages = 0;
   do {
+    pages += 1;
+    if (pages > MAX_PAGES)
+      throw new AgentBroken(`the MCP server '${server}' does not end its list of tools: ${MAX_PAGES} pages and more`, {
+        hint: `correct 'mcpServers.${server}' of the agent in .uwf/config.yaml`,
+      });
     const params = cursor === undefined ? {} : { cursor };
     const page = await underOwnSignal(signal, (own) => client.listTools(params, { timeout: CONNECT_MS, signal: own }));
     for (const { name, description, inputSchema } of page.tools) {
