@@ -1,3 +1,5 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commandTable } from '../../src/cli/commands/command-table.ts';
 import { createCliRepository, createLoopRepository, runCommand } from '../helpers/cli.ts';
@@ -135,6 +137,20 @@ describe('the command line itself', () => {
     ['a query that is not JSONata', ['thread', 'list', '--query', '((('], "--query: the expression '((('"],
   ])('%s is a mistake of usage', async (_what, words, said) => {
     const { code, stdout, stderr } = await createLoopRepository().uwf(words);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+
+  const longName = 'n'.repeat(300);
+  test.each([
+    ['the folder', 'is a link in a circle', ['-C', 'circle', 'thread', 'list'], 'links lead in a circle'],
+    ['the folder', 'has a long name', ['-C', longName, 'thread', 'list'], 'the name is too long for a file'],
+    ['an export', 'leads over such a link', ['web', '--export', 'circle/new'], 'links lead in a circle'],
+    ['an export', 'has a long name', ['web', '--export', longName], 'the name is too long for a file'],
+  ])('%s that %s is a mistake of usage', async (_what, _how, words, said) => {
+    const { uwf, dir } = createLoopRepository();
+    symlinkSync('circle', join(dir, 'circle'));
+    const { code, stdout, stderr } = await uwf(words);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(said);
   });

@@ -133,7 +133,7 @@ export function asStorageError(error: unknown, path: string): unknown {
 
 /**
  * Converts an error of the file system that no code expected: a full disk, no permission, too many open files, a file in
- * place of a folder. Anything else comes back as it is.
+ * place of a folder, a path that leads nowhere. Anything else comes back as it is.
  * @param place what to name if the error names no path
  */
 export function asEnvironmentError(error: unknown, place: string): unknown {
@@ -146,6 +146,14 @@ export function asEnvironmentError(error: unknown, place: string): unknown {
       code: 'file-in-place-of-folder',
       kind: 'environment',
       hint: 'see which part of that path is a file, and move it away; nothing that was stored is lost',
+      cause: error,
+      facts: { path },
+    });
+  if (code === 'ELOOP' || code === 'ENAMETOOLONG')
+    return new UwfError(`${code === 'ELOOP' ? 'links lead in a circle' : 'the name is too long for a file'}: ${path}`, {
+      code: 'no-such-path',
+      kind: 'usage',
+      hint: 'name another path; nothing that was stored is lost',
       cause: error,
       facts: { path },
     });
