@@ -13,6 +13,8 @@ import { describeChildren, waitingChildren, type ChildView } from './describe-ch
 import { findFacts, type ThreadFacts, type ThreadUsage } from './facts.ts';
 import { assertPresent, withVerdict } from './listed-facts.ts';
 import { summarize, type ThreadSummary } from './list-threads.ts';
+import { isOfClass, orElse } from '../../or-else.ts';
+import { LeaseDamaged } from '../engine-errors.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { listCorrupt } from '../../verify/remembered-verdicts.ts';
@@ -53,7 +55,8 @@ export type ThreadView = ThreadSummary & {
 export async function describeThread(engine: EngineContext, idOrPrefix: string): Promise<ThreadView> {
   const pointer = await getThread(engine.repository, idOrPrefix);
   const facts = await factsOf(engine, pointer);
-  const lease = findLease(engine.repository, pointer.id);
+  // The rest is told also where the lease is damaged.
+  const lease = orElse(() => findLease(engine.repository, pointer.id), undefined, isOfClass(LeaseDamaged));
   const summary = summarize(engine.repository, pointer, facts);
   const calls = await describeChildren(engine, pointer.id, facts);
   const waiting = waitingChildren({ cause: facts.cause, calls });

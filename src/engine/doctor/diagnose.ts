@@ -22,7 +22,7 @@ import { diagnoseWorkTrees } from './diagnose-work-trees.ts';
 import { problem, warning, type Diagnosis } from './diagnosis.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
-import { findAbandoned } from '../leases/find-lease.ts';
+import { findAbandoned, findLeaseRecord, listLeases } from '../leases/find-lease.ts';
 import { listDamage } from '../../verify/list-damage.ts';
 import { describeInterruption, findInterruption, hintAtInterruption } from '../recovery/interruption.ts';
 
@@ -133,13 +133,17 @@ function ofInterruptions(repository: Repository, pointers: readonly ThreadPointe
     });
 }
 
-function ofLeases(repository: Repository, pointers: readonly ThreadPointer[]): Diagnosis[] {
-  try {
-    return ofInterruptions(repository, pointers);
-  } catch (error) {
-    if (!(error instanceof LeaseDamaged)) throw error;
-    return [ofError(error, error.code)];
-  }
+/** The leases that do not tell whether a process works on their thread. */
+function ofDamagedLeases(repository: Repository): Diagnosis[] {
+  return listLeases(repository).flatMap((thread) => {
+    try {
+      findLeaseRecord(repository, thread);
+      return [];
+    } catch (error) {
+      if (!(error instanceof LeaseDamaged)) throw error;
+      return [ofError(error, error.code)];
+    }
+  });
 }
 
 /** Lists threads. Damaged refs, which {@link ofRefs} names, are left out. */
@@ -149,7 +153,7 @@ function readablePointers(repository: Repository): Promise<ThreadPointer[]> {
 
 async function ofThreads(repository: Repository, { config }: Examination): Promise<Diagnosis[]> {
   const pointers = await readablePointers(repository);
-  const found = ofLeases(repository, pointers);
+  const found = [...ofDamagedLeases(repository), ...ofInterruptions(repository, pointers)];
   const newest = pointers.at(-1);
   const now = repository.now();
   if (newest && threadTimeMs(newest.id) > now + CLOCK_SLACK_MS) {

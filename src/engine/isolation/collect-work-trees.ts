@@ -7,7 +7,7 @@ import { realPath } from '../../git/repository/git-directory.ts';
 import { sizeOf } from '../../git/system/size-of.ts';
 import { isWithin } from '../../is-within.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { findLease } from '../leases/find-lease.ts';
+import { mayBeAtWork } from '../leases/find-lease.ts';
 import { orElse, tryTo } from '../../or-else.ts';
 import { findOver, listWorkTrees, noteAtRest, type ListedWorkTree } from './find-reusable.ts';
 import { gitPlace, workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
@@ -93,12 +93,12 @@ function isGone(top: string): boolean {
 
 /** Tells whether a thread is over, or gone, and no process works on it. */
 async function isThreadOver(engine: WorkTreesContext, thread: string): Promise<boolean> {
-  if (!isThreadId(thread) || findLease(engine.repository, thread) !== undefined) return false;
+  if (!isThreadId(thread) || mayBeAtWork(engine.repository, thread)) return false;
   return (await findOver(engine, thread)) !== undefined;
 }
 
 /** Tells whether no process is making a work tree that has no note yet. */
 function isUnfinished({ repository }: WorkTreesContext, top: string): boolean {
   const thread = basename(top);
-  return isThreadId(thread) && findLease(repository, thread) === undefined;
+  return isThreadId(thread) && !mayBeAtWork(repository, thread);
 }

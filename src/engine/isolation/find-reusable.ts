@@ -20,7 +20,7 @@ import { readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.
 import { filesOfStep } from '../../thread/read/step-files.ts';
 import { readState } from '../../thread/read/thread-state.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { findLease } from '../leases/find-lease.ts';
+import { mayBeAtWork } from '../leases/find-lease.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
 import { workTreesFolder, type WorkTreesContext } from './work-tree-folder.ts';
 
@@ -75,7 +75,7 @@ export async function noteAtRest(
 ): Promise<ThreadNote | undefined> {
   const { repository } = engine;
   const { thread } = note;
-  if (!isThreadId(thread) || findLease(repository, thread) !== undefined) return undefined;
+  if (!isThreadId(thread) || mayBeAtWork(repository, thread)) return undefined;
   const over = await findOver(engine, thread);
   const location = over && (await discoverRepository(top, withoutPlaces(engine.env)).catch(() => undefined));
   const now = location && (await treeOfFiles(repository, { ...git, location }, snapshotLimits(engine, 'worktree')));

@@ -4,7 +4,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { EngineEvent } from '../events.ts';
-import { findLease } from '../leases/find-lease.ts';
+import { mayBeAtWork } from '../leases/find-lease.ts';
 import { writeSummed } from '../leases/summed-line.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
 import { share } from '../../git/system/sharing.ts';
@@ -111,7 +111,7 @@ export class Journal {
     makeFolders(journalFolder(stateDir));
     const journal = new ThreadJournal(thread, journalPaths(stateDir, thread));
     this.#threads.set(thread, journal);
-    if (journal.isNew) pruneJournals(stateDir, (other) => findLease(this.#repository, other) !== undefined);
+    if (journal.isNew) pruneJournals(stateDir, (other) => mayBeAtWork(this.#repository, other));
     return journal;
   }
 }

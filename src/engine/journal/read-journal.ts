@@ -6,7 +6,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { journalPaths, type JournalEntry } from './journal.ts';
 import { readSummed } from '../leases/summed-line.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findLease } from '../leases/find-lease.ts';
+import { mayBeAtWork } from '../leases/find-lease.ts';
 import { orElse } from '../../or-else.ts';
 
 const CHUNK_BYTES = 64 * 1024;
@@ -201,7 +201,7 @@ export async function* followThread(
   try {
     for (let isFirst = true; ; isFirst = false) {
       // Asked before reading: what a holder writes before it goes is then read for certain.
-      const isOver = findLease(repository, thread) === undefined;
+      const isOver = !mayBeAtWork(repository, thread);
       const entries = reader.next();
       if (isFirst || entries.length > 0) yield entries;
       if (isOver || signal.aborted) return;

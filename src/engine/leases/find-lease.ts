@@ -3,6 +3,7 @@ import { namesIn } from '../../git/system/names-in.ts';
 import type { ProcessIdentity } from '../../git/system/process-identity.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { isOfClass, orElse } from '../../or-else.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { isHolderAlive, mayBeHeld, readLeaseRecord, type LeaseRecord } from './lease-file.ts';
 import type { ThreadStatus } from '../../thread/read/thread-status.ts';
@@ -18,6 +19,11 @@ export function leasePath(stateDir: string, thread: ThreadId): string {
 export function findLease(repository: Repository, thread: ThreadId): LeaseRecord | undefined {
   const record = findLeaseRecord(repository, thread);
   return record && isHolderAlive(record, repository.now()) ? record : undefined;
+}
+
+/** Tells whether a process works on a thread, or may do so as far as its damaged lease tells: what only shows goes on then. */
+export function mayBeAtWork(repository: Repository, thread: ThreadId): boolean {
+  return orElse(() => findLease(repository, thread) !== undefined, true, isOfClass(LeaseDamaged));
 }
 
 /**
@@ -61,18 +67,18 @@ export function findCaller(repository: Repository, env: Readonly<Record<string, 
   return isThreadId(caller) && findLease(repository, caller) !== undefined ? caller : undefined;
 }
 
-/** The threads that a process works on now, in order. */
+/** The threads that a process works on now, or may do so ({@link mayBeAtWork}), in order. */
 export function findRunning(repository: Repository): ThreadId[] {
   if (repository.stateDir === undefined) return [...inProcessLeases(repository).keys()].toSorted();
   return listLeases(repository)
-    .filter((thread) => findLease(repository, thread) !== undefined)
+    .filter((thread) => mayBeAtWork(repository, thread))
     .toSorted();
 }
 
 /** The threads whose holder died and left the lease; in no order. */
 export function findAbandoned(repository: Repository): ThreadId[] {
   return listLeases(repository).filter(
-    (thread) => findLeaseRecord(repository, thread) && !findLease(repository, thread),
+    (thread) => !mayBeAtWork(repository, thread) && findLeaseRecord(repository, thread) !== undefined,
   );
 }
 
@@ -99,12 +105,12 @@ export function inProcessLeases(repository: Repository): Map<ThreadId, LeaseReco
   return leases;
 }
 
-/** The status of a thread on this machine, where a process may work on it, or have died over it. */
+/** The status of a thread on this machine, where a process may work on it ({@link mayBeAtWork}), or have died over it. */
 export function statusHere(repository: Repository, thread: ThreadId, status: ThreadStatus): ThreadStatus {
   if (status !== 'idle' && status !== 'suspended') return status;
-  const record = findLeaseRecord(repository, thread);
+  const record = orElse(() => findLeaseRecord(repository, thread), 'damaged' as const, isOfClass(LeaseDamaged));
   if (record === undefined) return status;
-  if (isHolderAlive(record, repository.now())) return 'running';
+  if (record === 'damaged' || isHolderAlive(record, repository.now())) return 'running';
   // A suspended one waits for a person, whatever died over it.
   return status === 'idle' ? 'interrupted' : status;
 }

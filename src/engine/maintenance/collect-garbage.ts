@@ -16,12 +16,12 @@ import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { collectWorkTrees } from '../isolation/collect-work-trees.ts';
 import type { WorkTreesContext } from '../isolation/work-tree-folder.ts';
-import { findLease, leasePath, listLeases } from '../leases/find-lease.ts';
+import { leasePath, listLeases, mayBeAtWork } from '../leases/find-lease.ts';
 import { journalPaths, listJournals } from '../journal/journal.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
 import { listLocalTraces } from '../../thread/remove/local-traces.ts';
 import { isAllStored, readJournal } from '../journal/read-journal.ts';
-import { orElse, inPlaceOf, isOfClass } from '../../or-else.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import { mapValues } from '../../json.ts';
 
 /** What a step of the cleaning removed: an absolute path, or a ref. */
@@ -111,7 +111,7 @@ export async function collectGarbage(
 async function removeStaleLeases(repository: Repository, stateDir: string): Promise<Found[]> {
   const removed: Found[] = [];
   for (const thread of listLeases(repository)) {
-    if (mayWork(repository, thread)) continue;
+    if (mayBeAtWork(repository, thread)) continue;
     const path = leasePath(stateDir, thread);
     const bytes = sizeOf(path);
     try {
@@ -122,11 +122,6 @@ async function removeStaleLeases(repository: Repository, stateDir: string): Prom
     }
   }
   return removed;
-}
-
-/** A lease that is damaged may be that of a process at work. */
-function mayWork(repository: Repository, thread: ThreadId): boolean {
-  return orElse(() => findLease(repository, thread) !== undefined, true, isOfClass(LeaseDamaged));
 }
 
 /** Every thread that has a ref or is archived, damaged refs included. */
@@ -143,7 +138,7 @@ async function removeOrphanedFiles(repository: Repository, stateDir: string): Pr
   const removed: Found[] = [];
   for (const { thread, path } of traces) {
     // A file can have traces of many threads.
-    if (known.has(thread) || removed.some((each) => each.path === path) || mayWork(repository, thread)) continue;
+    if (known.has(thread) || removed.some((each) => each.path === path) || mayBeAtWork(repository, thread)) continue;
     // A child that has ended is one of the threads that there are, as long as its caller is.
     if ((await findKept(repository, pointers, thread)).length > 0) continue;
     const bytes = sizeOf(path);
@@ -158,7 +153,7 @@ function removeToldJournals(repository: Repository, stateDir: string): Found[] {
   for (const thread of listJournals(stateDir)) {
     if (!isAllStored(readJournal(repository, thread))) continue;
     // Asked last: a process that begins to work on the thread while its journal is read goes on writing it.
-    if (mayWork(repository, thread)) continue;
+    if (mayBeAtWork(repository, thread)) continue;
     const paths = journalPaths(stateDir, thread);
     const bytes = sizeOf(paths.current) + sizeOf(paths.older);
     for (const path of Object.values(paths)) rmSync(path, { force: true });

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LeaseDamaged } from '../../../src/engine/engine-errors.ts';
-import { findLease, leasePath } from '../../../src/engine/leases/find-lease.ts';
+import { findAbandoned, findLease, findRunning, leasePath, statusHere } from '../../../src/engine/leases/find-lease.ts';
 import { LeaseHeld, takeLease, type Lease } from '../../../src/engine/leases/lease.ts';
 import { readSummed, writeSummed } from '../../../src/engine/leases/summed-line.ts';
 import type { Repository } from '../../../src/git/repository.ts';
@@ -32,6 +32,13 @@ describe.each(damages)('a lease that %s', (_, damage) => {
     damage();
     expect(() => findLease(repository, thread)).toThrow(LeaseDamaged);
     await expect(takeLease(repository, thread)).rejects.toThrow('is damaged');
+  });
+
+  test('counts as that of a process at work where something is only shown', () => {
+    damage();
+    expect(findRunning(repository)).toEqual([thread]);
+    expect(findAbandoned(repository)).toEqual([]);
+    expect(statusHere(repository, thread, 'idle')).toBe('running');
   });
 
   test('is written anew by its holder', () => {

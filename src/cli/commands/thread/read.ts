@@ -1,7 +1,7 @@
 import { threadArgument } from '../../command-line/shared-arguments.ts';
 import { readableMeta } from '../../../thread/read/readable-meta.ts';
 import { formatMeta } from '../../output/table.ts';
-import { findLease } from '../../../engine/leases/find-lease.ts';
+import { mayBeAtWork } from '../../../engine/leases/find-lease.ts';
 import { readJournal, unfinishedTurn } from '../../../engine/journal/read-journal.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { getThread, type ThreadPointer } from '../../../thread/find/find-thread.ts';
@@ -85,7 +85,7 @@ journal: decisions, leases, tries, times.`,
 /** Tells whether a turn began after the last step and no process works on it any more. */
 async function wasCutOff(repository: Repository, { id, head }: ThreadPointer): Promise<boolean> {
   const { kind } = await readThreadCommit(repository, head);
-  if (kind === 'end' || kind === 'suspend' || findLease(repository, id)) return false;
+  if (kind === 'end' || kind === 'suspend' || mayBeAtWork(repository, id)) return false;
   return unfinishedTurn(readJournal(repository, id)).length > 0;
 }
 
