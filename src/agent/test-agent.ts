@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { messageOf, UwfError } from '../errors.ts';
+import { MAX_TIMER_MS } from '../max-timer.ts';
 import type { JsonObject } from '../json.ts';
 import { hasListedTools, toolsMissing } from './acp/own-tools/mcp-server.ts';
 import type { AgentBinding } from './load/agent-binding.ts';
@@ -102,9 +103,6 @@ function checkProgram(config: JsonObject, checks: Checks, options: HandshakeOpti
   if (found !== undefined) return checks.ok('found', found);
   checks.failed('found', programNotFound(program, { cwd: options.cwd, path }));
 }
-
-/** A longer timer goes off at once (Node). */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 async function shakeHands(
   agent: Agent,

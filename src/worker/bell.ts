@@ -1,7 +1,7 @@
+import { MAX_TIMER_MS } from '../max-timer.ts';
+
 /** Looks that are rung for come no closer together than this, in ms. */
 const MIN_GAP_MS = 250;
-/** A longer timer goes off at once (Node). */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Wakes a worker before its time: a webhook or a signal says that there is something to look at. */
 export class Bell {

@@ -48,6 +48,7 @@ const ground = [
   'is-within.ts',
   'iso.ts',
   'json.ts',
+  'max-timer.ts',
   'monotonic-ms.ts',
   'nearest-name.ts',
   'or-else.ts',

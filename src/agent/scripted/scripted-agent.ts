@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { mapTexts } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
+import { MAX_TIMER_MS } from '../../max-timer.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
 import { asValidated, flagSchema, objectSchema, textSchema } from '../typed-schema.ts';
@@ -70,7 +71,7 @@ async function perform(entry: ScriptEntry, request: AgentRequest): Promise<Agent
   const { signal } = request;
   // The timer rejects with an error of its own; the caller that aborted gave the reason.
   if (entry.delayMs !== undefined)
-    await sleep(entry.delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    await sleep(Math.min(entry.delayMs, MAX_TIMER_MS), undefined, { signal }).catch(() => signal.throwIfAborted());
   const usage = entry.usage === undefined ? {} : { usage: entry.usage };
   if (entry.fail !== undefined)
     return { kind: 'failed-attempt', reason: entry.fail, text: entry.reply ?? '', ...usage };

@@ -1,6 +1,7 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf, UwfError } from '../../errors.ts';
+import { MAX_TIMER_MS } from '../../max-timer.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { runGit } from '../../git/process/run-git.ts';
@@ -163,7 +164,7 @@ async function reuse(
 /** Makes a work tree within the limit of the configuration. @throws {UwfError} `work-tree-too-large` beyond it */
 async function inTime<T>(engine: EngineContext, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = engine.config.isolation ?? {};
-  const timeout = AbortSignal.timeout(timeoutMs);
+  const timeout = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS));
   const signal = AbortSignal.any([engine.signal, timeout]);
   try {
     return await make(signal);

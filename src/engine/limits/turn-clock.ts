@@ -1,4 +1,5 @@
 import { UwfError } from '../../errors.ts';
+import { MAX_TIMER_MS } from '../../max-timer.ts';
 import type { Limits } from '../../workflow/definition.ts';
 
 /** An agent's time ran out. */
@@ -40,9 +41,6 @@ export class Interrupted extends UwfError {
     });
   }
 }
-
-/** 24 days. Node lets a timer that is to run for longer run out at once. Source: its documentation of `setTimeout`. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The clocks of one turn: total time, and time since the agent's last sign of life.

@@ -88,6 +88,12 @@ describe('what an entry does', () => {
     await expect(say([{ delayMs: 60_000, reply: 'late' }], { signal })).rejects.toHaveProperty('name', 'TimeoutError');
   });
 
+  test('waits also for longer than a timer of Node can', async () => {
+    const signal = AbortSignal.timeout(50);
+    const said = say([{ delayMs: 2 ** 31, reply: 'late' }], { signal });
+    await expect(said).rejects.toHaveProperty('name', 'TimeoutError');
+  });
+
   test('tells what it used, and says its text as an event', async () => {
     const usage = { inputTokens: 10, outputTokens: 2, turns: 1 };
     const request = agentRequest();

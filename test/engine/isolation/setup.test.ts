@@ -32,6 +32,11 @@ test('a program that prepares a work tree and hangs is ended at the limit, and n
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
 
+test.each([2 ** 31, 2 ** 32])('a limit of %i ms, longer than a timer of Node, ends none', async (timeoutMs) => {
+  const { uwf, env } = createPrepared('sleep 0.2', { timeoutMs });
+  expect(await uwf(['run', 'w', '-p', 'x'], { env })).toMatchObject({ code: 0 });
+});
+
 test('so is one that prepares the work tree of a thread that is over', async () => {
   const { uwf, write, env } = createPrepared(':', { timeoutMs: 1500 });
   expect(await uwf(['run', 'w', '-p', 'x'], { env })).toMatchObject({ code: 0 });
