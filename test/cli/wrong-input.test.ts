@@ -134,6 +134,7 @@ test('a configuration with mistakes is said with every place', async () => {
 describe('the command line itself', () => {
   test.each([
     ['a folder that is not there', ['-C', '/no/such/folder', 'thread', 'list'], 'there is no folder /no/such/folder'],
+    ['a poll without a pause', ['worker', '--poll', '0'], '--poll needs a time from 100ms on'],
     ['a query that is not JSONata', ['thread', 'list', '--query', '((('], "--query: the expression '((('"],
   ])('%s is a mistake of usage', async (_what, words, said) => {
     const { code, stdout, stderr } = await createLoopRepository().uwf(words);

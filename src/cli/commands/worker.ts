@@ -22,6 +22,8 @@ const DEFAULT_DEADLINE_MS = 60_000;
 /** So many versions of a workflow are looked through for `--registered`. */
 const MAX_VERSIONS = 1_000;
 const SWEEP = { minMs: 60_000, maxMs: 60_000 };
+/** A look at the remote takes about as long. */
+const MIN_POLL_MS = 100;
 const DEFAULT_POLL = { minMs: 1_000, maxMs: 30_000 };
 
 const names = (summary: string, value: string): { summary: string; value: string; isRepeatable: true } => ({
@@ -111,6 +113,9 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     if (deadlineMs < CLAIM_DEADLINES.min || deadlineMs > CLAIM_DEADLINES.max) {
       throw new UsageError('--deadline needs a time from 1s to 1h');
     }
+    // Without a pause it would start one git after the other, also where the remote is away.
+    if (options.poll !== undefined && options.poll < MIN_POLL_MS)
+      throw new UsageError('--poll needs a time from 100ms on');
     const queue = options.queue ?? (cli.env['UWF_QUEUE'] || undefined);
     saveMemory(false);
     const repository = await openForWriting(cli);
