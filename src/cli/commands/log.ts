@@ -63,7 +63,10 @@ that is over) shows the same commits without uwf.`,
       return;
     }
     const stories: string[] = [];
-    for (const pointer of pointers) stories.push(...[(await read(tell(repository, pointer, out, style))) ?? []].flat());
+    for (const pointer of pointers) {
+      const story = await read(tell(repository, pointer, out, style));
+      if (story !== undefined) stories.push(story);
+    }
     await out.result([], () => stories.join(style.isShort || style.isGraph ? '\n' : '\n\n'));
     if (pointers.length === 0) out.hint("there are no threads yet; 'uwf run <workflow> -p <prompt>' starts one");
     if (damage.length > 0) throw damage[0];
