@@ -93,22 +93,23 @@ export function checkedAnswer(response: PromptResponse | undefined): PromptRespo
  * It is final where the agent is gone and had given a reply: another attempt would pay for it again. Only the answer says
  * that a reply is complete, and one that was cut off can have sound front matter, so that a person decides.
  */
-export async function failedAttempt(
-  { reader, request }: PromptTurn,
-  reason: string,
-  isAlive: boolean,
-): Promise<AgentReply> {
-  const last = reader.segments.at(-1) ?? '';
-  const meta = isAlive ? undefined : await readReportedResult(request.stepDir);
-  const front = meta && `---\n${JSON.stringify(meta)}\n---\n${last}`;
-  const text = front ?? (isAlive ? undefined : reader.segments.findLast(isReply));
-  if (text !== undefined) {
+export async function failedAttempt(turn: PromptTurn, reason: string, isAlive: boolean): Promise<AgentReply> {
+  const given = isAlive ? undefined : await givenReply(turn);
+  if (given !== undefined) {
     const what = `${reason}; it had given a reply, which may be incomplete`;
-    return { kind: 'failed-attempt', reason: what, text, isFinal: true };
+    return { kind: 'failed-attempt', reason: what, text: given, isFinal: true };
   }
+  const last = turn.reader.segments.at(-1) ?? '';
   // Another attempt would send the same prompt.
   if (!saysTooLong(reason)) return { kind: 'failed-attempt', reason, text: last };
   return { kind: 'failed-attempt', reason: `${reason}; ${TOO_LONG_HINT}`, text: last, isFinal: true };
+}
+
+/** The reply that an agent had given: what it reported, with its last message, or a message that is a reply. */
+async function givenReply({ reader, request }: PromptTurn): Promise<string | undefined> {
+  const meta = await readReportedResult(request.stepDir);
+  if (meta === undefined) return reader.segments.findLast(isReply);
+  return `---\n${JSON.stringify(meta)}\n---\n${reader.segments.at(-1) ?? ''}`;
 }
 
 function isReply(text: string): boolean {
