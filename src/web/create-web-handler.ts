@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
-import type { WebApp } from './routes/web-app.ts';
+import { loadOnce } from './load-once.ts';
 import type { WebOptions } from './web-options.ts';
 
 /**
@@ -12,15 +12,8 @@ import type { WebOptions } from './web-options.ts';
  */
 export function createWebHandler(repository: Repository, options: WebOptions): (request: Request) => Promise<Response> {
   assertSecret(options);
-  let loading: Promise<WebApp> | undefined;
-  const load = async (): Promise<WebApp> => (await import('./routes/create-app.ts')).createApp(repository, options);
-  // A failure, such as too many open files, is that of one request.
-  const loaded = (): Promise<WebApp> => (loading ??= load().catch(forget));
-  const forget = (error: unknown): never => {
-    loading = undefined;
-    throw error;
-  };
-  return async (request) => (await loaded()).fetch(request);
+  const load = loadOnce(async () => (await import('./routes/create-app.ts')).createApp(repository, options));
+  return async (request) => (await load()).fetch(request);
 }
 
 /** The secret and the key let in everyone who has them. A program whose setting is missing would hand in ''. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { UwfError } from '../errors.ts';
+import { loadOnce } from './load-once.ts';
 
 /** No free port was found, or this user may not listen there. */
 class CannotListen extends UwfError {
@@ -64,17 +65,15 @@ export async function serveWeb(
 
 /** Translates between Node's requests and those of the handler. All that answers is loaded with the first request. */
 function listenerOf(loadHandler: () => Promise<Handler>): RequestListener {
-  const load = async (): Promise<RequestListener> => {
+  const load = loadOnce(async (): Promise<RequestListener> => {
     const [{ getRequestListener }, handler] = await Promise.all([import('@hono/node-server'), loadHandler()]);
     const adapter = getRequestListener(handler);
     return (incoming, outgoing) => void adapter(incoming, outgoing);
-  };
-  let loading: Promise<RequestListener> | undefined;
+  });
   const answer = async (...[incoming, outgoing]: Parameters<RequestListener>): Promise<void> => {
-    const listener = await (loading ??= load()).catch(() => undefined);
+    const listener = await load().catch(() => undefined);
     if (listener !== undefined) return listener(incoming, outgoing);
-    // Too many open files, for one: the next request tries again. Whoever asks is not logged in yet, so the reason is not told.
-    loading = undefined;
+    // The visitor may not have logged in, so the answer does not say why.
     outgoing.writeHead(503, { 'Content-Type': 'text/plain; charset=utf-8', 'Retry-After': '1' });
     outgoing.end('The page could not be loaded. Load it again in a moment.\n');
   };
