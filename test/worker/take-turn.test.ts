@@ -4,6 +4,7 @@ import { BranchesElsewhere } from '../../src/engine/engine-errors.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
+import type { Remote } from '../../src/git/transport/remote.ts';
 import { letGoOn, stopWork } from '../../src/sync/claims/stop-work.ts';
 import { getThread } from '../../src/thread/find/find-thread.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
@@ -17,14 +18,21 @@ import { reply, scripted, statuses, workflow } from '../engine/engine-fixture.ts
 import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
 import { pushThread } from './pushed-thread.ts';
 
-test('a turn without a claim is not taken while the work on its thread is stopped at the remote', async () => {
-  const { host, thread, head } = await pushThread();
+const env = isolatedGitEnvironment;
+
+/** A new clone of a remote, and the remote as it sees it. */
+async function openClone(host: string): Promise<{ repository: Repository; remote: Remote }> {
   const clone = createTemporaryFolder();
   runGit(clone, ['init', '-q', '.']);
   runGit(clone, ['remote', 'add', 'origin', host]);
-  const env = isolatedGitEnvironment;
   const repository = await openRepository(clone, { env });
   const remote = await openRemote(repository, 'origin', { env, cwd: clone, direction: 'push', mayAsk: false });
+  return { repository, remote };
+}
+
+test('a turn without a claim is not taken while the work on its thread is stopped at the remote', async () => {
+  const { host, thread, head } = await pushThread();
+  const { repository, remote } = await openClone(host);
   let asked = 0;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing else of it is used where no turn is wanted.
   const finder = {
@@ -59,12 +67,7 @@ test('a turn without a claim is not taken while the work on its thread is stoppe
 
 test('a worker that has lost a thread says whether it is over, was stopped, or has another worker', async () => {
   const { host, dir, thread, head } = await pushThread();
-  const clone = createTemporaryFolder();
-  runGit(clone, ['init', '-q', '.']);
-  runGit(clone, ['remote', 'add', 'origin', host]);
-  const env = isolatedGitEnvironment;
-  const repository = await openRepository(clone, { env });
-  const remote = await openRemote(repository, 'origin', { env, cwd: clone, direction: 'push', mayAsk: false });
+  const { repository, remote } = await openClone(host);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing else of it is used.
   const finder = { isWantedAt: () => Promise.resolve(true) } as unknown as JobFinder;
   const said: string[] = [];
