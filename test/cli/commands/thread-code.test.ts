@@ -1,79 +1,28 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import { noteMove } from '../../../src/git/worktree/unfinished-move.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
-import { cloneCliRepository, createCliRepository, recorder, type CliRepository } from '../../helpers/cli.ts';
+import { cloneCliRepository, recorder } from '../../helpers/cli.ts';
 import {
   createTemporaryFolder,
   expectCleanFsck,
   isolatedGitEnvironment,
   runGit,
-  type TemporaryRepositoryOptions,
 } from '../../helpers/temporary-repository.ts';
 import { stateOf } from '../../thread/code/beside-git.ts';
-import { leaveFiles, threadWithCode } from '../../thread/code/code-thread.ts';
+import { leaveFiles } from '../../thread/code/code-thread.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
+import { createWork, type Work } from './code-work.ts';
 
 const binary = join(import.meta.dirname, '../../../bin/uwf.js');
 const secret = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
-
-type Work = {
-  repository: CliRepository;
-  base: string;
-  /** Commits files in a work tree apart, on what was committed there before. */
-  commit(files: Record<string, string>, message?: string): string;
-  /** Starts a thread that left files beside the last commit there. */
-  leave(files?: Record<string, string>, prompt?: string): Promise<string>;
-};
-
-/** A repository with three files, and a work tree for what a thread does. */
-function createWork(files: Record<string, string> = {}, options: TemporaryRepositoryOptions = {}): Work {
-  const repository = createCliRepository(
-    {
-      'a.txt': 'one\ntwo\nthree\n',
-      'src/b.txt': 'b\n',
-      '.gitignore': '*.log\n',
-      ...files,
-    },
-    options,
-  );
-  const { git } = repository;
-  git('add', '--all');
-  git('commit', '-qm', 'base');
-  const base = git('rev-parse', 'HEAD');
-  const there = join(createTemporaryFolder(), 'there');
-  git('worktree', 'add', '-q', '--detach', there);
-  const write = (more: Record<string, string>): void => {
-    for (const [path, text] of Object.entries(more)) {
-      mkdirSync(join(there, path, '..'), { recursive: true });
-      writeFileSync(join(there, path), text);
-    }
-    runGit(there, ['add', '--all', '--force']);
-  };
-  return {
-    repository,
-    base,
-    commit(more, message = 'by an agent') {
-      write(more);
-      runGit(there, ['commit', '-qm', message]);
-      return runGit(there, ['rev-parse', 'HEAD']);
-    },
-    async leave(more = {}, prompt) {
-      write(more);
-      const [checkedOut, tree] = [runGit(there, ['rev-parse', 'HEAD']), runGit(there, ['write-tree'])];
-      const opened = await repository.open();
-      const { id } = await threadWithCode(opened, { base, checkedOut, tree }, prompt);
-      await opened.close();
-      return id;
-    },
-  };
-}
 
 async function expectNothingChanged({ repository }: Work, argv: string[], error: object): Promise<void> {
   const before = stateOf(repository);
@@ -143,11 +92,46 @@ describe('thread code', () => {
 });
 
 describe('thread merge', () => {
+  test.each([
+    ['code 3', 'failed', 'it ended with return code 3', ' (failed, return code 3)'],
+    ['suspended', 'suspended', 'Which parser?', ' (suspended)'],
+    ['interrupted', 'interrupted', 'it has not ended', ' (interrupted)'],
+  ] as const)('asks before it merges the code of a thread that is %s', async (standing, status, why, named) => {
+    const work = createWork();
+    const { repository } = work;
+    const thread = await work.leave({ 'a.txt': 'changed\n' }, standing);
+    const before = stateOf(repository);
+    for (const mode of [[], ['--squash'], ['--rebase'], ['--branch', 'topic']]) {
+      const { code, stderr } = await repository.uwf(['thread', 'merge', thread, ...mode]);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`thread ${thread} is ${status}: ${why}\n`);
+      expect(stderr).toContain('--anyway merges it');
+    }
+    const answer = async (key: string): Promise<{ code: number; text: string }> => {
+      const stdin = Object.assign(new PassThrough(), { isTTY: true });
+      const stderr = recorder([], { isTTY: true });
+      const { cwd, env, stdout } = { cwd: repository.dir, env: isolatedGitEnvironment, stdout: recorder([]) };
+      const running = main(['thread', 'merge', thread], { stdin, stdout, stderr, cwd, env });
+      while (!stderr.text.includes('[y/n]')) await sleep(5);
+      stdin.write(key);
+      return { code: await running, text: stderr.text + stdout.text };
+    };
+    expect(await answer('n')).toMatchObject({ code: 1 });
+    expect(stateOf(repository)).toEqual(before);
+    const { code, text } = await answer('y');
+    expect(code).toBe(0);
+    expect(text).toContain(`thread ${thread} is ${status}: ${why}\nMerge its code anyway? [y/n] y\n`);
+    expect(text).toContain(`main has what thread ${thread}${named} did: `);
+    repository.git('reset', '-q', '--hard', work.base);
+    const branched = await repository.json(['thread', 'merge', thread, '--anyway', '--branch', 'topic']);
+    expect(branched).toMatchObject({ outcome: 'created', status });
+  });
+
   test('brings home the same commit each time, and none of the thread itself', async () => {
     const work = createWork();
-    const thread = await work.leave({ 'a.txt': 'changed\n' });
+    const thread = await work.leave({ 'a.txt': 'changed\n' }, 'idle');
     const { repository, base } = work;
-    const report = (await repository.json(['thread', 'merge', thread])) as { after: string; tip: string };
+    const report = (await repository.json(['thread', 'merge', thread, '--anyway'])) as { after: string; tip: string };
     expect(report).toMatchObject({ outcome: 'merged', branch: 'main', before: base, after: report.tip, files: [] });
     expect(repository.git('log', '--format=%B%an %cn', `${base}..main`)).toBe(
       `Mend the parser.\n\nUwf-Thread: ${thread}\nC O Mitter C O Mitter`,
@@ -155,7 +139,7 @@ describe('thread merge', () => {
     expect(repository.git('rev-parse', 'ORIG_HEAD')).toBe(base);
     expect(repository.git('status', '--porcelain')).toBe('');
     expect(readFileSync(join(repository.dir, 'a.txt'), 'utf8')).toBe('changed\n');
-    expect(await repository.json(['thread', 'merge', thread])).toMatchObject({
+    expect(await repository.json(['thread', 'merge', thread, '--anyway'])).toMatchObject({
       outcome: 'up-to-date',
       after: report.after,
     });
@@ -316,9 +300,8 @@ describe('thread merge', () => {
 
   test("refuses code that builds on uwf's own commits, and takes its files as one commit", async () => {
     const work = createWork();
-    const first = await work.leave({ 'a.txt': 'first\n' });
-    const there =
-      work.repository.git('worktree', 'list', '--porcelain').split('worktree ').at(-1)?.split('\n')[0] ?? '';
+    const first = await work.leave({ 'a.txt': 'first\n' }, 'idle');
+    const { there } = work;
     runGit(there, ['commit', '-qm', 'the files']);
     runGit(there, [
       'merge',
@@ -379,10 +362,11 @@ describe('thread merge', () => {
       for (const objectFormat of ['sha1', 'sha256'] as const) {
         const work = createWork({}, { objectFormat });
         work.commit({ 'new.txt': 'new\n', 'a.txt': 'ONE\ntwo\nthree\n' });
-        const thread = await work.leave({ 'more.txt': 'more\n' });
+        const thread = await work.leave({ 'more.txt': 'more\n' }, 'idle');
         const { repository } = work;
+        const merge = ['thread', 'merge', thread, ...mode, '--anyway'];
         if (objectFormat === 'sha256') {
-          expect(await repository.json(['thread', 'merge', thread, ...mode])).toMatchObject({ outcome: 'merged' });
+          expect(await repository.json(merge)).toMatchObject({ outcome: 'merged' });
           expectCleanFsck(repository.dir);
           continue;
         }
@@ -394,7 +378,7 @@ describe('thread merge', () => {
         light.git('commit', '-qam', 'ours');
         await light.uwf(['fetch', '--spine']);
         expect(light.git('rev-list', '--objects', '--all', '--missing=print')).toMatch(/^\?/m);
-        expect(await light.json(['thread', 'merge', thread, ...mode])).toMatchObject({ outcome: 'merged' });
+        expect(await light.json(merge)).toMatchObject({ outcome: 'merged' });
         expect(readFileSync(join(light.dir, 'a.txt'), 'utf8')).toBe('ONE\ntwo\nTHREE\n');
         expect(readFileSync(join(light.dir, 'more.txt'), 'utf8')).toBe('more\n');
         expect(light.git('status', '--porcelain')).toBe('');
@@ -423,7 +407,7 @@ describe('thread merge', () => {
     const work = createWork();
     const state = createTemporaryFolder();
     const env = { XDG_STATE_HOME: state };
-    const thread = await work.leave({ 'a.txt': 'changed\n' });
+    const thread = await work.leave({ 'a.txt': 'changed\n' }, 'idle');
     const { repository } = work;
     const folder = (await repository.uwf(['thread', 'open', thread, '--print'], { env })).stdout.trim();
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('changed\n');
@@ -442,7 +426,8 @@ describe('thread merge', () => {
     const tree = repository.git('rev-parse', 'main^{tree}');
     await leaveFiles(opened, await readState(opened, id, head), { checkedOut: work.base, tree });
     await opened.close();
-    expect(await repository.json(['thread', 'merge', thread])).toMatchObject({ outcome: 'up-to-date', tip: work.base });
+    const again = await repository.json(['thread', 'merge', thread, '--anyway']);
+    expect(again).toMatchObject({ outcome: 'up-to-date', tip: work.base });
   });
 });
 

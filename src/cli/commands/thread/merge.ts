@@ -1,7 +1,13 @@
+import { statusHere } from '../../../engine/leases/find-lease.ts';
+import type { Repository } from '../../../git/repository.ts';
 import type { MergeReport } from '../../../thread/code/merge-thread.ts';
 import { CodeHoldsSecrets } from '../../../thread/code/code-secrets.ts';
 import { findCode } from '../../../thread/code/thread-code.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
+import { getThread, type ThreadPointer } from '../../../thread/find/find-thread.ts';
+import { statusOfHead, type ThreadStatus } from '../../../thread/read/thread-status.ts';
+import { readThreadCommit } from '../../../thread/thread-commit.ts';
+import { WrongThreadState } from '../../../thread/thread-errors.ts';
+import type { ThreadId } from '../../../thread/thread-id.ts';
 import { readThreadNote } from '../../../git/repository/thread-work-tree.ts';
 import { describeMissing } from '../../../git/worktree/missing-files.ts';
 import { UwfError } from '../../../errors.ts';
@@ -14,13 +20,27 @@ import { openForWriting } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { pathPrinter } from '../../output/path-printer.ts';
 import { secretLines } from '../../output/secret-places.ts';
+import { oneLine } from '../../output/width.ts';
 import { onDisk } from '../../open/on-disk.ts';
+import { canAsk } from '../../process/cli-environment.ts';
 import { agreeToGit } from '../../trust/agree-to-git.ts';
+
+/** The status of a thread whose code is merged. */
+type Standing = {
+  status: ThreadStatus;
+  /** Null before the thread has ended. */
+  returnCode: number | null;
+  /** Why it did not end with return code 0; `undefined` if it did. */
+  fault: string | undefined;
+};
 
 export const command: Command = defineCommand({
   description: `Brings what a thread changed in its own work tree into the branch that is checked out here, or with -C in
 another work tree. git merges the commit that stands for the thread's work: what its agents committed, and one more commit with
 what they did not commit. The commits of the thread itself stay out of the branch.
+
+If the thread has not ended with return code 0 (it failed, was cancelled, is suspended, is running), the command asks at the
+terminal; without a terminal it needs --anyway.
 
 Nothing is changed if tracked files or the index differ from HEAD, if the branch moves meanwhile, if an untracked or ignored
 file would be overwritten, or if what comes in has secrets. A conflict stays in the work tree, as 'git merge' leaves it; with
@@ -30,10 +50,13 @@ file would be overwritten, or if what comes in has secrets. A conflict stays in 
     squash: { summary: "make one commit of it, as 'git merge --squash' does" },
     rebase: { summary: "put its commits on top of the branch, as 'git rebase' does" },
     branch: { short: 'b', value: '<name>', summary: 'only make a branch of it, and merge nothing' },
+    anyway: { summary: 'merge although the thread did not end with return code 0; do not ask' },
     'allow-secrets': { summary: 'take it although it has what looks like a secret' },
   },
   json: {
     thread: 'its id',
+    status: 'its status',
+    returnCode: 'its return code; null before its end',
     mode: 'merge, squash, rebase or branch',
     outcome: 'merged, up-to-date, conflict, or created for a branch',
     branch: 'the branch that it went into, or that was made; null for a detached HEAD',
@@ -50,7 +73,8 @@ file would be overwritten, or if what comes in has secrets. A conflict stays in 
     { command: 'uwf thread merge 01KAM4 --branch topic', comment: 'to be looked at, or pushed for a review' },
   ],
   exitCodes: {
-    1: 'nothing was changed: the work tree has changes, a file is in the way, or there are secrets',
+    1: 'nothing was changed: the work tree has changes, a file is in the way, there are secrets, or the answer was no',
+    2: 'the thread did not end with return code 0, and no person can be asked',
     5: 'there are conflicts, or the branch moved meanwhile',
   },
   async run({ args, options, cli, out }) {
@@ -58,10 +82,13 @@ file would be overwritten, or if what comes in has secrets. A conflict stays in 
     const given = [squash, rebase, branch !== undefined].filter(Boolean).length;
     if (given > 1) throw new UsageError('--squash, --rebase and --branch exclude each other', 'give one of them');
     const repository = onDisk(await openForWriting(cli));
-    const code = await findCode(repository, await getThread(repository, args.thread));
+    const pointer = await getThread(repository, args.thread);
+    const code = await findCode(repository, pointer);
     const { thread, step } = code;
     const isOwn = readThreadNote(repository.location)?.thread === thread;
     if (isOwn && branch === undefined) throw ownWorkTreeRefused(thread);
+    const standing = await readStanding(repository, pointer);
+    if (!options.anyway && !(await mayMerge(thread, standing))) return EXIT.failed;
     const { missing } = step.node.workspace ?? {};
     if (missing !== undefined)
       out.note(`uwf: step ${step.node.number} did not record everything: ${describeMissing(missing)}`);
@@ -82,9 +109,20 @@ file would be overwritten, or if what comes in has secrets. A conflict stays in 
       throw error;
     }
 
+    /** @throws {WrongThreadState} if no person can be asked */
+    async function mayMerge(thread: ThreadId, { status, fault }: Standing): Promise<boolean> {
+      if (fault === undefined) return true;
+      const look = `'uwf thread code ${thread}' shows what it changed`;
+      const refusal = new WrongThreadState(thread, status, fault, `${look}; --anyway merges it`);
+      if (!canAsk(cli)) throw refusal;
+      const { askKey } = await import('../../ask/ask.ts');
+      return (await askKey(cli, `${refusal.message}\nMerge its code anyway? [y/n]`, 'yn')) === 'y';
+    }
+
     async function tell(report: MergeReport): Promise<(typeof EXIT)['done' | 'conflict']> {
       const print = await pathPrinter(cli, repository, report.files);
-      await out.result(report, () => describe(report, print));
+      const { status, returnCode } = standing;
+      await out.result({ ...report, status, returnCode }, () => describe(report, standing, print));
       if (report.outcome !== 'conflict') return EXIT.done;
       hintAtConflict(report, out);
       return EXIT.conflict;
@@ -92,14 +130,26 @@ file would be overwritten, or if what comes in has secrets. A conflict stays in 
   },
 });
 
-function describe(report: MergeReport, print: (path: string) => string): string {
-  const { thread, outcome, before, after, files } = report;
+async function readStanding(repository: Repository, { id, head }: ThreadPointer): Promise<Standing> {
+  const commit = await readThreadCommit(repository, head);
+  const status = statusHere(repository, id, statusOfHead(commit));
+  if (commit.kind !== 'end') {
+    const fault = commit.kind === 'suspend' && status !== 'running' ? oneLine(commit.node.reason) : 'it has not ended';
+    return { status, returnCode: null, fault };
+  }
+  const { returnCode } = commit.node;
+  const isGood = status === 'ended' && returnCode === 0;
+  return { status, returnCode, fault: isGood ? undefined : `it ended with return code ${returnCode}` };
+}
+
+function describe(report: MergeReport, { status, returnCode }: Standing, print: (path: string) => string): string {
+  const { outcome, before, after, files } = report;
   const branch = report.branch ?? 'HEAD';
-  if (outcome === 'created') return `branch ${branch} is at ${after.slice(0, 10)}`;
-  if (outcome === 'up-to-date') return `${branch} already has what thread ${thread} did`;
-  if (outcome === 'merged') return `${branch} has what thread ${thread} did: ${range(before, after)}`;
+  const thread = `thread ${report.thread} (${returnCode ? `${status}, return code ${returnCode}` : status})`;
+  if (outcome === 'up-to-date') return `${branch} already has what ${thread} did`;
+  if (outcome !== 'conflict') return `${branch} has what ${thread} did: ${range(before, after)}`;
   const lines = files.map((path) => `  ${print(path)}`);
-  return [`conflict: ${branch} and thread ${thread} both changed`, ...lines].join('\n');
+  return [`conflict: ${branch} and ${thread} both changed`, ...lines].join('\n');
 }
 
 function range(before: string | null, after: string): string {
