@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { readResult, RESULT_TOOL, RESULT_TOOL_DESCRIPTION, resultToolSchema } from '../agent/extract/result-tool.ts';
+import { readResult, RESULT_TOOL, resultToolDescription, resultToolSchema } from '../agent/extract/result-tool.ts';
 import { UwfError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
 import { schemaWords } from '../schema/json-schema/schema-words.ts';
@@ -20,7 +20,7 @@ export function reportTool(stepDir: string, redaction: McpScope['redaction']): M
   if (!isJsonObject(schema)) throw new TypeError(`${schemaFile} holds no schema`);
   return {
     name: RESULT_TOOL,
-    description: RESULT_TOOL_DESCRIPTION,
+    description: resultToolDescription('then say the rest as text'),
     isReadOnly: false,
     inputSchema: resultToolSchema(schema),
     checksItself: true,

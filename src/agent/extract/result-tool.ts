@@ -6,10 +6,16 @@ import { extractReply } from './extract-reply.ts';
 /** The tool by which an agent reports its structured result. */
 export const RESULT_TOOL = 'report_result';
 
-/** What the tool says of itself to a model. */
-export const RESULT_TOOL_DESCRIPTION: string =
-  'Reports the structured result of your work. Call it once, when you are done; then say the rest as text, without front ' +
-  'matter. If you cannot go on without a person, report {"$status": "$SUSPEND", "reason": "what you need to know"}.';
+/**
+ * What the tool says of itself to a model.
+ * @param text when the model is to say its text: the end of a sentence
+ */
+export function resultToolDescription(text: string): string {
+  return (
+    `Reports the structured result of your work. Call it once, when you are done; ${text}, without front ` +
+    'matter. If you cannot go on without a person, report {"$status": "$SUSPEND", "reason": "what you need to know"}.'
+  );
+}
 
 /** The name under which a schema that cannot be a tool's own lies in the tool's. */
 const WRAPPED = 'result';

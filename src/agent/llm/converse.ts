@@ -32,8 +32,10 @@ export type Talk = {
 };
 
 /**
- * Talks with the model until it calls no more tools: question, answer, results of tools, and again.
+ * Talks with the model until it reports its result or calls no more tools: question, answer, results of tools, and again.
  *
+ * - all calls of the answer that reports the result are done. If another of them fails, the model is asked once more, since
+ *   it did not know that when it reported
  * - the limits of turns and of cost suspend, unless a result was reported by then
  * - a server that stays unavailable suspends, so that a person can resume what was not the model's fault
  * @throws {RequestRefused} where only another configuration helps; the signal's reason when the turn is aborted
@@ -47,7 +49,8 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
   for (;;) {
     const limit = limitReached(config, conversation);
     if (limit !== undefined) {
-      if (result() !== undefined) return replyOf({ text, result: result(), stopReason: 'max-turns' }, meter);
+      const noted = { beside: '', text, result: result(), stopReason: 'max-turns' };
+      if (noted.result !== undefined) return replyOf(noted, meter);
       return { kind: 'suspend', cause: 'limit', reason: `${request.role}: ${limit}`, text, usage: meter.total };
     }
     let answer: ModelAnswer;
@@ -69,12 +72,17 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
     request.emit({ kind: 'usage', usage: meter.total });
     conversation.messages.push(...answer.messages);
     if (answer.text.trim() !== '') text = answer.text;
+    const before = result();
+    const reply = (): AgentReply =>
+      replyOf({ beside: answer.text, text, result: result(), stopReason: answer.finishReason }, meter);
     const results = answer.calls.length === 0 ? undefined : await callTools(talk, answer, signal);
     request.emit({ kind: 'turn-end', usage });
-    const stopReason = answer.finishReason;
-    if (results === undefined) return replyOf({ text, result: result(), stopReason }, meter);
+    if (results === undefined) return reply();
+    // Another try goes on in this conversation, and a server takes no call without its result.
     conversation.messages.push(results.message);
     told = results.told;
+    const isReported = result() !== before;
+    if (isReported && (!results.hasFailed || before !== undefined)) return reply();
   }
 }
 
@@ -130,16 +138,18 @@ async function callTools(
   { box }: Talk,
   { calls }: ModelAnswer,
   signal: AbortSignal,
-): Promise<{ message: ModelMessage; told: string }> {
+): Promise<{ message: ModelMessage; told: string; hasFailed: boolean }> {
   const told: string[] = [];
+  let hasFailed = false;
   const content: Extract<ModelMessage, { role: 'tool' }>['content'] = [];
   for (const call of calls) {
     const { text, isError } = await box.call(call, signal);
     told.push(text);
+    hasFailed ||= isError;
     const output = { type: isError ? ('error-text' as const) : ('text' as const), value: text };
     content.push({ type: 'tool-result', toolCallId: call.id, toolName: call.name, output });
   }
-  return { message: { role: 'tool', content }, told: told.join('\n\n') };
+  return { message: { role: 'tool', content }, told: told.join('\n\n'), hasFailed };
 }
 
 /** The limit of a turn that its conversation has reached; the tries of the turn count together. */
@@ -150,10 +160,16 @@ function limitReached(config: LlmConfig, { turns, costUsd }: Conversation): stri
   return `the limit of ${maxCostUsd} US dollars for a turn is reached`;
 }
 
-function replyOf(
-  { text, result, stopReason }: { text: string; result: JsonObject | undefined; stopReason: string },
-  meter: UsageMeter,
-): AgentReply {
+type Said = {
+  /** The text of the last answer. */
+  beside: string;
+  /** The last text that is not blank. */
+  text: string;
+  result: JsonObject | undefined;
+  stopReason: string;
+};
+
+function replyOf({ beside, text, result, stopReason }: Said, meter: UsageMeter): AgentReply {
   const usage = meter.total;
   if (stopReason === 'content-filter') {
     return { kind: 'suspend', cause: 'agent', reason: 'the model refused to answer (content filter)', text, usage };
@@ -164,7 +180,14 @@ function replyOf(
     return { kind: 'failed-attempt', reason, text, usage };
   }
   if (result === undefined) return { kind: 'reply', text, usage, stopReason };
-  // A model that reported a result may have written front matter as well; the text is what comes after it.
+  const { summary } = result;
+  const bodies = [bodyOf(beside), typeof summary === 'string' ? summary : '', bodyOf(text)];
+  const body = bodies.find((each) => each.trim() !== '') ?? '';
+  return { kind: 'reply', text: body, meta: result, usage, stopReason };
+}
+
+/** The text without front matter, which a model that reports its result may write as well. */
+function bodyOf(text: string): string {
   const split = splitFrontMatter(text);
-  return { kind: 'reply', text: split.kind === 'missing' ? text : split.body, meta: result, usage, stopReason };
+  return split.kind === 'missing' ? text : split.body;
 }

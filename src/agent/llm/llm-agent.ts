@@ -72,7 +72,7 @@ function instruction(hasResultTool: boolean): string {
   const work =
     'You do your work by calling tools. Their paths start at the working folder, and nothing outside of it can be touched. ' +
     'A tool that fails says why: correct the call, or go another way.';
-  const end = `When you are done, call ${RESULT_TOOL} with the fields that the instructions ask for as front matter, and then write your text without front matter. A reply that begins with the front matter itself will do as well.`;
+  const end = `When you are done, write your text without front matter and, in the same answer, call ${RESULT_TOOL} with the fields that the instructions ask for as front matter. Your work ends with that call. A reply that begins with the front matter itself will do as well.`;
   return hasResultTool ? `${work}\n\n${end}` : work;
 }
 

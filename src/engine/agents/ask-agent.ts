@@ -1,5 +1,6 @@
 import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
-import type { Agent, AgentRequest } from '../../agent/contract.ts';
+import { renderFields } from '../../agent/extract/render-fields.ts';
+import type { Agent, AgentReply, AgentRequest } from '../../agent/contract.ts';
 import { AgentBroken } from '../../agent/agent-errors.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -69,7 +70,7 @@ export async function askAgent(
       });
     listener.endTry(undefined);
     if (reply.kind === 'failed-attempt') throw noAnswer(role, reply.reason);
-    const text = redaction.text(reply.kind === 'suspend' ? (reply.text ?? reply.reason) : reply.text);
+    const text = redaction.text(saidIn(reply));
     const split = splitFrontMatter(text);
     const answer = (split.kind === 'found' && split.body.trim() !== '' ? split.body : text).trim();
     if (answer === '') throw noAnswer(role, 'it said nothing');
@@ -79,6 +80,12 @@ export async function askAgent(
     await agent.close?.().catch(() => {});
     removeStepFolder(stepDir);
   }
+}
+
+/** The words of a reply; the fields where an agent reports a result and says nothing beside it. */
+function saidIn(reply: Exclude<AgentReply, { kind: 'failed-attempt' }>): string {
+  if (reply.kind === 'suspend') return reply.text ?? reply.reason;
+  return reply.text.trim() === '' && reply.meta !== undefined ? renderFields(reply.meta) : reply.text;
 }
 
 function requestOf(

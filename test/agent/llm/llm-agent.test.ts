@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import type { AgentEvent, AgentReply } from '../../../src/agent/contract.ts';
@@ -14,6 +16,8 @@ const schema: JsonObject = {
   required: ['$status', 'count'],
 };
 const report: ScriptedCall = { name: 'report_result', arguments: { result: { $status: 'done', count: 2 } } };
+const withSummary = { result: { $status: 'done', count: 2, summary: 'Two found.' } };
+const list: ScriptedCall = { name: 'list', arguments: {} };
 const quick = { baseDelayMs: 1, maxDelayMs: 5 };
 
 type Turn = { reply: AgentReply; request: ObservedRequest; server: ModelServer };
@@ -44,22 +48,57 @@ async function call(name: string, input: JsonObject | string, config: JsonObject
 }
 
 describe('a turn', () => {
-  test('a result reported by the tool is the meta, and the last text the reply', async () => {
-    const script: ScriptedAnswer[] = [{ thought: 'Let me see.', calls: [report] }, { text: 'Two of **them**.' }];
+  test('a result reported by the tool is the meta and ends the turn, and the text beside it is the reply', async () => {
+    const script: ScriptedAnswer[] = [{ thought: 'Let me see.', text: 'Two of **them**.', calls: [report] }];
     const { reply, request, server } = await runTurn(script);
     expect(reply).toEqual({
       kind: 'reply',
       text: 'Two of **them**.',
       meta: { $status: 'done', count: 2 },
-      usage: { inputTokens: 20, outputTokens: 10, turns: 2 },
-      stopReason: 'stop',
+      usage: { inputTokens: 10, outputTokens: 5, turns: 1 },
+      stopReason: 'tool-calls',
     });
-    expect(kindsOf(request).join(' ')).toBe(
-      'turn-start thought usage tool-call tool-result turn-end turn-start text usage turn-end',
-    );
+    expect(kindsOf(request).join(' ')).toBe('turn-start thought text usage tool-call tool-result turn-end');
+    expect(server.requests).toHaveLength(1);
     expect(server.requests[0]!.messages.map(({ role }) => role)).toEqual(['system', 'user']);
     expect(server.requests[0]!.messages[1]!.content).toBe('Do the work.\n');
-    expect(server.requests[1]!.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
+  });
+
+  test.each([
+    [
+      'its summary, where nothing is said beside it',
+      [{ calls: [{ ...report, arguments: withSummary }] }],
+      'Two found.',
+    ],
+    ['else the last text before it', [{ text: 'Two, I think.', calls: [list] }, { calls: [report] }], 'Two, I think.'],
+    ['else empty', [{ calls: [report] }], ''],
+    ['the text beside it, not its summary', [{ text: 'Two!', calls: [{ ...report, arguments: withSummary }] }], 'Two!'],
+    ['the text beside it without front matter', [{ text: '---\ncount: 3\n---\nTwo.', calls: [report] }], 'Two.'],
+  ])('the body of a reported result is %s', async (_, script: ScriptedAnswer[], text) => {
+    const { reply, server } = await runTurn(script);
+    expect(reply).toMatchObject({ kind: 'reply', text, meta: { count: 2 } });
+    expect(server.requests).toHaveLength(script.length);
+  });
+
+  test('the other calls of the answer that reports are done, in any order', async () => {
+    const write = (path: string): ScriptedCall => ({ name: 'write_file', arguments: { path, content: 'x' } });
+    const { reply, request, server } = await runTurn([{ text: 'Two.', calls: [write('a'), report, write('b')] }]);
+    expect(reply).toMatchObject({ text: 'Two.', meta: { count: 2 } });
+    expect(['a', 'b'].map((name) => existsSync(join(request.cwd, name)))).toEqual([true, true]);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('a result beside a call that fails is asked for again, once', async () => {
+    const premature: ScriptedAnswer = { calls: [{ name: 'read_file', arguments: { path: 'nothing' } }, report] };
+    const last: ScriptedCall = { name: 'report_result', arguments: { result: { $status: 'done', count: 3 } } };
+    const corrected = await runTurn([premature, { calls: [list] }, { text: 'Three.', calls: [last] }]);
+    expect(corrected.reply).toMatchObject({ text: 'Three.', meta: { count: 3 } });
+    expect(corrected.server.requests).toHaveLength(3);
+    const repeated = await runTurn([premature]);
+    expect(repeated.reply).toMatchObject({ kind: 'reply', meta: { count: 2 } });
+    expect(repeated.server.requests).toHaveLength(2);
+    const atLimit = await runTurn([premature], { maxTurns: 1 });
+    expect(atLimit.reply).toMatchObject({ kind: 'reply', meta: { count: 2 }, stopReason: 'max-turns' });
   });
 
   test('front matter is left for the engine where no result was reported', async () => {
@@ -72,11 +111,6 @@ describe('a turn', () => {
     });
   });
 
-  test('front matter beside a reported result does not get into the text', async () => {
-    const { reply } = await runTurn([{ calls: [report] }, { text: '---\n$status: done\ncount: 3\n---\nTwo.' }]);
-    expect(reply).toMatchObject({ text: 'Two.', meta: { count: 2 } });
-  });
-
   test('the text arrives as it is streamed', async () => {
     const { request } = await runTurn([{ text: 'Twenty characters!!!' }]);
     const pieces = request.events.filter((event) => event.kind === 'text').map((event) => event.text);
@@ -85,27 +119,32 @@ describe('a turn', () => {
 
   test('a result that its schema refuses is answered with the reasons', async () => {
     const wrong: ScriptedCall = { name: 'report_result', arguments: { result: { $status: 'done', count: 'two' } } };
-    const { reply, request } = await runTurn([{ calls: [wrong] }, { calls: [report] }, { text: 'Two.' }]);
+    const { reply, request, server } = await runTurn([{ calls: [wrong] }, { calls: [report] }]);
+    expect(server.requests).toHaveLength(2);
     expect(resultsIn(request)[0]).toMatchObject({ result: 'meta.count must be an integer', isError: true });
     expect(reply).toMatchObject({ meta: { count: 2 } });
   });
 
   test('a result without its wrapping is a result', async () => {
     const bare: ScriptedCall = { name: 'report_result', arguments: { $status: 'done', count: 7 } };
-    expect((await runTurn([{ calls: [bare] }, { text: 'Seven.' }])).reply).toMatchObject({ meta: { count: 7 } });
+    expect((await runTurn([{ calls: [bare] }])).reply).toMatchObject({ meta: { count: 7 } });
   });
 
   test('a further try goes on in the same conversation, and is told the corrections alone', async () => {
-    const server = await startModelServer([{ text: 'What?' }, { calls: [report] }, { text: 'Two.' }]);
+    const server = await startModelServer([{ text: 'What?' }, { calls: [report] }, { calls: [report] }]);
     const agent = createAgent({ baseUrl: server.url, model: 'scripted' });
     const first = agentRequest({ outputSchema: schema });
     await agent.run(first);
-    await agent.run({ ...first, attempt: 1, prompt: `${first.prompt}\n# Not accepted\n` });
-    const roles = server.requests[1]!.messages.map(({ role, content }) => [role, content]).slice(1);
-    expect(roles).toEqual([
-      ['user', 'Do the work.\n'],
-      ['assistant', 'What?'],
-      ['user', '# Not accepted\n'],
+    const again = { ...first, attempt: 1, prompt: `${first.prompt}\n# Not accepted\n` };
+    await agent.run(again);
+    // The result was refused by a check of the role: its call is answered before the corrections.
+    expect(await agent.run({ ...again, attempt: 2 })).toMatchObject({ kind: 'reply', meta: { count: 2 } });
+    const roles = server.requests[2]!.messages.map(({ role }) => role);
+    expect(roles).toEqual(['system', 'user', 'assistant', 'user', 'assistant', 'tool', 'user']);
+    expect(server.requests[1]!.messages.slice(1).map(({ content }) => content)).toEqual([
+      'Do the work.\n',
+      'What?',
+      '# Not accepted\n',
     ]);
   });
 
@@ -337,7 +376,6 @@ describe('calls that the model gets wrong', () => {
     const { reply, request, server } = await runTurn([
       { calls: [{ name: 'report_result', arguments: '{"result": {"$status": "done", ' }] },
       { calls: [report] },
-      { text: 'Two.' },
     ]);
     expect(resultsIn(request)[0]).toMatchObject({ isError: true, result: expect.stringContaining('cannot be read') });
     expect(server.requests[1]!.messages.at(-1)).toMatchObject({ role: 'tool' });

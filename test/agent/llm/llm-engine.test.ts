@@ -20,7 +20,7 @@ const definition = workflow('solo', { worker: statuses('done') }, [
   { from: 'worker', to: '__end__', when: null },
 ]);
 const report: ScriptedCall = { name: 'report_result', arguments: { result: { $status: 'done' } } };
-const ending: ScriptedAnswer[] = [{ calls: [report] }, { text: 'It is done.' }];
+const ending: ScriptedAnswer = { text: 'It is done.', calls: [report] };
 
 type Run = EngineFixture & { server: ModelServer; thread: string };
 
@@ -52,19 +52,19 @@ async function lastStep({
 
 describe('a thread whose role is done by a model', () => {
   test('runs to its end, with the reported result, the text and what it cost', async () => {
-    const run = await start(ending, { config: { price: { inputPerMTok: 1, outputPerMTok: 2 } } });
+    const run = await start([ending], { config: { price: { inputPerMTok: 1, outputPerMTok: 2 } } });
     expect(await run.engine.run(run.thread)).toMatchObject({ event: 'thread.ended', text: 'It is done.' });
     expect(await lastStep(run)).toEqual({
       meta: { $status: 'done' },
       text: 'It is done.',
-      usage: { inputTokens: 20, outputTokens: 10, turns: 2, costUsd: 0.00004 },
+      usage: { inputTokens: 10, outputTokens: 5, turns: 1, costUsd: 0.00002 },
       attempts: 0,
     });
   });
 
   test('its record says with which model, and neither where nor with which key', async () => {
     const env = { LLM_KEY: 'sk-secret' };
-    const run = await start(ending, { config: { apiKeyEnv: 'LLM_KEY', temperature: 0 }, env });
+    const run = await start([ending], { config: { apiKeyEnv: 'LLM_KEY', temperature: 0 }, env });
     await run.engine.run(run.thread);
     const { id, head } = await getThread(run.repository, run.thread);
     const state = await readThread(run.repository, id, head);
@@ -85,24 +85,24 @@ describe('a thread whose role is done by a model', () => {
       { status: 429, headers: { 'retry-after': '1' } },
       { status: 503 },
       { cutAfter: 'Half' },
-      ...ending,
+      ending,
     ];
     const run = await start(trouble);
     expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
     expect(await lastStep(run)).toMatchObject({ text: 'It is done.', attempts: 0 });
-    expect(run.server.requests).toHaveLength(5);
+    expect(run.server.requests).toHaveLength(4);
     expect(run.server.requests[1]!.atMs - run.server.requests[0]!.atMs).toBeGreaterThan(950);
   });
 
   test('a malformed call is corrected in the same try', async () => {
     const broken: ScriptedAnswer = { calls: [{ name: 'report_result', arguments: '{"result": {' }] };
-    const run = await start([broken, ...ending]);
+    const run = await start([broken, ending]);
     expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
     expect(await lastStep(run)).toMatchObject({ meta: { $status: 'done' }, attempts: 0 });
   });
 
   test('a reply without a result is asked for again, in the same conversation', async () => {
-    const run = await start([{ text: 'I am ready.' }, ...ending]);
+    const run = await start([{ text: 'I am ready.' }, ending]);
     expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
     expect(await lastStep(run)).toMatchObject({ attempts: 1 });
     const roles = run.server.requests[1]!.messages.map(({ role }) => role);
@@ -110,9 +110,16 @@ describe('a thread whose role is done by a model', () => {
     expect(run.server.requests[1]!.messages.at(-1)!.content).toMatch(/^# Your last reply was not accepted/u);
   });
 
+  test('a question that the model answers with a result alone has its fields as the answer', async () => {
+    const answer: ScriptedCall = { name: 'report_result', arguments: { answer: 'Because it was red.' } };
+    const run = await start([ending, { calls: [answer] }]);
+    await run.engine.run(run.thread);
+    expect(await run.engine.ask(run.thread, 'Why?')).toMatchObject({ text: 'answer: "Because it was red."\n' });
+    expect(run.server.requests).toHaveLength(2);
+  });
+
   test('a server that never answers meets the idle time-out; the thread suspends, and resumes', async () => {
-    const script = (_: unknown, index: number): ScriptedAnswer =>
-      index === 0 ? { silent: true } : ending[Math.min(index - 1, 1)]!;
+    const script = (_: unknown, index: number): ScriptedAnswer => (index === 0 ? { silent: true } : ending);
     // A busy machine takes its time between two answers, too.
     const run = await start(script, { limits: { idleTimeoutMs: 3_000 } });
     expect(await run.engine.run(run.thread)).toMatchObject({
@@ -124,8 +131,8 @@ describe('a thread whose role is done by a model', () => {
   });
 
   test('a model that says something now and then outlives the idle time-out', async () => {
-    const slow: ScriptedAnswer = { text: 'x'.repeat(80), pauseMs: 500 };
-    const run = await start([{ calls: [report] }, slow], { limits: { idleTimeoutMs: 3_000 } });
+    const slow: ScriptedAnswer = { text: 'x'.repeat(80), pauseMs: 500, calls: [report] };
+    const run = await start([slow], { limits: { idleTimeoutMs: 3_000 } });
     expect(await run.engine.run(run.thread)).toHaveProperty('event', 'thread.ended');
   });
 
@@ -162,7 +169,7 @@ describe('a thread whose role is done by a model', () => {
       };
       let isWell = false;
       const run = await start(
-        (_, index) => (isWell ? ending[index % 2]! : index === 0 ? begun : { status, body: '{"error":"no more"}' }),
+        (_, index) => (isWell ? ending : index === 0 ? begun : { status, body: '{"error":"no more"}' }),
         { config: { price: { inputPerMTok: 1_000_000, outputPerMTok: 0 } } },
       );
       const over = await run.engine.run(run.thread);
@@ -198,8 +205,7 @@ describe('a thread whose role is done by a model', () => {
 
   test('a server in trouble for good suspends the thread, which runs on when it is well again', async () => {
     let isWell = false;
-    let asked = 0;
-    const run = await start(() => (isWell ? ending[Math.min(asked++, 1)]! : { status: 503 }));
+    const run = await start(() => (isWell ? ending : { status: 503 }));
     expect(await run.engine.run(run.thread)).toMatchObject({
       event: 'thread.suspended',
       text: expect.stringContaining('503'),
@@ -236,7 +242,7 @@ describe('a thread whose role is done by a model', () => {
       { name: 'run_command', arguments: { command: 'echo x > ../outside; printenv LLM_KEY' } },
       { name: 'run_command', arguments: { command: 'printenv LLM_KEY' } },
     ];
-    const run = await start([{ calls }, ...ending], {
+    const run = await start([{ calls }, ending], {
       config: { apiKeyEnv: 'LLM_KEY' },
       env: { LLM_KEY: 'sk-secret' },
     });
@@ -256,7 +262,7 @@ describe('a thread whose role is done by a model', () => {
       { name: 'thread_read', arguments: {} },
       { name: 'cas_put', arguments: { text: 'An artifact.' } },
     ];
-    const run = await start([{ calls }, ...ending]);
+    const run = await start([{ calls }, ending]);
     await run.engine.run(run.thread);
     const [task, put] = run.server.requests[1]!.messages.filter(({ role }) => role === 'tool').map(
       ({ content }) => content,

@@ -241,8 +241,10 @@ test('two questions, a failed turn and the answers are read alike where they wer
     { text: 'rubbish one' },
     { text: 'rubbish two' },
     { text: 'rubbish three' },
-    { calls: [{ name: 'report_result', arguments: { result: { $status: 'written', words: 4 } } }] },
-    { text: 'A small blue one.' },
+    {
+      text: 'A small blue one.',
+      calls: [{ name: 'report_result', arguments: { result: { $status: 'written', words: 4 } } }],
+    },
   ]);
   const model = { package: 'builtin:llm', config: { baseUrl: server.url, model: 'scripted' } };
   const script = { package: 'builtin:scripted', config: { replies, repeat: true } };

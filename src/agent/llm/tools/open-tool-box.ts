@@ -11,7 +11,7 @@ import type { McpTools } from './mcp-tools.ts';
 import type { Tool } from './tool.ts';
 import { WorkFolder } from './work-folder.ts';
 import { ToolFailure } from './tool.ts';
-import { readResult, RESULT_TOOL, RESULT_TOOL_DESCRIPTION, resultToolSchema } from '../../extract/result-tool.ts';
+import { readResult, RESULT_TOOL, resultToolDescription, resultToolSchema } from '../../extract/result-tool.ts';
 
 const DEFAULT_RESULT_CHARACTERS = 30_000;
 
@@ -77,14 +77,14 @@ async function connectServers({ mcpServers = {}, tools }: LlmConfig, request: Ag
 function resultTool(schema: JsonObject, onResult: (meta: JsonObject) => void): Tool {
   return {
     name: RESULT_TOOL,
-    description: RESULT_TOOL_DESCRIPTION,
+    description: resultToolDescription('your work ends with it, so write your text in the same answer'),
     inputSchema: resultToolSchema(schema),
     checksItself: true,
     async run(input) {
       const result = await readResult(input, schema);
       if (result.kind === 'invalid') throw new ToolFailure(result.errors.join('\n'));
       onResult(result.meta);
-      return 'The result is noted. Now say the rest as text, and call no more tools.';
+      return 'The result is noted. If another call of this answer failed, correct that and report the result again.';
     },
   };
 }
