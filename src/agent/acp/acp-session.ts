@@ -222,7 +222,7 @@ export class AcpSession {
     if (this.#session !== undefined && typeof sessionId === 'string' && sessionId !== this.#session.id) return;
     // Before the prompt is sent, what comes is the session's past, told again.
     if (!isJsonObject(update)) return;
-    this.#turn?.reader.read(update);
+    this.#turn?.read(update);
     if (update['sessionUpdate'] === 'usage_update') this.#turn?.tellCost(this.#cost);
     this.#hasPast ||=
       update['sessionUpdate'] === 'user_message_chunk' || update['sessionUpdate'] === 'agent_message_chunk';

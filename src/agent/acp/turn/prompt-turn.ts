@@ -1,4 +1,7 @@
 import type { AgentRequest } from '../../contract.ts';
+import type { JsonObject } from '../../../json.ts';
+import { RESULT_TOOL } from '../../extract/result-tool.ts';
+import { readAsked } from '../../mcp/mcp-record.ts';
 import type { AcpConfig } from '../acp-config.ts';
 import { DEFAULT_GRACE_MS } from '../acp-config.ts';
 import { acpEnvironment } from '../process/acp-environment.ts';
@@ -9,6 +12,9 @@ import type { SessionCost } from '../usage/session-cost.ts';
 import { usageOfPrompt } from '../usage/usage-of-prompt.ts';
 import { UpdateReader } from './update-reader.ts';
 import type { WorkingFolder } from '../../files/working-folder.ts';
+
+/** An agent that reports its result more often in one prompt does nothing else any more. */
+const MAX_REPORTS = 5;
 
 /** All that one prompt to an agent needs on this side of the protocol, from its sending to its answer. */
 export class PromptTurn {
@@ -24,8 +30,15 @@ export class PromptTurn {
   /** What a person denied last, and how much the agent had said by then. */
   #denied: { what: string; characters: number } | undefined;
 
-  /** @param onUnanswered called as soon as a person has to answer and none is there */
-  constructor(request: AgentRequest, folder: WorkingFolder, config: AcpConfig, onUnanswered: () => void) {
+  /** Whether the agent was told to stop because it reports its result again and again. */
+  isReportedEnough = false;
+  readonly #reportsBefore: number;
+  readonly #stop: () => void;
+
+  /** @param stop called as soon as a person has to answer and none is there, or the result is reported too often */
+  constructor(request: AgentRequest, folder: WorkingFolder, config: AcpConfig, stop: () => void) {
+    this.#stop = stop;
+    this.#reportsBefore = countReports(request.stepDir);
     this.request = request;
     this.folder = folder;
     this.env = acpEnvironment(request.env);
@@ -43,7 +56,7 @@ export class PromptTurn {
       permissions: config.permissions,
       onUnanswered: (reason) => {
         this.unanswered ??= reason;
-        onUnanswered();
+        stop();
       },
       onDenied: (what) => {
         this.#denied = { what, characters: this.reader.characters };
@@ -63,9 +76,22 @@ export class PromptTurn {
     if (usage) this.request.emit({ kind: 'usage', usage });
   }
 
+  /** Reads what the agent tells of its work. */
+  read(update: JsonObject): void {
+    this.reader.read(update);
+    if (update['sessionUpdate'] !== 'tool_call') return;
+    if (countReports(this.request.stepDir) - this.#reportsBefore <= MAX_REPORTS) return;
+    this.isReportedEnough = true;
+    this.#stop();
+  }
+
   /** Tells what was left open, now that the agent has finished. */
   finish(): void {
     this.reader.finish();
     this.gate.finish();
   }
+}
+
+function countReports(stepDir: string): number {
+  return readAsked(stepDir).filter((asked) => 'called' in asked && asked.called === RESULT_TOOL).length;
 }

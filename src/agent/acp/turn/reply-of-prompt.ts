@@ -32,7 +32,8 @@ export async function removeReportedResult(stepDir: string): Promise<void> {
  *   says between its tool calls is told as it works, and is no part of its reply.
  * - `max_tokens`, `max_turn_requests`: suspended, at a limit of the agent
  * - `refusal`: suspended by the agent
- * - `cancelled`: suspended for the person who has to permit something; else a failed attempt
+ * - `cancelled`: suspended for the person who has to permit something; the reply where the agent was told to stop because it
+ *   reports its result again and again; else a failed attempt
  *
  * An agent that has said nothing since a person denied it something, and has no reply, is suspended: opencode and Qwen Code
  * end their turn so. Another try would be paid for, and would ask the same again.
@@ -46,7 +47,7 @@ export async function replyOfPrompt(
   const { request, unanswered } = turn;
   const { segments } = turn.reader;
   const { usage } = facts;
-  const stopReason = response?.stopReason ?? 'cancelled';
+  const stopReason = turn.isReportedEnough ? 'end_turn' : (response?.stopReason ?? 'cancelled');
   const text = segments.findLast(isReply) ?? segments.at(-1) ?? '';
   const common = { text, session: facts.session, ...(usage && { usage }) };
   const suspend = (cause: SuspendCause, reason: string): AgentReply => ({ kind: 'suspend', cause, reason, ...common });

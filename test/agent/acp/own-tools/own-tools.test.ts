@@ -11,7 +11,10 @@ const once = workflow('once', { worker: statuses('done') }, [
 ]);
 
 /** Runs one turn of the liar, who is given uwf's server, and gives what came of its steps. */
-async function run(steps: JsonObject[], config: JsonObject = {}): Promise<{ outcomes: unknown[]; refusals: string[] }> {
+async function run(
+  steps: JsonObject[],
+  config: JsonObject = {},
+): Promise<{ outcomes: unknown[]; refusals: string[]; status: string }> {
   const command = [process.execPath, fixtureAgent('lying-acp-agent.mjs'), JSON.stringify(steps)];
   const agent = { package: 'builtin:acp', config: { command, graceMs: 300, permissions: 'deny', ...config } };
   const fixture = await createFixture(configOf({ worker: agent }), { env: isolatedGitEnvironment });
@@ -20,6 +23,7 @@ async function run(steps: JsonObject[], config: JsonObject = {}): Promise<{ outc
   const text = fixture.events.flatMap((event) => (event.event === 'agent.text' ? [event.text] : [])).join('');
   const outcomes = text.split('\n').slice(3, -1);
   return {
+    status: (await fixture.engine.describe(thread)).status,
     outcomes: outcomes.map((line) => JSON.parse(line) as unknown),
     refusals: fixture.events.flatMap((event) => (event.event === 'agent.refusal' ? [event.text] : [])),
   };
@@ -117,6 +121,18 @@ test('what the server did hear of is no lie', async () => {
   const { outcomes, refusals } = await run([mcp, { ask: own('1') }, mcp, done, { ask: own('2') }]);
   expect([outcomes[1], outcomes.at(-1)]).toEqual([{ asked: 'yes' }, { asked: 'yes' }]);
   expect(refusals).toEqual([]);
+});
+
+test('an agent that reports its result again and again is told to stop, and has replied', async () => {
+  const reports = (count: number): JsonObject[] =>
+    Array.from({ length: count }, () => [
+      { mcp: [['report_result', { $status: 'done' }]] },
+      { update: own('1') },
+    ]).flat();
+  // By the answer to its question, the agent has been told.
+  const { outcomes, status } = await run([...reports(6), { ask: own('2') }, ...reports(20)]);
+  expect(outcomes.filter(Array.isArray).length).toBeLessThan(10);
+  expect(status).toBe('ended');
 });
 
 test('a tool of uwf’s that is open permits nothing else', async () => {
