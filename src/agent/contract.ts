@@ -111,6 +111,8 @@ export type AgentRequest = {
   question?: string | undefined;
   /** The whole environment for child processes: uwf's own, with UWF_THREAD, UWF_ROLE, UWF_STEP_DIR and PATH set. */
   env: Readonly<Record<string, string>>;
+  /** True in a test of the agent: it offers its model no tool but the one that reports the result. */
+  withoutTools?: boolean;
   /** Aborted on stop, cancel, time-out; the agent ends its processes and rejects or returns soon. */
   signal: AbortSignal;
   emit(event: AgentEvent): void;

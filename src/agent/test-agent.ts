@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,7 +11,7 @@ import { programOfCommand } from './command/command-agent.ts';
 import { findProgram } from './processes/find-program.ts';
 import { programNotFound } from './processes/start-program.ts';
 import { AgentMissing, AgentNotAuthorized } from './agent-errors.ts';
-import type { Agent, AgentCas, AgentReply, AgentRequest } from './contract.ts';
+import type { Agent, AgentReply, AgentRequest } from './contract.ts';
 import { extractReply } from './extract/extract-reply.ts';
 import { formatInstruction } from './extract/format-instruction.ts';
 import { createConfiguredAgent } from './load/load-agent.ts';
@@ -33,12 +33,8 @@ export type AgentCheck = {
 export type HandshakeOptions = {
   /** Where packages are looked for; absolute. */
   resolveFrom: string;
-  /** Where the agent works; absolute. It is asked to change nothing. */
-  cwd: string;
-  /** The environment of the agent. */
-  env: Readonly<Record<string, string>>;
-  /** The thread of the turns, and its store. */
-  thread: { id: string; cas: AgentCas };
+  /** The thread of the turns, with its role, store and environment. */
+  thread: { id: string } & Pick<AgentRequest, 'role' | 'cas' | 'env'>;
   /** How long each of the two turns may take. */
   timeoutMs: number;
   signal: AbortSignal;
@@ -57,9 +53,13 @@ const withoutTurn: Readonly<Record<string, string>> = {
   'builtin:workflow': 'it is a workflow; its roles have agents of their own',
 };
 
+/** Where the agent works and the folder of the step, both in a temporary folder. */
+type Folders = { cwd: string; stepDir: string };
+
 /**
  * Shakes hands with a configured agent: loads it, has it take a turn in which it does nothing but reply, and, where it
- * keeps a session, another one that needs to remember the first.
+ * keeps a session, another one that needs to remember the first. It works in an empty folder, and offers its model no tool but
+ * the one that reports the result.
  *
  * Never throws what an agent does wrong: that is what it tells.
  * @throws the signal's reason when it is aborted
@@ -82,32 +82,34 @@ export async function testAgent(binding: AgentBinding, options: HandshakeOptions
     if (binding.package === 'builtin:command') checkProgram(binding.config, checks, options);
     return checks.all('it was not made to be asked, and was not run');
   }
-  const stepDir = await mkdtemp(join(tmpdir(), 'uwf-handshake-'));
+  const folder = await mkdtemp(join(tmpdir(), 'uwf-handshake-'));
+  const folders: Folders = { cwd: join(folder, 'work'), stepDir: join(folder, 'step') };
   try {
-    await writeFile(join(stepDir, 'schema.json'), JSON.stringify(schema));
+    for (const path of Object.values(folders)) await mkdir(path);
+    await writeFile(join(folders.stepDir, 'schema.json'), JSON.stringify(schema));
     const isGivenTools = binding.package === 'builtin:acp' && binding.config['mcp'] !== false;
     if (!isGivenTools) checks.notApplicable('uwf tools', "it is not given uwf's MCP server");
-    await shakeHands(agent, checks, { ...options, stepDir, isGivenTools });
+    await shakeHands(agent, checks, { ...options, ...folders, isGivenTools });
     if (binding.package === 'builtin:command') checks.notApplicable('authenticated', 'it is a program of your own');
   } finally {
     await agent.close?.();
-    await rm(stepDir, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
   return checks.all('it was not reached');
 }
 
 /** Looks for a program that is not run. */
-function checkProgram(config: JsonObject, checks: Checks, options: HandshakeOptions): void {
-  const { program, path = options.env['PATH'] ?? '' } = programOfCommand(config);
-  const found = findProgram(program, options.cwd, path);
+function checkProgram(config: JsonObject, checks: Checks, { thread, resolveFrom: cwd }: HandshakeOptions): void {
+  const { program, path = thread.env['PATH'] ?? '' } = programOfCommand(config);
+  const found = findProgram(program, cwd, path);
   if (found !== undefined) return checks.ok('found', found);
-  checks.failed('found', programNotFound(program, { cwd: options.cwd, path }));
+  checks.failed('found', programNotFound(program, { cwd, path }));
 }
 
 async function shakeHands(
   agent: Agent,
   checks: Checks,
-  options: HandshakeOptions & { stepDir: string; isGivenTools: boolean },
+  options: HandshakeOptions & Folders & { isGivenTools: boolean },
 ): Promise<void> {
   // A word that no agent knows but from the first turn.
   const word = `w${Math.random().toString(36).slice(2, 10)}`;
@@ -155,14 +157,14 @@ async function shakeHands(
 }
 
 function requestOf(
-  { cwd, env, stepDir, thread }: HandshakeOptions & { stepDir: string },
+  { cwd, stepDir, thread: { id: threadId, ...thread } }: HandshakeOptions & Folders,
   turn: Pick<AgentRequest, 'prompt' | 'session' | 'signal'>,
 ): AgentRequest {
   const noSteps = (): Promise<never> => Promise.reject(new Error('a test of an agent has no steps'));
   return {
     ...turn,
-    threadId: thread.id,
-    role: 'tested',
+    ...thread,
+    threadId,
     promptWithoutSession: turn.prompt,
     task: turn.prompt,
     edgePrompt: undefined,
@@ -172,9 +174,9 @@ function requestOf(
     attempt: 0,
     visit: turn.session === undefined ? 0 : 1,
     answer: undefined,
-    env: { ...env, UWF_THREAD: thread.id, UWF_ROLE: 'tested', UWF_STEP_DIR: stepDir },
+    env: { ...thread.env, UWF_STEP_DIR: stepDir },
+    withoutTools: true,
     emit: () => {},
-    cas: thread.cas,
     readThread: noSteps,
     runChild: noSteps,
     askPerson: undefined,

@@ -9,6 +9,8 @@ export type McpScope = {
   thread: string | undefined;
   /** The folder of the step that an agent works on (`UWF_STEP_DIR`); `undefined` outside of a turn. */
   stepDir: string | undefined;
+  /** Whether there is no tool but the one that reports the result of that step. */
+  isResultOnly?: boolean;
   /** Takes secrets out of what is put: for each call anew. */
   redaction: () => Redaction;
   /** uwf's own version. */

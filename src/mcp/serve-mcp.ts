@@ -39,7 +39,8 @@ export async function serveMcp(scope: McpScope, streams: McpStreams, signal: Abo
   ]);
   const { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } = protocol;
   const report = scope.stepDir === undefined ? undefined : reportTool(scope.stepDir, scope.redaction);
-  const tools = [...threadTools, ...casTools, parentTool, ...(report === undefined ? [] : [report])];
+  const others = scope.isResultOnly === true ? [] : [...threadTools, ...casTools, parentTool];
+  const tools = report === undefined ? others : [...others, report];
   const working = new Set<Promise<unknown>>();
   const options = { capabilities: { tools: {} }, instructions: instructions(scope) };
   const server = new Server({ name: 'uwf', version: scope.version }, options);

@@ -12,12 +12,16 @@ import { isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
 const program = resolve(import.meta.dirname, '../../bin/uwf.js');
 
 /** Connects the official client to `uwf mcp`, as an agent would start it. */
-async function connect(repository: CliRepository, env: Record<string, string> = {}): Promise<Client> {
+async function connect(
+  repository: CliRepository,
+  env: Record<string, string> = {},
+  words: readonly string[] = [],
+): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [program, 'mcp'],
+      args: [program, 'mcp', ...words],
       cwd: repository.dir,
       env: { PATH: process.env['PATH'] ?? '', ...isolatedGitEnvironment, ...env },
       stderr: 'ignore',
@@ -259,6 +263,14 @@ describe('report_result', () => {
       const { tools } = await client.listTools();
       expect(tools.find(({ name }) => name === 'report_result')?.inputSchema).toEqual(expected);
     }
+  });
+
+  test('is the only tool with --result-only', async () => {
+    const { repository, thread } = await withStart();
+    const env = { UWF_THREAD: thread, UWF_STEP_DIR: stepFolder(repository, schema) };
+    const client = await connect(repository, env, ['--result-only']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['report_result']);
+    await expect(call(client, 'cas_put', { text: 'a' })).rejects.toThrow("no tool 'cas_put'");
   });
 
   test('takes a result, wrapped or not, and the last one stays', async () => {

@@ -176,12 +176,13 @@ export class AcpSession {
     const connection = app.connect(this.#process.stream);
     this.#connection = connection;
     const { agent } = connection;
+    const isOffered = request.withoutTools !== true;
     const { fs = {} } = this.#config;
     const about = await agent.request('initialize', {
       protocolVersion: PROTOCOL_VERSION,
       clientCapabilities: {
-        fs: { readTextFile: fs.read ?? true, writeTextFile: fs.write ?? true },
-        terminal: true,
+        fs: { readTextFile: isOffered && (fs.read ?? true), writeTextFile: isOffered && (fs.write ?? true) },
+        terminal: isOffered,
       },
       clientInfo: { name: 'uwf', title: 'uwf', version: '1' },
     });

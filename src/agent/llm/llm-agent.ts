@@ -61,19 +61,20 @@ async function runTurn(
   });
   try {
     const talk = { config, opened, conversation, box, meter, onSign };
-    const system = instruction(box.tools.some(({ name }) => name === RESULT_TOOL));
+    const system = instruction(box.tools.length > 1);
     return await converse({ ...talk, system, result: () => result }, input, request);
   } finally {
     await close();
   }
 }
 
-function instruction(hasResultTool: boolean): string {
+/** @param hasWork whether there are tools beside the one that reports the result */
+function instruction(hasWork: boolean): string {
   const work =
     'You do your work by calling tools. Their paths start at the working folder, and nothing outside of it can be touched. ' +
     'A tool that fails says why: correct the call, or go another way.';
   const end = `When you are done, write your text without front matter and, in the same answer, call ${RESULT_TOOL} with the fields that the instructions ask for as front matter. Your work ends with that call. A reply that begins with the front matter itself will do as well.`;
-  return hasResultTool ? `${work}\n\n${end}` : work;
+  return hasWork ? `${work}\n\n${end}` : end;
 }
 
 function throttled(tell: () => void): () => void {

@@ -12,17 +12,19 @@ the command line reads. Under $UWF_STEP_DIR an agent reports its structured resu
 input is the role's schema.
 
 uwf gives this server to agents that speak ACP.`,
+  options: { 'result-only': { summary: "offer the tool 'report_result' alone" } },
   examples: [
     { command: 'uwf mcp', comment: 'what an MCP client starts' },
     { command: 'uwf -C ~/project mcp', comment: 'the same for the runs of another folder' },
   ],
-  async run({ cli }) {
+  async run({ options, cli }) {
     const repository = await openForWriting(cli);
     const redaction = await redactionHere(cli, repository);
     const context = {
       repository,
       thread: cli.env['UWF_THREAD'] || undefined,
       stepDir: cli.env['UWF_STEP_DIR'] || undefined,
+      isResultOnly: options['result-only'],
       redaction: () => redaction.part(),
       version: readVersion(),
     };

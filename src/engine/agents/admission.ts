@@ -78,7 +78,7 @@ export function setupIn(engine: EngineContext, cwd: string): AgentUse | undefine
 }
 
 /** The configuration of an agent with the files of its command line that are in `root` named there. */
-function withFilesOf(use: AgentUse): AgentBinding['config'] {
+export function withFilesOf(use: AgentUse): AgentBinding['config'] {
   return mapConfigTexts(use.binding.config, (text, isProgramWord) => (isProgramWord ? atRoot(use, text) : text));
 }
 

@@ -26,7 +26,7 @@ export function commonRequest(
 }
 
 /** The thread's store in the form that agents are handed. Secrets are taken out of what they put. */
-export function agentCas({ repository }: EngineContext, thread: ThreadId, redaction: Redaction): AgentCas {
+function agentCas({ repository }: EngineContext, thread: ThreadId, redaction: Redaction): AgentCas {
   const cas = threadCas(repository, thread);
   return {
     put: (text) => cas.put(redaction.text(text)),

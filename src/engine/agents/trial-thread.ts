@@ -1,4 +1,4 @@
-import type { AgentCas } from '../../agent/contract.ts';
+import type { AgentRequest } from '../../agent/contract.ts';
 import { prepareHashing } from '../../cas/hash.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { RefEdit } from '../../git/ref-store.ts';
@@ -7,24 +7,26 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { activeRef, scratchRef } from '../../thread/thread-refs.ts';
 import { END, START } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
-import { agentCas } from './common-request.ts';
+import { commonRequest } from './common-request.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { forgetThread } from '../../thread/remove/local-traces.ts';
 
 /** The thread of a trial turn. */
-type TrialThread = { id: ThreadId; cas: AgentCas };
+type TrialThread = { id: ThreadId; role: string } & Pick<AgentRequest, 'cas' | 'env'>;
+
+const ROLE = 'tested';
 
 const definition = {
   name: 'agent-test',
   description: "is there while 'uwf agent test' runs",
-  roles: { tested: { description: '', systemPrompt: '', extractPrompt: '', schema: {} } },
+  roles: { [ROLE]: { description: '', systemPrompt: '', extractPrompt: '', schema: {} } },
   moderator: [
-    { from: START, to: 'tested', when: null },
-    { from: 'tested', to: END, when: null },
+    { from: START, to: ROLE, when: null },
+    { from: ROLE, to: END, when: null },
   ],
 };
 
-/** Starts a thread for a trial turn, which can put nodes under it. Its refs are removed afterwards. */
+/** Starts a thread for trial turns, which can put nodes under it. Its refs are removed afterwards. */
 export async function withTrialThread<T>(engine: EngineContext, take: (thread: TrialThread) => Promise<T>): Promise<T> {
   const { repository } = engine;
   await prepareHashing();
@@ -32,7 +34,8 @@ export async function withTrialThread<T>(engine: EngineContext, take: (thread: T
   const workflow = writeWorkflowTree(batch, definition);
   const { id } = await startThread(repository, batch, { workflow, prompt: definition.description, agents: {} });
   try {
-    return await take({ id, cas: agentCas(engine, id, engine.redaction()) });
+    const { cas, env } = commonRequest(engine, id, ROLE, engine.redaction());
+    return await take({ id, role: ROLE, cas, env });
   } finally {
     const edits: RefEdit[] = [];
     for (const name of [activeRef(id), scratchRef(id)]) {

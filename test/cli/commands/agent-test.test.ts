@@ -1,14 +1,16 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import type { JsonObject } from '../../../src/json.ts';
 import { fixtureAgent, temporaryFolder } from '../../helpers/agent-request.ts';
 import { createCliRepository } from '../../helpers/cli.ts';
+import type { CliRepository } from '../../helpers/cli.ts';
 import { startModelServer } from '../../helpers/model-server.ts';
 import type { ModelRequest, ScriptedAnswer } from '../../helpers/model-server.ts';
 
 type Tested = {
+  repository: CliRepository;
   code: number;
   outcomes: Record<string, string>;
   details: Record<string, string>;
@@ -28,6 +30,7 @@ async function testAgent(
   });
   const checks = JSON.parse(stdout) as { check: string; outcome: string; detail: string; hint: string | null }[];
   return {
+    repository,
     code,
     hints: Object.fromEntries(checks.map(({ check, hint }) => [check, hint])),
     outcomes: Object.fromEntries(checks.map(({ check, outcome }) => [check, outcome])),
@@ -53,6 +56,58 @@ test('a model that replies as it has to', async () => {
     },
   });
   expect(JSON.stringify(server.requests[0]!.messages)).toContain('test of the connection');
+});
+
+test('a model is offered no tool but that of the result, and changes nothing', async () => {
+  const canary = join(temporaryFolder(), 'started');
+  const call = (name: string, input: JsonObject): ScriptedAnswer => ({ calls: [{ name, arguments: input }] });
+  const server = await startModelServer([
+    call('write_file', { path: 'notes.md', content: 'changed' }),
+    call('run_command', { command: 'echo changed > notes.md' }),
+    call('files__write', {}),
+    call('report_result', { result: { $status: 'ready' } }),
+  ]);
+  const mcpServers = { files: { command: 'touch', args: [canary] } };
+  const config = { baseUrl: server.url, model: 'm', mcpServers, tools: ['write_file', 'run_command', 'files__write'] };
+  const { code, repository } = await testAgent({ package: 'builtin:llm', config }, { files: { 'notes.md': 'mine' } });
+  expect(code).toBe(0);
+  expect(server.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual(
+    Array.from({ length: 4 }, () => ['report_result']),
+  );
+  expect(readFileSync(join(repository.dir, 'notes.md'), 'utf8')).toBe('mine');
+  expect(existsSync(canary)).toBe(false);
+});
+
+test('an agent works in an empty folder, which is removed, with the files of its command line', async () => {
+  const seen = join(temporaryFolder(), 'seen');
+  const script = `{ pwd; ls -A; } > '${seen}'; echo changed > notes.md; printf -- '---\n$status: ready\n---\n'`;
+  const { code, repository } = await testAgent(
+    { package: 'builtin:command', config: { argv: ['sh', 'tools/agent.sh'], answers: true } },
+    { files: { 'tools/agent.sh': script, 'notes.md': 'mine' } },
+  );
+  expect(code).toBe(0);
+  const [folder = '', ...files] = readFileSync(seen, 'utf8').trim().split('\n');
+  expect(files).toEqual([]);
+  expect(existsSync(folder)).toBe(false);
+  expect(readFileSync(join(repository.dir, 'notes.md'), 'utf8')).toBe('mine');
+});
+
+test('an agent over ACP is permitted nothing, whatever its permissions are', async () => {
+  const folder = temporaryFolder();
+  const [written, run] = [join(folder, 'written'), join(folder, 'run')];
+  const steps = [
+    { mcp: [['report_result', { result: { $status: 'ready' } }]] },
+    { write: '$CWD/a' },
+    { write: written },
+    { run: { command: 'touch', args: [run] } },
+    { ask: { toolCallId: '1', kind: 'execute', title: 'ls', rawInput: { command: 'ls' } } },
+  ];
+  const command = [process.execPath, fixtureAgent('lying-acp-agent.mjs'), JSON.stringify(steps)];
+  const rules = [{ paths: [`${folder}/**`], answer: 'allow' }];
+  const config = { command, permissions: { rules, default: 'allow' } };
+  const { details } = await testAgent({ package: 'builtin:acp', config });
+  expect(details).toMatchObject({ 'structured output': 'reported apart', 'uwf tools': "it takes uwf's MCP server" });
+  expect([written, run].map((path) => existsSync(path))).toEqual([false, false]);
 });
 
 test('a month is time enough for a turn', async () => {

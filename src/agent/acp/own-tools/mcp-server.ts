@@ -22,7 +22,7 @@ export function uwfMcpServer(request: AgentRequest): McpServerStdio {
   return {
     name: 'uwf',
     command: process.execPath,
-    args: [join(packageRoot(), 'bin', 'uwf.js'), 'mcp'],
+    args: [join(packageRoot(), 'bin', 'uwf.js'), 'mcp', ...(request.withoutTools === true ? ['--result-only'] : [])],
     env: VARIABLES.flatMap((name) => (env[name] === undefined ? [] : [{ name, value: env[name] }])),
   };
 }

@@ -53,7 +53,7 @@ export class PromptTurn {
       request,
       folder,
       ownTools: new OwnTools(config.mcp === false ? undefined : request.stepDir),
-      permissions: config.permissions,
+      permissions: request.withoutTools === true ? 'deny' : config.permissions,
       onUnanswered: (reason) => {
         this.unanswered ??= reason;
         stop();

@@ -24,7 +24,7 @@ export type ToolEvents = {
 
 /**
  * Puts the tools of a turn together: those of uwf, and those of the MCP servers that the configuration names, which run
- * until `close`.
+ * until `close`. In a test of the agent there is only the tool that reports the result.
  * @throws {AgentBroken} if an MCP server does not answer, or `tools` names one that is not there
  * @throws {WorkingFolderMissing} if there is no folder to work in
  */
@@ -41,18 +41,19 @@ export async function openToolBox(
     commandTool(folder, request, config, { onOutput: onSign, maxCharacters }),
     ...ownThreadTools(request),
   ];
-  const servers = await connectServers(config, request);
+  const wanted = request.withoutTools === true ? [] : config.tools;
+  const servers = await connectServers({ ...config, tools: wanted }, request);
   // The result can always be reported: it touches nothing.
   const result = resultTool(request.outputSchema, onResult);
   const offered = [...own, ...servers.tools, result];
-  const unknown = config.tools?.find((name) => !offered.some((tool) => isCalled(tool, name)));
+  const unknown = wanted?.find((name) => !offered.some((tool) => isCalled(tool, name)));
   if (unknown !== undefined) {
     await servers.close();
     throw new AgentBroken(`'tools' names '${unknown}', which there is not`, {
       hint: `there is ${offered.map(({ name, called = name }) => called).join(', ')}`,
     });
   }
-  const isWanted = (tool: Tool): boolean => config.tools?.some((name) => isCalled(tool, name)) ?? true;
+  const isWanted = (tool: Tool): boolean => wanted?.some((name) => isCalled(tool, name)) ?? true;
   const tools = offered.filter((tool) => tool === result || isWanted(tool));
   return {
     box: new ToolBox(tools, { emit: (event) => request.emit(event), redact, maxCharacters }),
@@ -64,7 +65,10 @@ function isCalled(tool: Tool, name: string): boolean {
   return tool.name === name || tool.called === name;
 }
 
-async function connectServers({ mcpServers = {}, tools }: LlmConfig, request: AgentRequest): Promise<McpTools> {
+async function connectServers(
+  { mcpServers = {}, tools }: Pick<LlmConfig, 'mcpServers'> & { tools: readonly string[] | undefined },
+  request: AgentRequest,
+): Promise<McpTools> {
   const servers = Object.entries(mcpServers);
   // One of which no tool is wanted is not started.
   const wanted = servers.filter(([server]) => tools?.some((name) => name.startsWith(`${server}__`)) ?? true);

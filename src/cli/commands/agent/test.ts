@@ -1,13 +1,11 @@
 import { testAgent } from '../../../agent/test-agent.ts';
-import { usesIn } from '../../../engine/agents/admission.ts';
+import { usesIn, withFilesOf } from '../../../engine/agents/admission.ts';
 import { withTrialThread } from '../../../engine/agents/trial-thread.ts';
 import { configRoot } from '../../../engine/config/config.ts';
-import { packageRoot } from '../../../package-root.ts';
-import { delimiter, join } from 'node:path';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { configHere } from '../../open/open-config.ts';
 import { lazyGate } from '../../open/open-engine.ts';
-import { readingContext } from '../../../engine/engine-context.ts';
+import { createEngineContext } from '../../../engine/engine-context.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { parseDuration } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
@@ -17,7 +15,8 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 
 export const command: Command = defineCommand({
   description: `Has an agent take a turn in which it does nothing but reply, and says what works. An agent that keeps
-sessions takes a second one, which needs to remember the first. It works in a thread 'agent-test', which is removed afterwards.
+sessions takes a second one, which needs to remember the first. It works in an empty folder and in a thread 'agent-test', which
+are removed afterwards. It is offered no tool but 'report_result', and is not permitted anything.
 Some agents are only looked for, and not run: a program (builtin:command) without 'answers:
 true', and an agent whose package does not declare that it answers.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration', candidates: 'agent' }],
@@ -43,21 +42,21 @@ true', and an agent whose package does not declare that it answers.`,
       throw new UsageError(`no agent '${args.agent}' is configured here`, hint);
     }
     const cwd = repository.location?.workTree ?? repository.location?.gitDir ?? cli.cwd;
-    const path = [join(packageRoot(), 'bin'), cli.env['PATH']].filter(Boolean).join(delimiter);
-    const env = Object.entries({ ...cli.env, PATH: path }).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value] as const],
-    );
-    const context = readingContext(repository, config);
-    await lazyGate(cli, repository, config)(usesIn(context, [binding], cwd));
+    const context = createEngineContext({ repository, config, env: cli.env });
+    const uses = usesIn(context, [binding], cwd);
+    await lazyGate(cli, repository, config)(uses);
+    // It works in another folder, where the files of its command line are not.
+    const [given = binding.config] = uses.map(withFilesOf);
     const checks = await withTrialThread(context, (thread) =>
-      testAgent(binding, {
-        cwd,
-        thread,
-        resolveFrom: configRoot(repository) ?? cwd,
-        env: Object.fromEntries(env),
-        timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
-        signal: cli.signal,
-      }),
+      testAgent(
+        { ...binding, config: given },
+        {
+          thread,
+          resolveFrom: configRoot(repository) ?? cwd,
+          timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
+          signal: cli.signal,
+        },
+      ),
     );
     const rows = checks.map((check) => ({ ...check, hint: check.hint ?? null }));
     await out.table<(typeof rows)[number]>(rows, [
