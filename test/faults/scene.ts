@@ -28,6 +28,8 @@ export type UwfOptions = {
   cwd?: string;
   /** On top of the isolated environment; `undefined` takes a variable away. */
   env?: Readonly<Record<string, string | undefined>>;
+  /** Makes it the leader of a process group, as a shell with job control does. */
+  leadsGroup?: boolean;
 };
 
 /** A repository with agents and workflows in it, and uwf as processes of their own. */
@@ -75,12 +77,13 @@ export function createScene(
 }
 
 /** Starts the program that is shipped. */
-export function startUwf(args: readonly string[], { cwd, env = {} }: UwfOptions): RunningUwf {
+export function startUwf(args: readonly string[], { cwd, env = {}, leadsGroup = false }: UwfOptions): RunningUwf {
   const beganMs = performance.now();
   const child = spawn(process.execPath, [join(packageRoot(), 'bin', 'uwf.js'), ...args], {
     cwd,
     env: { ...isolatedGitEnvironment, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: leadsGroup,
   });
   const { pid } = child;
   if (pid === undefined) throw new Error('uwf could not be started');

@@ -53,7 +53,8 @@ export class Farm {
   readonly laptop: Scene;
   readonly machines: Machine[] = [];
   readonly #turns: string;
-  readonly #env: Record<string, string>;
+  /** The variables of the workers. */
+  readonly env: Readonly<Record<string, string>>;
   readonly #options: readonly string[];
 
   /** @param options of the workers, beside the remote */
@@ -62,7 +63,7 @@ export class Farm {
     this.#turns = join(folder, 'turns');
     this.#options = options;
     const trusted = { UWF_TRUST: 'all', XDG_STATE_HOME: join(folder, 'state') };
-    this.#env = { ...trusted, TURNS: this.#turns, TURN_SECONDS: String(turnSeconds) };
+    this.env = { ...trusted, TURNS: this.#turns, TURN_SECONDS: String(turnSeconds) };
     runGit(this.host, ['init', '-q', '--bare', '.']);
     this.laptop = createScene({
       '.uwf/workflows/work.yaml': work,
@@ -98,7 +99,7 @@ export class Farm {
   }
 
   async ok(scene: Scene, ...args: string[]): Promise<Record<string, unknown>[]> {
-    const { code, stderr, json } = await scene.uwf(args, { env: this.#env });
+    const { code, stderr, json } = await scene.uwf(args, { env: this.env });
     if (code !== 0) throw new Error(`uwf ${args.join(' ')}: ${stderr}`);
     return json;
   }
@@ -108,7 +109,7 @@ export class Farm {
     const machine = this.#machine(at);
     const labels = at % 2 === 0 ? ['--label', 'docker'] : [];
     const args = ['worker', '--name', `m${at}`, ...labels, ...this.#options, ...more];
-    machine.worker = startUwf(args, { cwd: machine.scene.dir, env: this.#env });
+    machine.worker = startUwf(args, { cwd: machine.scene.dir, env: this.env });
     return machine.worker;
   }
 

@@ -124,7 +124,9 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     const name = options.name ?? `${hostname()}-${process.pid}`;
     const log = form === 'json' ? jsonLog(cli, name) : textLog(cli, out);
     const onTrouble = (text: string): void => log.trouble(text);
-    const remote = await openRemoteHere(cli, repository, { name: options.remote, direction: 'push', onTrouble });
+    // Ctrl-C must not end a git at work, so git has no terminal; and nobody watches a worker to answer.
+    const choice = { name: options.remote, direction: 'push', mayAsk: false, onTrouble } as const;
+    const remote = await openRemoteHere(cli, repository, choice);
     if (!remote.isConfigured) {
       throw new UsageError(`a worker needs a remote with a name: git remote add <name> ${remote.url}`);
     }

@@ -10,11 +10,13 @@ import { agreeToGit } from '../trust/agree-to-git.ts';
 type RemoteChoice = {
   name: string | undefined;
   direction: 'push' | 'fetch';
+  /** Whether git may ask for a password; default: if there is a terminal. */
+  mayAsk?: boolean;
   onTrouble?: (text: string) => void;
 };
 
 /**
- * Finds the remote that was typed, as this person, who may be asked for a password at a terminal.
+ * Finds the remote that was typed.
  *
  * @param name as it was typed; `undefined` for the one that git would choose
  * @throws {NotTrusted} if the repository's own configuration makes git run a program that the user has not agreed to
@@ -23,13 +25,13 @@ type RemoteChoice = {
 export async function openRemoteHere(
   cli: CliEnvironment,
   repository: Repository,
-  { name, direction, onTrouble }: RemoteChoice,
+  { name, direction, mayAsk = canAsk(cli), onTrouble }: RemoteChoice,
 ): Promise<Remote> {
   await agreeToGit(cli, repository, 'remote');
   const { env, cwd } = cli;
   const tell = onTrouble ?? ((text) => cli.stderr.write(`uwf: ${text}\n`));
   const onRestored = (ref: string): void => tell(`the remote had lost the commit of ${ref}; it was sent again`);
-  return openRemote(repository, name, { env, cwd, direction, mayAsk: canAsk(cli), onRestored });
+  return openRemote(repository, name, { env, cwd, direction, mayAsk, onRestored });
 }
 
 /** What every exchange with a remote is told here. */

@@ -204,7 +204,8 @@ export class EvaluatorChild {
     // A bare environment: no secrets, no NODE_OPTIONS, and the same time zone everywhere.
     const node = [process.execPath, `--max-old-space-size=${this.#heapMb}`, ...confined(program)];
     const [command = '', ...args] = limited(node, this.#heapMb + DATA_MB_BESIDE_HEAP, this.#limitMs);
-    const child = spawn(command, args, { stdio: 'pipe', env: { TZ: 'UTC' } });
+    // In a session of its own: a Ctrl-C at the terminal would end it in a worker that goes on.
+    const child = spawn(command, args, { stdio: 'pipe', env: { TZ: 'UTC' }, detached: true });
     child.stderr.resume();
     const forget = (): void => {
       if (this.#process === child) this.close();

@@ -42,8 +42,6 @@ function stillClock(isStill: () => boolean): void {
 }
 
 async function main(): Promise<void> {
-  // Ctrl-C at a terminal reaches the whole process group. Only the parent ends this process.
-  process.on('SIGINT', () => {});
   stillClock(() => !mayVary);
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     // Only the parent writes to stdin, and only requests.

@@ -1,7 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { GitFailed, GitNotFound } from './run-git.ts';
+import { GitEnded, GitFailed, GitNotFound } from './run-git.ts';
 import { spawnGit, type GitStart } from './spawn-git.ts';
 
 /**
@@ -33,19 +33,15 @@ export class LongLivedGit {
    * @param text as git reads it, line ends included
    * @param isRepeatable whether it may be asked again when git is killed
    * @throws {GitFailed} if git ends instead of answering
+   * @throws {GitEnded} if a signal ends it, twice if the question is repeatable
    * @throws {GitNotFound} if there is no git
    */
   async ask<Answer>(text: string, read: () => AnswerReader<Answer>, isRepeatable = true): Promise<Answer> {
     try {
       return await this.#open().ask(text, read());
     } catch (error) {
-      if (!(error instanceof GitKilled)) throw error;
-      if (!isRepeatable) throw error.failure;
-    }
-    try {
+      if (!(error instanceof GitEnded) || !isRepeatable) throw error;
       return await this.#open().ask(text, read());
-    } catch (error) {
-      throw error instanceof GitKilled ? error.failure : error;
     }
   }
 
@@ -67,15 +63,6 @@ export class LongLivedGit {
   #open(): Session {
     if (this.#session === undefined || this.#session.hasEnded) this.#session = new Session(this.#start);
     return this.#session;
-  }
-}
-
-/** A signal ended git, which says nothing about the question. */
-class GitKilled extends Error {
-  readonly failure: GitFailed;
-  constructor(failure: GitFailed) {
-    super(failure.message);
-    this.failure = failure;
   }
 }
 
@@ -111,8 +98,7 @@ class Session {
         resolve();
       });
       this.#child.on('close', (_code, signal) => {
-        const failure = new GitFailed(this.#args, this.said);
-        this.#fail(signal === null ? failure : new GitKilled(failure));
+        this.#fail(signal === null ? new GitFailed(this.#args, this.said) : new GitEnded(this.#args, signal));
         resolve();
       });
     });

@@ -24,8 +24,7 @@ export class GitFailed extends UwfError {
   /** What it printed on stdout before it ended. */
   readonly printed: string;
   constructor(args: readonly string[], said: string, printed = '') {
-    const command = args.find((arg) => !arg.startsWith('-')) ?? '';
-    super(`git ${command} failed: ${said.trim().replace(/^(?:fatal|error): /, '') || 'it said nothing'}`, {
+    super(`git ${commandOf(args)} failed: ${said.trim().replace(/^(?:fatal|error): /, '') || 'it said nothing'}`, {
       code: 'git-failed',
       kind: 'environment',
     });
@@ -33,6 +32,25 @@ export class GitFailed extends UwfError {
     this.said = said;
     this.printed = printed;
   }
+}
+
+/**
+ * A signal that uwf did not send ended git: it has answered nothing, so this is no {@link GitFailed}. Of a git that talks to a
+ * remote, it is one: a connection that broke.
+ */
+export class GitEnded extends UwfError {
+  constructor(args: readonly string[], signal: NodeJS.Signals) {
+    super(`git ${commandOf(args)} was ended by ${signal}`, {
+      code: 'git-ended',
+      kind: 'environment',
+      hint: 'repeat the command; after SIGKILL, look whether the machine has run out of memory',
+      facts: { signal },
+    });
+  }
+}
+
+function commandOf(args: readonly string[]): string {
+  return args.find((arg) => !arg.startsWith('-')) ?? '';
 }
 
 /** One run of git. */
@@ -53,15 +71,47 @@ export type GitRun = GitStart & {
 const MAX_SAID = 256 * 1024;
 const MAX_LINE = 64 * 1024;
 
+/** Commands that change no ref and no index: they can be run again. */
+const repeatable: ReadonlySet<string> = new Set([
+  'cat-file',
+  'check-attr',
+  'check-ignore',
+  'diff',
+  'diff-files',
+  'diff-index',
+  'diff-tree',
+  'for-each-ref',
+  'log',
+  'ls-files',
+  'ls-tree',
+  'merge-base',
+  'merge-tree',
+  'rev-list',
+  'rev-parse',
+  'show-ref',
+  'status',
+  'write-tree',
+]);
+
 /**
- * Runs native git, without hooks, and returns its stdout.
+ * Runs native git, without hooks, and returns its stdout. A git that only reads is run once more if a signal ends it.
  *
  * @throws {GitNotFound} if there is no git
  * @throws {GitFailed} if its exit code is none of `codes`
+ * @throws {GitEnded} if a signal ended it
  * @throws the signal's reason when that is aborted
  */
-export function runGit(run: GitRun): Promise<Buffer> {
-  const { args, input, signal, codes = [0] } = run;
+export async function runGit(run: GitRun): Promise<Buffer> {
+  try {
+    return await runOnce(run);
+  } catch (error) {
+    if (!(error instanceof GitEnded) || !repeatable.has(commandOf(run.args))) throw error;
+    return runOnce(run);
+  }
+}
+
+function runOnce(run: GitRun): Promise<Buffer> {
+  const { args, input, signal, codes = [0], isForRemote = false } = run;
   const child = spawnGit(run);
   return new Promise((resolve, reject) => {
     const printed: Buffer[] = [];
@@ -95,10 +145,12 @@ export function runGit(run: GitRun): Promise<Buffer> {
       if (signal?.aborted) reject(reasonOf(signal));
       else reject(error.code === 'ENOENT' ? new GitNotFound(error) : error);
     });
-    child.on('close', (code) => {
+    child.on('close', (code, endedBy) => {
       clearTimeout(silence);
+      if (endedBy !== null && isForRemote) whyEnded ||= `\nfatal: git was ended by ${endedBy}`;
       if (code !== null && codes.includes(code)) resolve(Buffer.concat(printed));
       else if (signal?.aborted) reject(reasonOf(signal));
+      else if (endedBy !== null && whyEnded === '') reject(new GitEnded(args, endedBy));
       else reject(new GitFailed(args, said + whyEnded, Buffer.concat(printed).toString('utf8')));
     });
     // A git that ends before it has read everything gives the reason itself.

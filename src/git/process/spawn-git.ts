@@ -50,6 +50,31 @@ export const switchedOff: readonly string[] = ['core.hooksPath=/dev/null', 'core
  */
 export const durablePacks: readonly string[] = ['core.fsync=pack,pack-metadata', 'core.fsyncMethod=fsync'];
 
+/** Which gits are started apart: see {@link keepGitApart}. */
+let apart: 'none' | 'local' | 'all' = 'none';
+/** The gits that run apart, each the leader of its process group. */
+const groups = new Set<number>();
+
+/**
+ * From now on, starts git in a session and a process group of its own: a Ctrl-C at the terminal, which reaches the whole
+ * group of this process, leaves it alone. For a program that takes over the signals and goes on working after the first.
+ * Such a git has no terminal to ask at, so one that {@link GitStart.mayAsk} stays in the group.
+ *
+ * @param which `local`: not those that talk to a remote, because ssh asks at the terminal by itself
+ */
+export function keepGitApart(which: typeof apart): void {
+  apart = which;
+}
+
+/** Ends the gits that run apart: for a process that exits while they work, so that they end as its group does. */
+export function endGitApart(): void {
+  for (const pid of groups) tryTo(() => process.kill(-pid, 'SIGTERM'));
+}
+
+function isApart({ isForRemote = false, mayAsk = false }: GitStart): boolean {
+  return !mayAsk && (apart === 'all' || (apart === 'local' && !isForRemote));
+}
+
 /** Starts native git, without hooks. Its errors come as events of the child. */
 export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
   const { location, env, args, settings = [], variables, cwd, signal } = start;
@@ -65,9 +90,18 @@ export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
     },
     stdio: ['pipe', 'pipe', 'pipe'],
     signal,
+    detached: isApart(start),
   });
+  if (isApart(start)) noteGroup(child);
   if (start.isInBackground === true) leaveInBackground(child);
   return child;
+}
+
+function noteGroup(child: ChildProcessWithoutNullStreams): void {
+  const { pid } = child;
+  if (pid === undefined) return;
+  groups.add(pid);
+  child.once('close', () => groups.delete(pid));
 }
 
 /** A fetched pack can build on promised objects, so these variables are inherited. */

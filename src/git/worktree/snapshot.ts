@@ -12,7 +12,7 @@ import { readCopied } from './copied-files.ts';
 import { copyIndex, keepIndex } from './kept-index.ts';
 import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
 import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
-import { runGit } from '../process/run-git.ts';
+import { GitEnded, runGit } from '../process/run-git.ts';
 import { packLooseObjects } from './pack-loose-objects.ts';
 
 /** Limits of a snapshot. */
@@ -83,7 +83,11 @@ export async function takeSnapshot(repository: Repository, options: SnapshotOpti
   };
   let recorded: Snapshot;
   try {
-    recorded = await record(repository, options);
+    // A git that was ended by a signal says nothing about the files.
+    recorded = await record(repository, options).catch((error: unknown) => {
+      if (error instanceof GitEnded) return record(repository, options);
+      throw error;
+    });
   } catch (error) {
     options.signal?.throwIfAborted();
     if (commit === undefined || error instanceof SnapshotRefused) throw error;

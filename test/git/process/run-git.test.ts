@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { runGit } from '../../../src/git/process/run-git.ts';
+import { keepGitApart } from '../../../src/git/process/spawn-git.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
 /** A run of a program in git's place; what it starts holds its pipes. */
@@ -37,4 +38,38 @@ test('a git that only reads may reach nothing, whatever it inherits', async () =
   expect((await runGit({ location, env: inherited, args: ['x'] })).toString()).toBe('none 1\n');
   expect((await runGit({ location, env: inherited, args: ['x'], isForRemote: true })).toString()).toBe('ext 0\n');
   expect((await runGit({ location, env, args: ['x'], isForRemote: true })).toString()).toBe(' \n');
+});
+
+const killedOnce = '[ -e "$0.ran" ] && exec echo done; touch "$0.ran"; kill -INT $$';
+
+test('a git that only reads is run again if a signal ends it, once', async () => {
+  expect((await runGit({ ...inPlaceOfGit(killedOnce), args: ['ls-files'] })).toString()).toBe('done\n');
+  const failed = runGit({ ...inPlaceOfGit('kill -INT $$'), args: ['ls-files'] });
+  await expect(failed).rejects.toMatchObject({ code: 'git-ended', message: 'git ls-files was ended by SIGINT' });
+});
+
+test('a git that changes something, or talks to a remote, is not run again, and the signal is named', async () => {
+  const adding = runGit({ ...inPlaceOfGit(killedOnce), args: ['add'] });
+  await expect(adding).rejects.toMatchObject({ code: 'git-ended', message: 'git add was ended by SIGINT' });
+  const fetching = runGit({ ...inPlaceOfGit(killedOnce), args: ['fetch'], isForRemote: true });
+  await expect(fetching).rejects.toMatchObject({ code: 'git-failed', said: '\nfatal: git was ended by SIGINT' });
+});
+
+test('a git that runs apart is in a group of its own, unless it may ask or talks to a remote', async () => {
+  const run = { ...inPlaceOfGit('ps -o pgid= -p $$; ps -o pgid= -p $PPID'), args: ['x'] };
+  const isInGroup = async (more: object): Promise<boolean> => {
+    const [own, parents] = (await runGit({ ...run, ...more })).toString().trim().split(/\s+/);
+    return own === parents;
+  };
+  const all = async (): Promise<boolean[]> => [
+    await isInGroup({}),
+    await isInGroup({ isForRemote: true }),
+    await isInGroup({ mayAsk: true }),
+  ];
+  onTestFinished(() => keepGitApart('none'));
+  expect(await all()).toEqual([true, true, true]);
+  keepGitApart('local');
+  expect(await all()).toEqual([false, true, true]);
+  keepGitApart('all');
+  expect(await all()).toEqual([false, false, true]);
 });

@@ -6,7 +6,7 @@ import { RefMoved } from '../../ref-store.ts';
 import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../../ref-store.ts';
 import { LongLivedGit, type AnswerReader } from '../../process/long-lived-git.ts';
 import { brokenPackedRefs, errorOfRefusal } from './ref-refusal.ts';
-import { GitFailed, runGit } from '../../process/run-git.ts';
+import { GitEnded, GitFailed, runGit } from '../../process/run-git.ts';
 import type { GitPlace } from '../../process/spawn-git.ts';
 import { inPlaceOf } from '../../../or-else.ts';
 
@@ -85,7 +85,7 @@ export class NativeRefStore implements RefStore {
     try {
       await commit();
     } catch (error) {
-      if (!(error instanceof GitFailed)) throw error;
+      if (!(error instanceof GitFailed || error instanceof GitEnded)) throw error;
       const outcome = await this.#explain(error, edits);
       if (outcome === 'not made') await commit();
     }
@@ -106,13 +106,14 @@ export class NativeRefStore implements RefStore {
   }
 
   /** Throws the reason why a transaction failed. If git was killed, tells whether the transaction was made. */
-  async #explain(failure: GitFailed, edits: readonly RefEdit[]): Promise<'made' | 'not made'> {
+  async #explain(failure: GitFailed | GitEnded, edits: readonly RefEdit[]): Promise<'made' | 'not made'> {
     const facts = { path: this.#start.location.commonDir, waitedMs: this.#lockTimeoutMs };
-    const error = errorOfRefusal(failure.said, edits, facts);
+    const said = failure instanceof GitFailed ? failure.said : '';
+    const error = errorOfRefusal(said, edits, facts);
     if (error !== undefined) throw error;
     const actual = await this.#readAll(edits.map(({ name }) => name));
     // A killed git says nothing, and may have finished.
-    const isKilled = !failure.said.includes('fatal:');
+    const isKilled = !said.includes('fatal:');
     if (isKilled && edits.every(({ name, value }) => (actual.get(name) ?? null) === value)) return 'made';
     for (const { name, expected } of edits) {
       const id = actual.get(name) ?? null;
