@@ -12,8 +12,8 @@ import { remotesIn } from './choose-remote.ts';
 import { asVariables, readRepositoryVariables, userVariable } from './read-config-files.ts';
 import { remoteUrl } from './remote-url.ts';
 
-/** The use of git: to reach a remote, to read and write the files of a work tree, or to merge and sign commits. */
-export type GitUse = 'remote' | 'files' | 'merge';
+/** The use of git: to reach a remote, to read and write the files of a work tree, to merge, or to sign commits. */
+export type GitUse = 'remote' | 'files' | 'merge' | 'sign';
 
 /** A variable of a repository's own configuration that makes git run a program. */
 export type OwnProgram = {
@@ -30,7 +30,8 @@ const programs: Record<GitUse, RegExp> = {
   // A user's own configuration can have the filter of git-lfs, which runs these, in any case. Source: git-lfs-config(5).
   files:
     /^(?:filter\..*\.(?:clean|smudge|process)|lfs\.extension\..*\.(?:clean|smudge)|lfs\.customtransfer\..*\.path)$/is,
-  merge: /^(?:merge\..*\.driver|gpg\.(?:.*\.)?(?:program|defaultkeycommand))$/s,
+  merge: /^merge\..*\.driver$/s,
+  sign: /^gpg\.(?:.*\.)?(?:program|defaultkeycommand)$/s,
 };
 const including = /^include(?:if\..*)?\.path$/s;
 /** Source: `MAX_INCLUDE_DEPTH` in git's config.c. */
@@ -99,7 +100,7 @@ function programIn({ name, value }: GitVariable): OwnProgram[] {
   // An empty value cancels an earlier one.
   if (!value) return [];
   if (including.test(name)) return [{ name, value, use: 'both' }];
-  return (['remote', 'files', 'merge'] as const).flatMap((use) =>
+  return (['remote', 'files', 'merge', 'sign'] as const).flatMap((use) =>
     programs[use].test(name) ? [{ name, value, use }] : [],
   );
 }

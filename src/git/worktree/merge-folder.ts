@@ -45,12 +45,21 @@ export class MergeFolder {
   readonly #quarantine: Quarantine;
   readonly #location: RepositoryLocation;
   readonly #env: GitEnvironment;
+  readonly #signing: readonly string[];
 
   /**
    * @param at the commit that `HEAD` is detached at
+   * @param signing the settings of `readSigning`
    * @throws {StorageFull} / {StorageReadOnly}
    */
-  constructor(stateDir: string, { location }: MergeTarget, env: GitEnvironment, at: ObjectId) {
+  constructor(
+    stateDir: string,
+    { location }: MergeTarget,
+    env: GitEnvironment,
+    at: ObjectId,
+    signing: readonly string[] = [],
+  ) {
+    this.#signing = signing;
     this.#quarantine = new Quarantine(mergesFolder(stateDir), objectFolderOf(location, env));
     this.#env = env;
     const gitDir = join(this.#quarantine.path, 'git');
@@ -82,7 +91,15 @@ export class MergeFolder {
   /** Runs git here. @throws {GitFailed} {GitNotFound} as `runGit` */
   git(args: readonly string[], input?: string | Uint8Array): Promise<Buffer> {
     const variables = { ...this.#quarantine.variables(this.#env), GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':' };
-    const run = { location: this.#location, env: this.#env, variables, settings, args };
+    const run = {
+      location: this.#location,
+      env: this.#env,
+      variables,
+      settings: [...settings, ...this.#signing],
+      args,
+      // A signer may need a passphrase.
+      mayAsk: true,
+    };
     return runGit(input === undefined ? run : { ...run, input });
   }
 

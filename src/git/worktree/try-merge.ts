@@ -51,7 +51,7 @@ async function mergeThere(folder: MergeFolder, { mode, head, tip, base, message 
   }
   const isFromHere = await isAncestor((args) => folder.git(args), base, head);
   // Commits before the base that the branch does not have are not the thread's.
-  return folder.merging(['rebase', '--merge', ...(isFromHere ? [head] : ['--onto', head, base])]);
+  return folder.merging(['rebase', '--quiet', '--merge', ...(isFromHere ? [head] : ['--onto', head, base])]);
 }
 
 /** The arguments of git that merge a commit. */
@@ -87,7 +87,9 @@ export async function mergeBase(git: GitPlace, a: ObjectId, b: ObjectId): Promis
 /** git's own words, as the reason why nothing was changed. */
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof GitFailed)) return error;
-  return new UwfError(`git does not merge it: ${error.said.trim() || messageOf(error)}`, {
+  // Its hints are about a folder that the user does not see.
+  const said = error.said.replaceAll(/^hint:.*\n/gm, '').trim();
+  return new UwfError(`git does not merge it: ${said || messageOf(error)}`, {
     code: 'merge-refused',
     kind: 'data',
     hint: 'nothing was changed; put right what git names and repeat',

@@ -1,10 +1,11 @@
 import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
 import { UwfError } from '../../errors.ts';
-import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
+import { hashObject, isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { runGit } from '../../git/process/run-git.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
+import { signCommit } from '../../git/worktree/sign-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import type { ThreadCode } from './thread-code.ts';
 
@@ -45,6 +46,35 @@ export async function findMerged(
     if (commit.tree === tree && commit.parents.length === 1 && commit.parents[0] === checkedOut) return id;
   }
   return undefined;
+}
+
+/**
+ * Has the commit signed that uwf makes of a thread's code; the commits of agents stay as they are.
+ *
+ * @throws {UwfError} as `signCommit`
+ */
+export async function signedCode(repository: Repository, git: GitPlace, code: ThreadCode): Promise<ThreadCode> {
+  const [commit] = code.own;
+  if (commit === undefined) return code;
+  const signed = await signCommit(repository, git, commit);
+  return { ...code, tip: hashObject(signed, repository.objects.format), own: [signed] };
+}
+
+/**
+ * Lists the commits without a signature that `tip` has and the others have not, newest first.
+ *
+ * Source: git-rev-list(1), `--header`.
+ */
+export async function listUnsigned(git: GitPlace, tip: ObjectId, others: readonly ObjectId[]): Promise<ObjectId[]> {
+  const listed = await runGit({ ...git, args: ['rev-list', '--header', tip, '--not', ...others] });
+  return listed
+    .toString('latin1')
+    .split('\0')
+    .flatMap((record) => {
+      const [headers = ''] = record.split('\n\n', 1);
+      const [id = ''] = headers.split('\n', 1);
+      return isObjectId(id) && !/^gpgsig(?:-sha256)? /m.test(headers) ? id : [];
+    });
 }
 
 async function listRevisions(git: GitPlace, wanted: readonly string[]): Promise<ObjectId[]> {

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { GitFailed, runGit } from '../../git/process/run-git.ts';
@@ -16,10 +18,11 @@ import {
   type MergeMode,
   type MergeRequest,
 } from '../../git/worktree/try-merge.ts';
+import { readSigning } from '../../git/worktree/sign-commit.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { assertNoSecrets } from './code-secrets.ts';
-import { findMerged, listCodeCommits } from './code-commits.ts';
+import { findMerged, listCodeCommits, listUnsigned, signedCode } from './code-commits.ts';
 import type { ThreadCode } from './thread-code.ts';
 
 export type MergeOptions = {
@@ -43,13 +46,16 @@ export type MergeReport = {
   after: ObjectId;
   /** The files with conflicts, as `pathAsText` writes them. */
   files: readonly string[];
+  /** The commits that came in without a signature, because agents made them; none where git is not configured to sign. */
+  unsigned: readonly ObjectId[];
 };
 
 /**
  * Merges a thread's code into the branch that is checked out in the repository's work tree.
  *
  * git first merges in a folder of its own. The work tree and the branch change only if that succeeds. A conflict of a merge
- * is then left in the work tree as `git merge` leaves it; a conflict of a squash or a rebase changes nothing.
+ * is then left in the work tree as `git merge` leaves it; a conflict of a squash or a rebase changes nothing. Commits that are made
+ * here are signed where `git commit` would sign.
  * @throws {CodeHoldsSecrets} if what comes in has secrets
  * @throws {UwfError} as `readMergeTarget`, `listCodeCommits`, `tryMerge` and `moveTarget` do, and `unrelated-histories`; nothing is
  *   changed then
@@ -61,14 +67,16 @@ export async function mergeThread(
 ): Promise<MergeReport> {
   const target = await readMergeTarget(repository, env);
   const { head, branch, location } = target;
-  const merged = await findMerged(repository, { location, env }, code, head);
-  const tip = merged ?? code.tip;
-  const request = { mode, head, tip, base: code.base, message: messageFor(code, mode) };
-  const outcome =
+  const git = { location, env };
+  const merged = await findMerged(repository, git, code, head);
+  const signing = merged === undefined ? await readSigning(git) : undefined;
+  const { outcome, tip } =
     merged === undefined
-      ? await bringHome(repository, env, target, code, request, redactor)
-      : { kind: 'merged' as const, commit: head };
+      ? await bringHome(repository, target, code, { env, mode, redactor, signing })
+      : { outcome: { kind: 'merged' as const, commit: head }, tip: merged };
   const after = outcome.kind === 'merged' ? outcome.commit : head;
+  // A conflict of a merge is committed with the tip as a parent.
+  const came = outcome.kind === 'conflict' && mode === 'merge' ? tip : after;
   return {
     thread: code.thread,
     mode,
@@ -79,37 +87,43 @@ export async function mergeThread(
     before: head,
     after,
     files: outcome.kind === 'conflict' ? outcome.files : [],
+    unsigned: signing ? await listUnsigned(git, came, [code.base, head]) : [],
   };
 }
 
 async function bringHome(
   repository: Repository,
-  env: GitEnvironment,
   target: MergeTarget,
-  code: ThreadCode,
-  request: MergeRequest,
-  redactor: Redactor | undefined,
-): Promise<MergeOutcome> {
+  found: ThreadCode,
+  { env, mode, redactor, signing }: MergeOptions & { signing: readonly string[] | undefined },
+): Promise<{ outcome: MergeOutcome; tip: ObjectId }> {
   const { location, head } = target;
   const { stateDir } = repository;
   if (stateDir === undefined) throw new TypeError('a repository with a work tree is on a disk');
-  const common = code.checkedOut && (await mergeBase({ location, env }, head, code.checkedOut));
-  if (common === undefined) throw unrelatedHistories(code, target);
+  const git = { location, env };
+  const common = found.checkedOut && (await mergeBase(git, head, found.checkedOut));
+  if (common === undefined) throw unrelatedHistories(found, target);
   // A squash uses only the files, not the commits.
-  const commits = request.mode === 'squash' ? 'one' : await listCodeCommits(repository, { location, env }, code, head);
-  if (redactor !== undefined) await assertNoSecrets(repository, code, commits, redactor);
+  const commits = mode === 'squash' ? 'one' : await listCodeCommits(repository, git, found, head);
+  if (redactor !== undefined) await assertNoSecrets(repository, found, commits, redactor);
   // The files that the merge reads or writes.
-  const differing = (side: ObjectId): Promise<ObjectId[]> => differingContents({ location, env }, common, side);
-  await repository.objects.prefetch?.([...(await differing(head)), ...(await differing(code.tree))]);
-  const folder = new MergeFolder(stateDir, target, env, mergeStart(request));
+  const differing = (side: ObjectId): Promise<ObjectId[]> => differingContents(git, common, side);
+  await repository.objects.prefetch?.([...(await differing(head)), ...(await differing(found.tree))]);
+  // A squash makes another commit of it, and so does a rebase, which signs that, unless the branch is where the work began.
+  const isTaken = mode === 'merge' || (mode === 'rebase' && common === head);
+  const code = signing !== undefined && isTaken ? await signedCode(repository, git, found) : found;
+  const { tip } = code;
+  const request = { mode, head, tip, base: code.base, message: messageFor(code, mode) };
+  const folder = new MergeFolder(stateDir, target, env, mergeStart(request), signing);
   try {
     for (const commit of code.own) await folder.write(commit);
     await folder.prepare(target);
     const outcome = await tryMerge(folder, request);
     if (outcome.kind === 'conflict') {
-      return request.mode === 'merge' ? await mergeInPlace(repository, env, target, common, code, request) : outcome;
+      if (mode !== 'merge') return { outcome, tip };
+      return { outcome: await mergeInPlace(repository, env, target, common, code, request), tip };
     }
-    if (outcome.commit === head) return outcome;
+    if (outcome.commit === head) return { outcome, tip };
     assertNoneInTheWay(target, await addedFiles((args) => folder.git(args), head, outcome.commit));
     const release = await folder.takeOver();
     try {
@@ -117,7 +131,7 @@ async function bringHome(
     } finally {
       release();
     }
-    return outcome;
+    return { outcome, tip };
   } finally {
     folder.remove();
   }
@@ -133,7 +147,9 @@ async function mergeInPlace(
   { tip, message }: MergeRequest,
 ): Promise<MergeOutcome> {
   const { location, head } = target;
-  const git = (args: readonly string[]): Promise<Buffer> => runGit({ location, env, args });
+  // A resolution from git's memory would otherwise be staged, and no file be left that tells of the conflict.
+  const settings = ['rerere.autoUpdate=false'];
+  const git = (args: readonly string[]): Promise<Buffer> => runGit({ location, env, settings, args, mayAsk: true });
   const { added } = await addedFiles(git, common, tree);
   const { added: absent, removed } = await addedFiles(git, head, tree);
   const fromBase = new Set(added);
@@ -147,7 +163,11 @@ async function mergeInPlace(
     return { kind: 'merged', commit: commit ?? head };
   } catch (error) {
     const files = error instanceof GitFailed ? await unmergedFiles(git) : [];
-    if (files.length === 0) throw asRefusal(error);
+    if (files.length === 0) {
+      // It was merged without a conflict, and the commit failed: the signer did.
+      if (existsSync(join(location.gitDir, 'MERGE_HEAD'))) await git(['merge', '--abort']);
+      throw asRefusal(error);
+    }
     if ((await readHead(repository, location)) === head) return { kind: 'conflict', files };
     await git(['merge', '--abort']);
     throw new TargetMoved(target);

@@ -194,6 +194,24 @@ describe('thread merge', () => {
     expect(repository.git('log', '--format=%an', 'main')).not.toContain('writer');
   });
 
+  test('leaves a conflict that git resolves from its memory, too: a person looks at it', async () => {
+    const work = createWork();
+    const thread = await work.leave({ 'a.txt': 'one\ntheirs\nthree\n' });
+    const { repository } = work;
+    repository.write('a.txt', 'one\nours\nthree\n');
+    repository.git('commit', '-qam', 'ours');
+    repository.git('config', 'rerere.enabled', 'true');
+    repository.git('config', 'rerere.autoUpdate', 'true');
+    for (const content of ['one\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>>', 'one\nboth\nthree\n']) {
+      expect(await repository.uwf(['thread', 'merge', thread])).toMatchObject({ code: 5 });
+      expect(repository.git('status', '--porcelain')).toBe('UU a.txt');
+      expect(readFileSync(join(repository.dir, 'a.txt'), 'utf8')).toContain(content);
+      repository.write('a.txt', 'one\nboth\nthree\n');
+      repository.git('commit', '-qa', '--no-edit');
+      repository.git('reset', '-q', '--hard', 'HEAD~');
+    }
+  });
+
   test.each([[[]], [['--squash']], [['--rebase']]])(
     'changes nothing where something stands in its way (%j)',
     async (mode) => {

@@ -34,6 +34,9 @@ test.each<[string, string, GitUse]>([
   ['[filter "lfs"]\nprocess = git-lfs filter-process', 'filter.lfs.process', 'files'],
   ['[lfs "customTransfer.a"]\npath = x', 'lfs.customTransfer.a.path', 'files'],
   ['[lfs "extension.a"]\nsmudge = x', 'lfs.extension.a.smudge', 'files'],
+  ['[merge "own"]\ndriver = x', 'merge.own.driver', 'merge'],
+  ['[gpg]\nprogram = x', 'gpg.program', 'sign'],
+  ['[gpg "ssh"]\ndefaultKeyCommand = x', 'gpg.ssh.defaultkeycommand', 'sign'],
 ])('%j names a program', (text, name, use) => {
   const { configure, names, location, env } = createScene();
   expect(names()).toEqual([]);

@@ -1,4 +1,5 @@
 import { statusHere } from '../../../engine/leases/find-lease.ts';
+import type { ObjectId } from '../../../git/format/object-id.ts';
 import type { Repository } from '../../../git/repository.ts';
 import type { MergeReport } from '../../../thread/code/merge-thread.ts';
 import { CodeHoldsSecrets } from '../../../thread/code/code-secrets.ts';
@@ -44,7 +45,10 @@ terminal; without a terminal it needs --anyway.
 
 Nothing is changed if tracked files or the index differ from HEAD, if the branch moves meanwhile, if an untracked or ignored
 file would be overwritten, or if what comes in has secrets. A conflict stays in the work tree, as 'git merge' leaves it; with
---squash or --rebase it changes nothing. git's hooks do not run.`,
+--squash or --rebase it changes nothing. git's hooks do not run.
+
+Where commit.gpgSign is set, the commits that uwf makes for the branch are signed as 'git commit' signs; if the signer fails, nothing
+is changed. Commits that agents made stay as they are, and the command lists those that are not signed.`,
   arguments: [threadArgument],
   options: {
     squash: { summary: "make one commit of it, as 'git merge --squash' does" },
@@ -61,10 +65,11 @@ file would be overwritten, or if what comes in has secrets. A conflict stays in 
     outcome: 'merged, up-to-date, conflict, or created for a branch',
     branch: 'the branch that it went into, or that was made; null for a detached HEAD',
     base: "the commit that the thread's work tree was made from",
-    tip: 'the commit that stands for its work',
+    tip: 'the commit that stands for its work, signed where commit.gpgSign is set',
     before: 'where the branch was; null if it was not there',
     after: 'where it is now',
     files: 'the files with conflicts (quoted as git does where they are not UTF-8)',
+    unsigned: 'where commit.gpgSign is set, the commits of agents that came in without a signature',
   },
   examples: [
     { command: 'uwf thread merge 01KAM4', comment: 'as git merge' },
@@ -95,6 +100,7 @@ file would be overwritten, or if what comes in has secrets. A conflict stays in 
     const redactor = options['allow-secrets'] ? undefined : await scanningRedactor(cli, repository);
     const how = { env: cli.env, redactor };
     try {
+      await agreeToGit(cli, repository, 'sign');
       if (branch !== undefined) {
         const { branchThread } = await import('../../../thread/code/branch-thread.ts');
         return await tell(await branchThread(repository, code, branch, how));
@@ -143,17 +149,20 @@ async function readStanding(repository: Repository, { id, head }: ThreadPointer)
 }
 
 function describe(report: MergeReport, { status, returnCode }: Standing, print: (path: string) => string): string {
-  const { outcome, before, after, files } = report;
+  const { outcome, before, after, files, unsigned } = report;
   const branch = report.branch ?? 'HEAD';
   const thread = `thread ${report.thread} (${returnCode ? `${status}, return code ${returnCode}` : status})`;
   if (outcome === 'up-to-date') return `${branch} already has what ${thread} did`;
-  if (outcome !== 'conflict') return `${branch} has what ${thread} did: ${range(before, after)}`;
-  const lines = files.map((path) => `  ${print(path)}`);
-  return [`conflict: ${branch} and ${thread} both changed`, ...lines].join('\n');
+  const done = before
+    ? `${branch} has what ${thread} did: ${before.slice(0, 10)}..${after.slice(0, 10)}`
+    : `branch ${branch} is at ${after.slice(0, 10)}: what ${thread} did`;
+  const conflict = [`conflict: ${branch} and ${thread} both changed`, ...files.map((path) => `  ${print(path)}`)];
+  const left = unsigned.length > 0 ? ['agents made commits in it that are not signed:', ...unsigned.map(lineOf)] : [];
+  return [...(outcome === 'conflict' ? conflict : [done]), ...left].join('\n');
 }
 
-function range(before: string | null, after: string): string {
-  return `${before?.slice(0, 10) ?? 'nothing'}..${after.slice(0, 10)}`;
+function lineOf(commit: ObjectId): string {
+  return `  ${commit.slice(0, 10)}`;
 }
 
 function hintAtConflict({ thread, mode }: MergeReport, out: Output): void {
