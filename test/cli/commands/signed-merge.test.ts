@@ -139,7 +139,16 @@ describe('where commit.gpgSign is set', () => {
   });
 });
 
-test('an uwf that does not sign does not list what is not signed', async () => {
+test('a signer that the repository configures needs consent, for a branch too', async () => {
+  const { repository, thread } = await twoCommits();
+  const runs = signByProgram(repository);
+  const untrusted = { env: { UWF_TRUST: undefined, XDG_STATE_HOME: createTemporaryFolder() } };
+  for (const mode of [[], ['--branch', 'topic']])
+    expect(await repository.uwf(['thread', 'merge', thread, ...mode], untrusted)).toMatchObject({ code: 6 });
+  expect(runs()).toBe(0);
+});
+
+test('a merge that need not be signed lists nothing as not signed', async () => {
   const { repository, thread } = await twoCommits();
   expect(await repository.json(['thread', 'merge', thread])).toMatchObject({ outcome: 'merged', unsigned: [] });
 });

@@ -83,9 +83,9 @@ function contentOf({ git }: TemporaryRepository): Record<string, string> {
 }
 
 /** All that a refusal must leave as it was. */
-export function stateOf({ git }: TemporaryRepository): Record<string, string> {
+export function stateOf({ git }: Pick<TemporaryRepository, 'git'>): Record<string, string> {
   return {
-    head: git('symbolic-ref', 'HEAD'),
+    head: git('rev-parse', '--symbolic-full-name', 'HEAD'),
     refs: git('for-each-ref'),
     reflog: git('log', '--walk-reflogs', '--format=%gd %gs %H', '--all'),
     index: git('ls-files', '--stage', '-t', '-f'),
