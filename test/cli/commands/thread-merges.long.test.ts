@@ -91,7 +91,7 @@ ended       | --rebase          | moved     | missing || 1 | =             |    
 ended       | -b topic          | dirty     | missing || 1 | =             |          | uwf: git does not merge it
 ended       |                   | unmoved   | moves   || 5 | X B           |          | uwf: refs/heads/main is not
 ended       | --squash          | moved     | moves   || 5 | X B           |          | uwf: refs/heads/main is not
-ended       | -b topic          | moved     | moves   || 2 | X B           |          | uwf: there is a branch 'topic' already, at another commit
+ended       | -b topic          | moved     | makes   || 2 | O B           |          | uwf: there is a branch 'topic' already, at another commit
 ended: A    |                   | unmoved   | ssh     || 0 | A B           | A        | main has what thread … (ended) did
 ended: A    |                   | moved     | ssh     || 0 | M* A O B      | A        | main has what thread … (ended) did
 ended: A    |                   | unmoved   | fails   || 0 | A B           | A        | main has what thread … (ended) did
@@ -183,9 +183,9 @@ function sign({ repository, base }: ReturnType<typeof createWork>, signer: strin
   if (signer === 'ssh') signBySsh(repository);
   if (signer === 'fails') signByProgram(repository, 'exit 2');
   if (signer === 'second') signByProgram(repository, 'test $n -lt 2 || exit 2');
-  if (signer === 'moves') {
+  if (signer === 'moves' || signer === 'makes') {
     const other = git('commit-tree', '-m', 'of another', '-p', base, `${base}^{tree}`);
-    signByProgram(repository, `git update-ref refs/heads/main ${other}; git update-ref refs/heads/topic ${other}`);
+    signByProgram(repository, `git update-ref refs/heads/${signer === 'moves' ? 'main' : 'topic'} ${other}`);
   }
   if (signer === 'missing') {
     signByProgram(repository);

@@ -85,7 +85,7 @@ function contentOf({ git }: TemporaryRepository): Record<string, string> {
 /** All that a refusal must leave as it was. */
 export function stateOf({ git }: Pick<TemporaryRepository, 'git'>): Record<string, string> {
   return {
-    head: git('rev-parse', '--symbolic-full-name', 'HEAD'),
+    head: git('worktree', 'list', '--porcelain'),
     refs: git('for-each-ref'),
     reflog: git('log', '--walk-reflogs', '--format=%gd %gs %H', '--all'),
     index: git('ls-files', '--stage', '-t', '-f'),
