@@ -1,4 +1,3 @@
-import { messageOf } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { ClaimLost, type Claims, type WantedClaim } from './claims.ts';
@@ -144,7 +143,7 @@ export class GitQueue implements TurnQueue {
     };
     const verdict = await take(job, lock).catch((error: unknown): TurnVerdict => {
       // It was asked to stop, so that is no trouble.
-      if (!stop.signal.aborted) onTrouble(`thread ${thread}: ${messageOf(error)}`);
+      if (!stop.signal.aborted) onTrouble(error, thread);
       return 'again';
     });
     if (verdict === 'again') this.#pause(job);
@@ -153,11 +152,11 @@ export class GitQueue implements TurnQueue {
       await this.#release([thread]);
     }
     this.#running.delete(thread);
-    void this.#claimMore().catch((error: unknown) => onTrouble(messageOf(error)));
+    void this.#claimMore().catch(onTrouble);
   }
 
   async #release(threads: readonly ThreadId[]): Promise<void> {
-    await this.#claims.release(threads).catch((error: unknown) => this.#worker?.options.onTrouble(messageOf(error)));
+    await this.#claims.release(threads).catch((error: unknown) => this.#worker?.options.onTrouble(error));
   }
 
   #pause({ thread, head }: TurnJob): void {
@@ -168,7 +167,7 @@ export class GitQueue implements TurnQueue {
   }
 
   async #renew(): Promise<void> {
-    await this.#claims.renew().catch((error: unknown) => this.#worker?.options.onTrouble(messageOf(error)));
+    await this.#claims.renew().catch((error: unknown) => this.#worker?.options.onTrouble(error));
   }
 }
 

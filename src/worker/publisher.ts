@@ -124,7 +124,7 @@ export class Publisher {
           continue;
         }
         if (!(error instanceof RemoteUnreachable)) throw error;
-        if (wait === FIRST_RETRY_MS) this.#world.onTrouble(error.message);
+        this.#world.onTrouble(error);
         await sleep(wait, undefined, { signal: this.#lock.signal });
         wait = Math.min(2 * wait, MAX_RETRY_MS);
       }

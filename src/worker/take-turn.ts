@@ -155,8 +155,7 @@ async function verdictOf(world: TurnWorld, job: TurnJob, lock: TurnLock, error: 
     return 'again';
   }
   if (error instanceof UwfError) {
-    const hint = error.hint === undefined ? '' : ` (${error.hint})`;
-    world.onTrouble(`thread ${thread}: ${error.message}${hint}`);
+    world.onTrouble(error, thread);
     if (error.kind === 'agent' || error instanceof StepHeldBack) world.onUnable(job, error);
     return 'again';
   }

@@ -1,3 +1,4 @@
+import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { PushFence } from '../sync/push/plan-push.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -53,15 +54,21 @@ export type TurnLock = {
 /** Does a turn of a thread and publishes it. */
 export type TakeTurn = (job: TurnJob, lock: TurnLock) => Promise<TurnVerdict>;
 
+/** Is told what went wrong: an error, or a text. @param thread the thread whose turn it ended */
+export type TellTrouble = (trouble: unknown, thread?: ThreadId) => void;
+
 /** How a worker takes jobs. */
 export type WorkOptions = {
   /** How many jobs it takes at once. */
   atOnce: number;
   /** What this machine has: it takes jobs whose needs are all among these. */
   labels: readonly string[];
-  /** Is told what goes wrong, one line each, without passwords. */
-  onTrouble: (text: string) => void;
+  /** Is told what goes wrong, without passwords. */
+  onTrouble: TellTrouble;
 };
+
+/** A queue has lost the connection to its server. While it has a worker, it tells that itself, once. */
+export class QueueLost extends UwfError {}
 
 /** Work that goes on until it is stopped. */
 export interface Work {
@@ -78,7 +85,10 @@ export interface Work {
  * Each implementation passes `test/contracts/turn-queue.ts`.
  */
 export interface TurnQueue {
-  /** Offers threads. One that was offered before with the same head is offered once. */
+  /**
+   * Offers threads. One that was offered before with the same head is offered once.
+   * @throws {QueueLost}
+   */
   offer(jobs: readonly TurnJob[]): Promise<void>;
   /** Takes jobs, in any order. A queue has at most one worker. */
   work(take: TakeTurn, options: WorkOptions): Promise<Work>;

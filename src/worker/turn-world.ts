@@ -7,7 +7,7 @@ import type { Repository } from '../git/repository.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { JobFinder } from './find-jobs.ts';
-import type { TurnJob } from './turn-queue.ts';
+import type { TellTrouble, TurnJob } from './turn-queue.ts';
 
 /** What taking turns needs. */
 export type TurnWorld = {
@@ -25,7 +25,7 @@ export type TurnWorld = {
   onEvent: (event: EngineEvent) => void;
   /** Is told which threads were published. */
   onPublished: (threads: readonly ThreadId[]) => Promise<void>;
-  onTrouble: (text: string) => void;
+  onTrouble: TellTrouble;
   /** Is told of a job that this worker cannot do as it is: an agent is missing or not agreed to, or the step must not leave. */
   onUnable: (job: TurnJob, error: UwfError) => void;
 };

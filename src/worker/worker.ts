@@ -1,7 +1,6 @@
-import { messageOf, UwfError } from '../errors.ts';
+import { UwfError } from '../errors.ts';
 import { asEnvironmentError } from '../git/format/object-errors.ts';
 import { assertThere, explainGone } from '../git/repository/assert-there.ts';
-import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
 import { Bell } from './bell.ts';
 import { WorkerMonitor } from './monitor.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
@@ -13,10 +12,13 @@ import { RemoteView } from './remote-view.ts';
 import type { TurnJob, TurnQueue, TurnVerdict, Work } from './turn-queue.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { TurnWorld } from './turn-world.ts';
+import { WorkerTroubles } from './worker-troubles.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 
 /** What a worker is, and what it takes. */
-export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished' | 'onUnable'> & {
+export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished' | 'onUnable' | 'onTrouble'> & {
+  /** Is told what goes wrong, one line each, without passwords. */
+  onTrouble: (text: string) => void;
   identity: WorkerIdentity;
   /** Decides about threads without running them. */
   context: EngineContext;
@@ -52,6 +54,9 @@ const FULL_MS = 5_000;
  */
 const STOPPED_MS = 20_000;
 
+/** A remote, or a queue, that is away is tried again at least this often; ms. */
+const AWAY_MS = 15_000;
+
 /** A worker counts as idle when it has had nothing to do for so long; ms. */
 const IDLE_MS = 60_000;
 
@@ -67,7 +72,9 @@ const JITTER = 0.2;
  * It looks at the remote, offers what can go on, and takes from its queue. With git alone the queue is what it has seen.
  */
 export async function runWorker(options: WorkerOptions): Promise<void> {
-  const { repository, remote, identity, sync, onTrouble, monitor = new WorkerMonitor(), bell = new Bell() } = options;
+  const { repository, remote, identity, sync, monitor = new WorkerMonitor(), bell = new Bell() } = options;
+  const troubles = new WorkerTroubles(remote.name, options.onTrouble);
+  const onTrouble = troubles.tell;
   const view = new RemoteView(repository, remote, {
     ...sync,
     onTrouble,
@@ -78,13 +85,6 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const queue =
     (await options.openQueue?.()) ?? new GitQueue(claims, view, Math.floor(identity.deadlineMs / 3), monotonicMs);
   const atOnce = options.once ? 1 : options.atOnce;
-  /** The hints that were told: what can be done is said once. */
-  const hinted = new Set<string>();
-  const tellError = (error: unknown): void => {
-    const hint = error instanceof UwfError && !hinted.has(error.hint ?? '') ? error.hint : undefined;
-    if (hint !== undefined) hinted.add(hint);
-    onTrouble(hint === undefined ? messageOf(error) : `${messageOf(error)} (${hint})`);
-  };
   let taken = 0;
   /** When it last had something to do. */
   let busyMs = monotonicMs();
@@ -93,6 +93,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   const world: TurnWorld = {
     ...options,
     finder,
+    onTrouble,
     onEvent: (event) => {
       monitor.tell(event);
       options.onEvent(event);
@@ -101,7 +102,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     onUnable: (job, error) => drain?.tellUnable(job, error),
     // With git alone, others see it when they look.
     onPublished: async (threads) => {
-      if (options.openQueue) await queue.offer(await finder.findAfter(threads)).catch(tellError);
+      if (options.openQueue) await queue.offer(await finder.findAfter(threads)).catch(onTrouble);
     },
   };
   /** The threads at work; aborting one ends its agent. */
@@ -157,13 +158,10 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     },
     { atOnce, labels: options.labels, onTrouble },
   );
-  const giveBack = (): void => void work.giveBack().catch((error: unknown) => onTrouble(messageOf(error)));
+  const giveBack = (): void => void work.giveBack().catch(onTrouble);
   options.giveBack.addEventListener('abort', giveBack, { once: true });
   try {
     let waitMs = options.poll.minMs;
-    let isAway = false;
-    /** What was told since a look succeeded: the same cause can fail in several places. */
-    const troubles = new Set<string>();
     while (!isStopping()) {
       try {
         // A look would make a folder anew, in the way of the clone that is to be there.
@@ -171,13 +169,11 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         const lookedMs = monotonicMs();
         await view.look((id) => claims.isOwn(id), options.finish);
         monitor.looked(monotonicMs() - lookedMs);
-        if (isAway) onTrouble(`${remote.name} is back`);
-        isAway = false;
+        troubles.reached();
         await claims.confirm(view.claims);
         endStopped((thread) => view.isStopped(thread));
         const jobs = await finder.find();
         await queue.offer(jobs);
-        troubles.clear();
         const isIdle = atWork.size === 0 && jobs.length === 0;
         if (!isIdle) busyMs = monotonicMs();
         else if (monotonicMs() - busyMs >= IDLE_MS) options.onIdle?.();
@@ -194,12 +190,8 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         // The remote or the queue is away, a disk is full: that passes.
         if (!(error instanceof UwfError)) throw error;
         monitor.lookFailed();
-        if (!isAway && !troubles.has(error.message)) {
-          tellError(error);
-          troubles.add(error.message);
-        }
-        isAway = error instanceof RemoteUnreachable;
-        waitMs = Math.min(2 * waitMs, options.poll.maxMs);
+        onTrouble(error);
+        waitMs = Math.min(2 * waitMs, options.poll.maxMs, AWAY_MS);
       }
       if (options.once && taken > 0) break;
       await rest(waitMs * (1 - JITTER + 2 * JITTER * Math.random()));

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { messageOf } from '../../src/errors.ts';
 import type { TurnJob, TurnQueue, Work, WorkOptions } from '../../src/worker/turn-queue.ts';
 import { TurnDesk } from './turn-desk.ts';
 
@@ -41,7 +42,12 @@ export function describeTurnQueue(name: string, create: () => Promise<TurnQueueF
       return queue;
     };
     const start = async (desk: TurnDesk, options: Partial<WorkOptions> = {}): Promise<Work> => {
-      const all = { atOnce: 1, labels: [], onTrouble: (text: string) => void troubles.push(text), ...options };
+      const all = {
+        atOnce: 1,
+        labels: [],
+        onTrouble: (trouble: unknown) => void troubles.push(messageOf(trouble)),
+        ...options,
+      };
       const work = await (await machine()).work(desk.take, all);
       works.push(work);
       return work;

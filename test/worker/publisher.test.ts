@@ -16,7 +16,7 @@ test('a step of a thread that was removed at the remote meanwhile stays here', a
     repository: ben.repository,
     remote: ben.remote,
     sync: {},
-    onTrouble: expect.unreachable,
+    onTrouble: () => expect.unreachable(),
     openEngine: () => expect.unreachable(),
   };
   const publisher = new Publisher(world, id, { signal: new AbortController().signal, losses: 0 });
@@ -36,12 +36,12 @@ test('a remote that goes away while it is looked at why a push failed is waited 
   await pushThreads(ben.context, ben.remote);
   await fetchThreads(ada.context, ada.remote);
   const [id] = Object.keys(await threadsOf(server)).map((name) => parseThreadId(name.replace('threads/', '')));
-  const troubles: string[] = [];
+  const troubles: unknown[] = [];
   const world = {
     repository: ben.repository,
     remote: ben.remote,
     sync: {},
-    onTrouble: (text: string) => void troubles.push(text),
+    onTrouble: (trouble: unknown) => void troubles.push(trouble),
     openEngine: () => expect.unreachable(),
   };
   const publisher = new Publisher(world, id!, { signal: new AbortController().signal, losses: 0 });

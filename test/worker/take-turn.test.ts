@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createEngine } from '../../src/engine/engine.ts';
 import { BranchesElsewhere } from '../../src/engine/engine-errors.ts';
+import { messageOf } from '../../src/errors.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
@@ -48,7 +49,7 @@ test('a turn without a claim is not taken while the work on its thread is stoppe
     goesOn: () => true,
     onEvent: () => {},
     onPublished: () => Promise.resolve(),
-    onTrouble: expect.unreachable,
+    onTrouble: () => expect.unreachable(),
     onUnable: () => expect.unreachable(),
   };
   const take = (): ReturnType<typeof takeTurns> =>
@@ -84,7 +85,7 @@ test('a worker that has lost a thread says whether it is over, was stopped, or h
     goesOn: () => true,
     onEvent: () => {},
     onPublished: () => Promise.resolve(),
-    onTrouble: (text) => said.push(text),
+    onTrouble: (trouble) => said.push(messageOf(trouble)),
     onUnable: () => expect.unreachable(),
   };
   const job = { remote: 'origin', thread, head, needs: [] };
@@ -166,7 +167,7 @@ test('a branch is held to what its siblings have used by now on machines that st
       goesOn: () => false,
       onEvent: (event) => event.event === 'step.started' && began.push(event.thread),
       onPublished: () => Promise.resolve(),
-      onTrouble: expect.unreachable,
+      onTrouble: () => expect.unreachable(),
       onUnable: () => expect.unreachable(),
     };
     const job = { remote: 'origin', thread: of, head, needs: [] };

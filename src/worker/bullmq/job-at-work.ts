@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../../errors.ts';
-import type { TakeTurn, TurnJob, TurnVerdict } from '../turn-queue.ts';
+import type { TakeTurn, TellTrouble, TurnJob, TurnVerdict } from '../turn-queue.ts';
 import { dropJob, returnJob } from './listened-queue.ts';
 import type { LockedJob } from './listened-queue.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -34,12 +33,12 @@ export class JobAtWork {
   }
 
   /** Takes the turn. A turn that throws can be tried again. */
-  async take(take: TakeTurn, onTrouble: (text: string) => void): Promise<TurnVerdict> {
+  async take(take: TakeTurn, onTrouble: TellTrouble): Promise<TurnVerdict> {
     const { signal } = this.#abort;
     try {
       return await take(this.#job, { signal, losses: this.#locked.job.stalledCounter });
     } catch (error) {
-      if (!signal.aborted) onTrouble(`thread ${this.#job.thread}: ${messageOf(error)}`);
+      if (!signal.aborted) onTrouble(error, this.#job.thread);
       return 'again';
     }
   }

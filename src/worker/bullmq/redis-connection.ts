@@ -1,6 +1,7 @@
 import type { Redis, RedisOptions } from 'ioredis';
 import { UwfError, messageOf } from '../../errors.ts';
 import type { QueuePackages } from './load-packages.ts';
+import { QueueLost } from '../turn-queue.ts';
 import type { RedisAddress } from './redis-address.ts';
 
 /** A command that has no answer for this long has none: the connection is closed and made anew. */
@@ -76,8 +77,9 @@ export class RedisConnection {
    * What to throw to a caller. The error of ioredis is not its cause: it has the words of the command, those of a login too.
    */
   unreachable(error: unknown): UwfError {
-    const reason = this.isReady || this.#reason === '' ? this.#safe(messageOf(error)) : this.#reason;
-    return new UwfError(`${this.address.name} does not take the command: ${reason}`, {
+    const { isReady } = this;
+    const reason = isReady || this.#reason === '' ? this.#safe(messageOf(error)) : this.#reason;
+    return new (isReady ? UwfError : QueueLost)(`${this.address.name} does not take the command: ${reason}`, {
       code: 'queue-unreachable',
       kind: 'environment',
       hint: remedyFor(reason) ?? 'check that the server runs, and the host, port, user and password of the URL',

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../src/errors.ts';
 import { openBullQueue } from '../../../src/worker/bullmq/open-bull-queue.ts';
 
 /**
@@ -18,7 +19,7 @@ try {
       say(`stopped ${thread}`);
       return 'again';
     },
-    { atOnce: 1, labels: [], onTrouble: (text) => say(`trouble ${text}`) },
+    { atOnce: 1, labels: [], onTrouble: (trouble) => say(`trouble ${messageOf(trouble)}`) },
   );
   process.stdin.once('data', () => process.exit());
 } catch (error) {
