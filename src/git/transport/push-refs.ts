@@ -43,9 +43,10 @@ export async function pushRefs(
   request: PushRequest,
   { mayAsk, isConfigured }: PushControl,
 ): Promise<PushResult[]> {
-  const { others, folders } = isConfigured
-    ? takeFolderDeletions(request.edits, request.there ?? [])
-    : { others: request.edits, folders: [] };
+  const { others, folders } =
+    isConfigured && request.there !== undefined
+      ? takeFolderDeletions(request.edits, request.there)
+      : { others: request.edits, folders: [] };
   const pushes = [
     ...batches(others).map((edits) => ({
       edits,

@@ -75,3 +75,10 @@ test('refs that are gone already count as deleted', async () => {
   expect(results.slice(1).every(({ outcome }) => outcome === 'done')).toBe(true);
   expect(await side.remote.list(['refs/history/2026-10-01/*'])).toEqual([]);
 });
+
+test('deletions of a caller that has not listed the refs leave the other refs of their folder', async () => {
+  const { side, there } = await createScene();
+  const results = await side.remote.push({ edits: there.slice(0, 120).map(deletionOf) });
+  expect(new Set(results.map(({ outcome }) => outcome))).toEqual(new Set(['done']));
+  expect(await side.remote.list(['refs/history/2026-10-01/*'])).toEqual(there.slice(120, 150));
+});
