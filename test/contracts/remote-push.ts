@@ -10,6 +10,8 @@ import { ref } from './store-fixture.ts';
 
 /** What every remote has to do with edits. */
 export function describeRemotePush(name: string, create: CreateRemoteFixture): void {
+  type Commits = Readonly<Record<'one' | 'two' | 'three' | 'other', ObjectId>>;
+
   describe(`${name} as a remote: push`, () => {
     test('creates, moves forward and deletes, and says what was so already', async () => {
       const fixture = await create();
@@ -39,7 +41,6 @@ export function describeRemotePush(name: string, create: CreateRemoteFixture): v
       expect(await side.remote.push({ edits: [] })).toEqual([]);
     });
 
-    type Commits = Readonly<Record<'one' | 'two' | 'three' | 'other', ObjectId>>;
     const refusals: [string, (commits: Commits) => PushEdit][] = [
       ['a commit that does not follow what is there', ({ other }) => ({ name: threadRef('a'), value: other })],
       ['a commit that is behind what is there', ({ one }) => ({ name: threadRef('a'), value: one })],
@@ -108,18 +109,45 @@ export function describeRemotePush(name: string, create: CreateRemoteFixture): v
       expect(fixture.server.git('rev-parse', nameThere(fixture, 'refs/threads/a'))).toBe(two);
     });
 
-    test('ends a thread in one push: a history ref for the active one', async () => {
+    test('ends a thread: a history ref for the active one', async () => {
       const fixture = await create();
       const side = await fixture.connect();
       const [one, two] = (await writeChain(side.repository, undefined, 'one', 'two')) as [ObjectId, ObjectId];
       await pushAll(side, [{ name: threadRef('a'), value: one }]);
       await pushAll(side, [
         { name: ref('history/2026-11-21/a'), value: two, expected: null },
-        { name: threadRef('a'), value: null, expected: one },
+        { name: threadRef('a'), value: null, expected: one, via: two },
       ]);
       expect(fixture.server.git('for-each-ref', '--format=%(refname)')).toBe(
         nameThere(fixture, 'refs/history/2026-11-21/a'),
       );
+    });
+
+    test.for<[string, (commits: Commits) => PushEdit[]]>([
+      ['has moved', ({ one, other }) => [{ name: threadRef('a'), value: null, expected: one, via: other }]],
+      ['has moved, with nothing to move it to', ({ one }) => [{ name: threadRef('a'), value: null, expected: one }]],
+      ['is gone', ({ one }) => [{ name: threadRef('gone'), value: null, expected: one }]],
+      [
+        'was to be kept by a ref that is gone',
+        ({ one, two }) => [
+          { name: threadRef('a'), value: null, expected: two },
+          { name: threadRef('gone'), value: one, expected: one },
+        ],
+      ],
+    ])('makes no edit of a push that deletes a ref which %s', async ([, edits]) => {
+      const fixture = await create();
+      const side = await fixture.connect();
+      const [one, two] = (await writeChain(side.repository, undefined, 'one', 'two')) as [ObjectId, ObjectId];
+      const [three, other] = (await writeChain(side.repository, one, 'three', 'other')) as [ObjectId, ObjectId];
+      await pushAll(side, [{ name: threadRef('a'), value: two }]);
+      const before = fixture.server.git('for-each-ref');
+      const results = await side.remote.push({
+        edits: [{ name: threadRef('new'), value: one, expected: null }, ...edits({ one, two, three, other })],
+        isForward: true,
+      });
+      expect(results.filter(({ outcome }) => outcome === 'moved')).toHaveLength(1);
+      expect(results.filter(({ outcome }) => outcome === 'done' || outcome === 'unchanged')).toEqual([]);
+      expect(fixture.server.git('for-each-ref')).toBe(before);
     });
 
     test('tells what the remote does not allow from what has moved', async () => {

@@ -1,5 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import { existsSync } from 'node:fs';
+import type { ObjectId } from '../format/object-id.ts';
 import { objectFormatsDiffer, StorageReadOnly } from '../format/object-errors.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { RemoteUnreachable } from './remote-errors.ts';
@@ -140,7 +141,8 @@ export class NativeRemote implements Remote {
 
   async #pushFrom(folder: GuestFolder, request: PushRequest): Promise<PushResult[]> {
     const { address, bundle, mayAsk, isConfigured } = this.#options;
-    if (bundle === undefined) return pushRefs(folder, this.#options, address, request, { mayAsk, isConfigured });
+    const has = (id: ObjectId): Promise<boolean> => this.#repository.objects.has(id);
+    if (bundle === undefined) return pushRefs(folder, this.#options, address, request, { mayAsk, isConfigured, has });
     const { pushBundle } = await import('./push-bundle.ts');
     return pushBundle(folder, bundle, request);
   }

@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ObjectId } from '../format/object-id.ts';
 import { isDone, type PushEdit, type PushRequest, type PushResult } from './remote.ts';
 import { takeFolderDeletions, type FolderDeletions } from './folder-deletions.ts';
 import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
+import { stagesOf } from './push-stages.ts';
 import { fullDiskIn, lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
 import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
@@ -25,13 +27,15 @@ export type PushControl = {
   mayAsk: boolean;
   /** Whether `remote` is a name of git's configuration. */
   isConfigured: boolean;
+  /** Tells whether a commit is in the repository. */
+  has: (id: ObjectId) => Promise<boolean>;
 };
 
 /**
  * Pushes edits to a remote, atomically if the remote can, and returns the outcome of each.
  *
- * More than about 5,000 edits do not fit a command line. They go in several pushes, each atomic; the first that fails ends
- * the rest. Deletions of whole folders come last, in pushes of their own.
+ * Deletions go in a push of their own, once the remote has made all else. More than about 5,000 edits do not fit a command line.
+ * They go in several pushes, each atomic; the first that fails ends the rest. Deletions of whole folders come last.
  * @param source the repository of the commits, where ancestry is checked
  * @throws {GitFailed} if there was no connection, or it broke before the remote reported the outcome
  * Source: git-push(1).
@@ -41,14 +45,15 @@ export async function pushRefs(
   source: GitPlace,
   remote: string,
   request: PushRequest,
-  { mayAsk, isConfigured }: PushControl,
+  { mayAsk, isConfigured, has }: PushControl,
 ): Promise<PushResult[]> {
   const { others, folders } =
     isConfigured && request.there !== undefined
       ? takeFolderDeletions(request.edits, request.there)
       : { others: request.edits, folders: [] };
+  const { first, last, checks } = await stagesOf(others, folders.length > 0, has);
   const pushes = [
-    ...batches(others).map((edits) => ({
+    ...[first, last].flatMap(batches).map((edits) => ({
       edits,
       push: () => pushBatch(folder, source, remote, { ...request, edits }, mayAsk),
     })),
@@ -58,15 +63,16 @@ export async function pushRefs(
     })),
   ];
   const results = new Map<string, PushResult>();
-  let isStopped = false;
   for (const { edits, push } of pushes) {
-    const made: PushResult[] = isStopped
-      ? edits.map(({ name }) => undone(name, 'an edit before it could not be made'))
-      : await push();
-    for (const result of made) results.set(result.name, result);
-    isStopped ||= made.some(({ outcome }) => !isDone(outcome));
+    const made = await push();
+    for (const [at, edit] of edits.entries()) {
+      const result = made[at];
+      if (result !== undefined && !(checks.has(edit) && isPassed(result))) results.set(edit.name, result);
+    }
+    if (made.some(({ outcome }) => !isDone(outcome))) break;
   }
-  return request.edits.map(({ name }) => results.get(name) ?? undone(name, 'git said nothing about it'));
+  const left = 'an edit before it could not be made';
+  return request.edits.map(({ name }) => results.get(name) ?? undone(name, left));
 }
 
 /** Deletes folders of refs, each ref under its expected value. If a folder has got a new ref meanwhile, all refs stay. */
@@ -167,6 +173,11 @@ async function notFollowing(
     if (!isBehind) wrong.set(edit, { name, outcome: 'moved', reason: `${value} does not follow ${expected}` });
   }
   return wrong;
+}
+
+/** Tells whether a check says nothing of the edit of its ref: it held, or another edit is the cause. */
+function isPassed({ outcome }: PushResult): boolean {
+  return isDone(outcome) || outcome === 'undone';
 }
 
 function undone(name: PushEdit['name'], reason: string): PushResult {

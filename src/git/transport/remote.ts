@@ -54,9 +54,18 @@ export interface IncomingObjects {
  * One change of one of the remote's refs. Never forced: `value` has to follow what the remote has.
  *
  * `expected` absent: any value that `value` follows. `expected: null`: the remote must not have the ref.
- * `value: null` deletes it, and needs `expected`.
+ * `value: null` deletes it, and needs `expected`. The value that is expected already makes sure that the ref is there.
  */
-export type PushEdit = { name: RefName; value: ObjectId | null; expected?: ObjectId | null };
+export type PushEdit = {
+  name: RefName;
+  value: ObjectId | null;
+  expected?: ObjectId | null;
+  /**
+   * Where refs are kept before this one is deleted: what it is moved to meanwhile, so that another client which moves it in
+   * between is noticed by the remote itself. It follows `expected`.
+   */
+  via?: ObjectId;
+};
 
 /** What is asked of one push. */
 export type PushRequest = {
@@ -95,7 +104,7 @@ export function refusalIn(results: readonly PushResult[]): string | undefined {
  * Another repository that can be reached from this one.
  *
  * git reaches it: ssh, https with credential helpers, a folder, a bundle. Every kind passes `test/contracts/remote.ts`. Each
- * method makes one connection.
+ * method makes one connection, but for a push that also deletes.
  */
 export interface Remote {
   /** As the user named it: a name in git's configuration, a URL, a path. */
@@ -124,7 +133,8 @@ export interface Remote {
   fetch(request: FetchRequest): Promise<IncomingObjects>;
 
   /**
-   * Makes all edits or none if the remote is able to, otherwise one after the other.
+   * Makes all edits or none if the remote is able to, otherwise one after the other. What it deletes is deleted after all else
+   * was made, in a connection of its own: a remote can refuse the rest of an atomic push and make the deletions.
    * @returns a result for each edit, in their order
    * @throws {RemoteUnreachable} if the outcome is unknown
    */

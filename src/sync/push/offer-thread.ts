@@ -74,12 +74,15 @@ export async function offerThread(sides: OfferSides, lineage: OfferLineage): Pro
     const isOurs = tip.endedOn === undefined || here.endedOn < tip.endedOn;
     if (relation === undefined || !isOurs) return { ...offer, held: FETCH_FIRST };
     if (!isBehind) offer.needs.push(await lineage.forkId(thread, tip.id));
-    deletions.push(deletionOf(thread, tip));
+    const isOnTheWay = relation.kind === 'behind' && tip.endedOn === undefined;
+    deletions.push({ ...deletionOf(thread, tip), ...(isOnTheWay && { via: here.id }) });
   }
   const relation = same && (await lineage.relate(same.id, here.id));
   if (same && relation?.kind === 'ahead') return offer;
   if (same && relation?.kind !== 'same' && relation?.kind !== 'behind') return { ...offer, held: FETCH_FIRST };
-  if (relation?.kind !== 'same') offer.edits.push({ name, value: here.id, expected: same?.id ?? null });
+  // Also where the remote has the end already: it may have lost it since it was seen.
+  if (relation?.kind !== 'same' || deletions.length > 0)
+    offer.edits.push({ name, value: here.id, expected: same?.id ?? null });
   offer.edits.push(...deletions);
   if (offer.edits.length === 0) return offer;
   if (mark !== undefined) offer.edits.push({ name: removedRef(thread), value: null, expected: mark });

@@ -169,8 +169,11 @@ async function offerAll(
     const sides = { thread, here: tip, there: tips, mark: there.removed.get(thread), isNamed };
     const offer = await offerThread(sides, lineage).catch((error: unknown) => asHeld(thread, error));
     if (offer.change && redactions.isGone(offer.change.before)) offer.change.change = 'redacted';
-    // The ref leads to secrets, so it must be deleted.
-    if (tips.some(({ id }) => redactions.isGone(id))) delete offer.spare;
+    if (tips.some(({ id }) => redactions.isGone(id))) {
+      // The ref leads to secrets, so it must be deleted. What replaces its commit does not descend from it.
+      delete offer.spare;
+      for (const edit of offer.edits) delete edit.via;
+    }
     offers.set(thread, offer);
   }
   return offers;

@@ -36,8 +36,8 @@ export type Pushed = { report: PushReport; isContended: boolean };
  * Sends this repository's threads and workflows to a remote, fast-forward only. A thread that has commits at the remote
  * which are not here is held until a fetch brings them.
  *
- * One push creates the history ref of an ended thread and deletes its active ref. No ref is forced, so a concurrent push by
- * another client loses nothing.
+ * The history ref of an ended thread is made before its active ref is deleted. No ref is forced, so a concurrent push by another
+ * client loses nothing.
  * @throws {RemoteUnreachable} if the outcome of the push is unknown; pushing again shows it
  * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` if a named thread is unknown or ambiguous
  */
@@ -162,13 +162,16 @@ export async function pushOnce(
 /** Pushes, and where the remote refuses to delete what may stay, again without that: one refusal undoes the other edits. */
 async function pushSparing(remote: Remote, request: PushRequest, spare: ReadonlySet<RefName>): Promise<PushResult[]> {
   const results = await remote.push(request);
-  const kept = new Set(results.flatMap(({ name, outcome }) => (outcome === 'refused' && spare.has(name) ? name : [])));
-  if (kept.size === 0 || !results.some(({ outcome }) => outcome === 'undone')) return results;
+  const refused = results.flatMap(({ name, outcome }) => (outcome === 'refused' ? name : []));
+  const kept = new Set(refused.filter((name) => spare.has(name)));
+  const isOnlyThat = kept.size > 0 && kept.size === refused.length;
+  if (!isOnlyThat || !results.some(({ outcome }) => outcome === 'undone')) return results;
   const edits = request.edits.filter(({ name }) => !kept.has(name));
   const again = new Map(
     (await pushSparing(remote, { ...request, edits }, spare)).map((result) => [result.name, result]),
   );
-  return results.map((result) => again.get(result.name) ?? result);
+  // What was made before the deletions is there already.
+  return results.map((result) => (result.outcome === 'done' ? result : (again.get(result.name) ?? result)));
 }
 
 /** Why a thread was not pushed in this round. The words of git or of the remote follow, in case the cause is another one. */

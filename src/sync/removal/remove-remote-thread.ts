@@ -43,7 +43,7 @@ function notRemovedThere(
  *
  * @throws {ThreadNotThere} if the remote has neither the thread nor its removal mark
  * @throws {UwfError} `not-removed-there` with `conflict` if the thread is here, and has steps there that are not here, or another client
- *   moves it; with `refused` if the remote does not allow it; nothing is changed then
+ *   moves it; with `refused` if the remote does not allow it; nothing is changed then, but a remote that lets nothing be deleted keeps the mark
  * @throws {RemoteUnreachable} as `Remote`
  */
 export async function removeRemoteThread(
@@ -86,6 +86,9 @@ export async function removeRemoteThread(
   const guard = await repository.objects.write([...mark.batch.objects, ...(fromArchive?.batch.objects ?? [])]);
   try {
     const results = await remote.push({ edits, isForward: true, signal, onProgress });
+    const isHalf = results[0]?.outcome === 'done' && results.some((result) => 'reason' in result);
+    // Other clones would remove the thread, and with it what made the removal fail: steps that came meanwhile.
+    if (isHalf) await remote.push({ edits: [{ name: removedRef(thread), value: null, expected: mark.id }], signal });
     assertDone(results, thread, remote);
     await remember(repository, remote, edits);
   } finally {

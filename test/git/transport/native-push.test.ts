@@ -12,6 +12,7 @@ import {
   expectCleanFsck,
   isolatedGitEnvironment as env,
 } from '../../helpers/temporary-repository.ts';
+import { ref } from '../../contracts/store-fixture.ts';
 import { connectTo, type NativeSide } from './remote-scene.ts';
 
 type Scene = { server: ReturnType<typeof createTemporaryRepository>; side: NativeSide };
@@ -121,6 +122,81 @@ describe('a push', () => {
       expectCleanFsck(server.dir);
     },
   );
+
+  test.each<[string, (active: ObjectId, end: ObjectId) => PushEdit[]]>([
+    [
+      'a thread that ends, and a claim',
+      (active, end) => [
+        { name: ref('history/2026-11-21/a'), value: end, expected: null },
+        { name: threadRef('a'), value: null, expected: active, via: end },
+        { name: ref('uwf/claims/a'), value: null, expected: active },
+      ],
+    ],
+    [
+      'a claim beside a step',
+      (active, next) => [
+        { name: threadRef('a'), value: next, expected: active },
+        { name: ref('uwf/claims/a'), value: null, expected: active },
+      ],
+    ],
+  ])('to a repository that cannot check what comes deletes nothing: %s', async (_, editsOf) => {
+    const { server, side } = await createScene();
+    const active = await pushOne(side);
+    const [branch, end] = (await writeChain(side.repository, active, 'branch', 'end')) as [ObjectId, ObjectId];
+    const names = ['heads/lost', 'uwf/claims/a'];
+    const values = [branch, active];
+    await pushAll(
+      side,
+      names.map((name, at) => ({ name: ref(name), value: values[at]!, expected: null })),
+    );
+    rmSync(join(server.dir, 'objects', branch.slice(0, 2), branch.slice(2)));
+    const before = server.git('ls-remote', '.');
+    const edits = editsOf(active, end);
+    const results = await side.remote.push({ edits, isForward: true });
+    expect(results.map(({ outcome }) => outcome)).toContain('refused');
+    expect(results.some(({ outcome }) => outcome === 'done')).toBe(false);
+    expect(server.git('ls-remote', '.')).toBe(before);
+    server.git('update-ref', '-d', 'refs/heads/lost');
+    await pushAll(side, edits);
+    expect(server.git('ls-remote', '.').split('\n')).toHaveLength(1);
+  });
+
+  test('deletes only what the remote still has the successor of', async () => {
+    const { server, side } = await createScene();
+    const head = await pushOne(side);
+    const edits: PushEdit[] = [
+      { name: ref('history/2026-11-21/a'), value: head, expected: null },
+      { name: threadRef('a'), value: null, expected: head },
+    ];
+    // The host goes back to what it had before it said that it has made the first.
+    const undo = '#!/bin/sh\n[ -e once ] || { touch once; git update-ref -d refs/history/2026-11-21/a; }\n';
+    writeFileSync(join(server.dir, 'hooks/post-receive'), undo, { mode: 0o755 });
+    expect(await side.remote.push({ edits })).toMatchObject([{ outcome: 'moved' }, { outcome: 'undone' }]);
+    expect(server.git('for-each-ref', '--format=%(refname)')).toBe('refs/threads/a');
+    expect(await side.remote.push({ edits })).toMatchObject([{ outcome: 'done' }, { outcome: 'done' }]);
+    expect(server.git('for-each-ref', '--format=%(refname)')).toBe('refs/history/2026-11-21/a');
+  });
+
+  test('that ends a thread makes nothing of it if another client moves the thread while the remote takes the push', async () => {
+    const { server, side } = await createScene();
+    const active = await pushOne(side);
+    const [next] = (await writeChain(side.repository, active, 'next')) as [ObjectId];
+    const [end] = (await writeChain(side.repository, active, 'end')) as [ObjectId];
+    await pushAll(side, [{ name: ref('heads/other'), value: next, expected: null }]);
+    const move = `#!/bin/sh\nenv -u GIT_QUARANTINE_PATH git update-ref refs/threads/a ${next}\n`;
+    writeFileSync(join(server.dir, 'hooks/pre-receive'), move, { mode: 0o755 });
+    const edits: PushEdit[] = [
+      { name: ref('history/2026-11-21/a'), value: end, expected: null },
+      { name: threadRef('a'), value: null, expected: active, via: end },
+    ];
+    expect(await side.remote.push({ edits, isForward: true })).toMatchObject([
+      { outcome: 'undone' },
+      { outcome: 'moved' },
+    ]);
+    expect(server.git('for-each-ref', '--format=%(refname) %(objectname)')).toBe(
+      `refs/heads/other ${next}\nrefs/threads/a ${next}`,
+    );
+  });
 
   test('from a shallow clone, whose commits do not lead to the start, is made', async () => {
     const { server, side } = await createScene();

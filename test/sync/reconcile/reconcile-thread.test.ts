@@ -209,9 +209,9 @@ describe('there, by a push', () => {
     ['one that diverged waits for a fetch', 'ab', 'ac', ['held']],
     ['one that ended there, and went on here, as well', 'ab', 'ac!21', ['held']],
     ['an end takes the active ref away', 'abc!21', 'ab', ['history/21:=abc', 'threads:ab=']],
-    ['an end that is there already does so as well', 'abc!21', 'abc!21 ab', ['threads:ab=']],
+    ['an end that is there already does so as well', 'abc!21', 'abc!21 ab', ['history/21:abc=abc', 'threads:ab=']],
     ['what went on there is kept by its fork', 'ab!21', 'ac', ['history/21:=ab', 'threads:ac=', 'needs C']],
-    ['as is the later of two ends', 'ab!21', 'ab!21 ac!22', ['history/22:ac=', 'needs C']],
+    ['as is the later of two ends', 'ab!21', 'ab!21 ac!22', ['history/21:ab=ab', 'history/22:ac=', 'needs C']],
     ['an earlier end than ours waits for a fetch', 'ab!22', 'ac!21', ['held']],
     ['another end of the same day as well', 'ab!21', 'ac!21', ['held']],
   ])('%s', async (_, here, there, expected) => {
