@@ -69,6 +69,8 @@ export type FetchReport = {
   held: Held[];
   /** Ended threads that the remote has archived, and that were archived here too. */
   archived?: ThreadId[];
+  /** Threads that the remote had, and of which nothing there says what became of them. They stay here. */
+  gone?: ThreadId[];
   /** True if contents should have been left out, but the remote sent them. */
   isWhole?: true;
 };

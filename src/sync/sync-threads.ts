@@ -59,6 +59,7 @@ function later(first: FetchReport, second: FetchReport): FetchReport {
     workflows.set(change.workflow, before === undefined ? change : { ...change, before });
   }
   const archived = [...(first.archived ?? []), ...(second.archived ?? [])];
+  const gone = [...(first.gone ?? []), ...(second.gone ?? [])];
   const both = { ...second, threads: [...threads.values()], workflows: [...workflows.values()] };
-  return archived.length > 0 ? { ...both, archived } : both;
+  return { ...both, ...(archived.length > 0 && { archived }), ...(gone.length > 0 && { gone }) };
 }

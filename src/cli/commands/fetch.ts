@@ -30,6 +30,7 @@ the agents of this machine.`,
     workflows: 'the same of workflows',
     refused: 'what failed a check, and why: ref, reason',
     held: 'threads that wait for a person to decide, and why',
+    gone: 'threads that the remote had and does not say what became of them: they are kept here',
     isWhole: 'with --spine: true where the remote cannot leave anything out, and sent everything',
   },
   examples: [
@@ -65,6 +66,8 @@ the agents of this machine.`,
       out.note('the remote cannot leave anything out, so everything was fetched');
       out.hint("'git config uploadpack.allowFilter true' in that repository lets it");
     }
+    const [gone] = report.gone ?? [];
+    if (gone !== undefined) out.hint(`'uwf push ${report.remote} ${gone}' sends it there again`);
     if (!out.isJson) await hintAfterFetch(out, repository, report);
     await foldGathered(cli, repository);
     return exitCodeOfSharing({ refused: report.refused, undecided: report.held });

@@ -67,6 +67,14 @@ export function formatFetch(report: FetchReport, paint: Palette): string {
     ...changeLines(report, paint),
     ...report.refused.map((refusal) => refusalLine('[refused]', refusal, paint)),
     ...report.held.map((held) => heldLine(held, paint)),
+    ...(report.gone ?? []).map((thread) =>
+      line(
+        paint.warning(' ? '),
+        '[gone there]',
+        paint.id(thread),
+        'without an end or a mark of its removal; kept here',
+      ),
+    ),
   ].join('\n');
 }
 

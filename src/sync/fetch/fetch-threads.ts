@@ -17,8 +17,10 @@ import { openArchiveThere } from '../archive/archive-there.ts';
 import { compareWithArchive, dropFromArchive } from '../archive/follow-archive.ts';
 import { listSharedRefs, readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
 import { MAX_TOGETHER, readTracked, refsOf, updateTracking } from '../refs/tracking.ts';
+import { refOfTip, type Tip } from '../refs/shared-ref.ts';
 import type { FetchReport } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
+import { findVanished } from './find-vanished.ts';
 import { planFetch, type FetchFacts, type FetchPart } from './plan-fetch.ts';
 import { receiveRefs } from './receive-refs.ts';
 import { selectRefs, type Selection } from './select-refs.ts';
@@ -65,6 +67,13 @@ export async function fetchFrom(
   const selection = await selectRefs(remote, options, mayBeMissing);
   const fetched = await fetchSelection(repository, remote, selection, options);
   await fetchArchived(repository, remote, { ...fetched, selection, mayBeMissing }, options);
+  if (remote.isConfigured) {
+    const isAsked = ([thread, tips]: [ThreadId, Tip[]]): boolean =>
+      tips.every((tip) => selection.covers(refOfTip(thread, tip)));
+    const seen = [...sortRefs(fetched.known).threads].filter(isAsked).map(([thread]) => thread);
+    const gone = await findVanished(repository, remote, seen, fetched.there, options);
+    if (gone.length > 0) fetched.report.gone = gone;
+  }
   return fetched;
 }
 

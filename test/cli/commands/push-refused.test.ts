@@ -166,3 +166,17 @@ test('a thread of which the remote has lost an earlier commit is sent whole once
   expectCleanFsck(server.dir);
   expect((await json(['thread', 'list', '--remote'])) as object[]).toHaveLength(2);
 });
+
+test('a thread that the remote has lost is told of by a fetch, and comes back with a push', async () => {
+  const server = createTemporaryRepository({ bare: true });
+  const { uwf, json, git } = createLoopRepository();
+  git('remote', 'add', 'origin', server.dir);
+  const { thread } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  expect((await uwf(['push'])).code).toBe(0);
+  server.git('update-ref', '-d', `refs/threads/${thread}`);
+  const { code, stdout, stderr } = await uwf(['fetch']);
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(`\\[gone there\\] +${thread} `) });
+  const [, hint = ''] = /hint: 'uwf (push origin \S+)'/.exec(stderr) ?? [];
+  expect((await uwf(hint.split(' '))).stdout).toContain(`[new thread]       ${thread}`);
+  expect(server.git('for-each-ref', '--format=%(refname)')).toBe(`refs/threads/${thread}`);
+});
