@@ -3,7 +3,7 @@ import type { EngineContext } from '../engine/engine-context.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { asFault } from '../thread/fault-of.ts';
 import { eachOnce } from '../sync/each-once.ts';
-import { findThread } from '../thread/find/find-thread.ts';
+import { findEnded, findThread, listPointers } from '../thread/find/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { RemoteView } from './remote-view.ts';
 import type { TurnJob } from './turn-queue.ts';
@@ -36,17 +36,30 @@ export class JobFinder {
     this.#filter = filter;
   }
 
-  /** Lists the turns that can be taken now, of threads whose newest commit at the remote is here. */
+  /**
+   * Lists the turns that can be taken now, of threads whose newest commit at the remote is here, and the threads whose ends are to
+   * be published: an earlier process was ended, or the remote refused it, before their active refs were gone there.
+   */
   async find(): Promise<TurnJob[]> {
     const known = new Map<ThreadId, Known>();
     const jobs: TurnJob[] = [];
+    const ended = await this.#endedHere();
     for (const [thread, head] of this.#view.threads) {
       if (this.#view.isStopped(thread)) continue;
-      const turn = await this.#outlookOf(thread, head, known);
-      if (typeof turn === 'object' && (await this.#isWanted(turn))) jobs.push(this.#job(thread, head, turn));
+      const turn = ended.has(thread) ? 'over' : await this.#outlookOf(thread, head, known);
+      if (turn === 'over') jobs.push({ remote: this.#remote, thread, head, needs: [] });
+      else if (typeof turn === 'object' && (await this.#isWanted(turn))) jobs.push(this.#job(thread, head, turn));
     }
     this.#known = known;
     return jobs;
+  }
+
+  /** The threads that are active at the remote and have ended here. */
+  async #endedHere(): Promise<Set<ThreadId>> {
+    const { repository } = this.#engine;
+    const active = new Set((await listPointers(repository, { active: true })).map(({ id }) => id));
+    const others = new Set([...this.#view.threads.keys()].filter((thread) => !active.has(thread)));
+    return new Set((await findEnded(repository, others)).map(({ id }) => id));
   }
 
   /** Lists the turns that can be taken, by any worker, of threads that were just published, and of their callers. */
@@ -70,9 +83,11 @@ export class JobFinder {
     return { remote: this.#remote, thread, head, needs, ...(role !== null && { role }) };
   }
 
-  /** Tells whether any worker could take the next turn of a thread at this head. */
+  /** Tells whether any worker could take the next turn of a thread at this head, or has to publish its end. */
   async canGoOn(thread: ThreadId, head: ObjectId): Promise<boolean> {
-    return !this.#view.isStopped(thread) && typeof (await this.#look(thread, head)) === 'object';
+    if (this.#view.isStopped(thread)) return false;
+    const turn = await this.#look(thread, head);
+    return turn === 'over' || typeof turn === 'object';
   }
 
   /** Tells whether this worker would take the next turn of a thread at this head. */
@@ -116,5 +131,5 @@ export class JobFinder {
 
 /** Tells whether an outlook stays as it is while the head does. */
 function isSettled(outlook: Outlook): boolean {
-  return outlook === 'none' || (outlook !== 'later' && outlook.isSettled);
+  return outlook === 'over' || outlook === 'none' || (outlook !== 'later' && outlook.isSettled);
 }

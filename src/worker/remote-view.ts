@@ -4,10 +4,12 @@ import type { Repository } from '../git/repository.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, findClaim, type Claim } from '../sync/claims/claim.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
+import { refOfTip, SHARED_PATTERNS } from '../sync/refs/shared-ref.ts';
 import { placesNow } from '../sync/refs/places.ts';
 import { sortRefs } from '../sync/refs/sorted-refs.ts';
 import { readTracked, readTrackedRef, refsOf } from '../sync/refs/tracking.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
+import { findThread } from '../thread/find/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { ACTIVE_PREFIX, activeRef } from '../thread/thread-refs.ts';
 
@@ -43,6 +45,7 @@ export class RemoteView {
   readonly #unfetched = new Map<ThreadId, { head: ObjectId; untilMs: number }>();
   readonly #claims = new Map<ThreadId, SeenClaim>();
   #threads = new Map<ThreadId, ObjectId>();
+  readonly #lostEnds = new Set<ThreadId>();
   /** The threads that the last look did not fetch, because others have claimed them. */
   #leftToOthers: ThreadId[] = [];
   /** What a look listed that left nothing to fetch, then or later, and when. */
@@ -61,6 +64,11 @@ export class RemoteView {
 
   get claims(): ReadonlyMap<ThreadId, SeenClaim> {
     return this.#claims;
+  }
+
+  /** Threads that have ended here, and of which the remote has no ref any more. A caller that publishes one deletes it. */
+  get lostEnds(): Set<ThreadId> {
+    return this.#lostEnds;
   }
 
   /** Tells whether a thread is at the remote: a look saw it there, or a push or a fetch since then. */
@@ -137,18 +145,37 @@ export class RemoteView {
       if (isDue && tracked.claims.get(thread) !== id) wanted.push(claimRef(thread));
     }
     for (const thread of tracked.claims.keys()) if (!there.claims.has(thread)) wanted.push(claimRef(thread));
-    for (const [thread, tips] of tracked.threads) {
-      if (tips.at(-1)?.endedOn === undefined && !there.threads.has(thread))
-        wanted.push(...placesNow(thread, this.#repository.now()));
-    }
+    const over = [...tracked.threads.keys()].filter(
+      (thread) => tracked.threads.get(thread)?.at(-1)?.endedOn === undefined && !there.threads.has(thread),
+    );
+    for (const thread of over) wanted.push(...placesNow(thread, this.#repository.now()));
     if (wanted.length > 0) {
       await this.#fetch(wanted, signal);
       await this.#see(there.claims);
     }
+    if (over.length > 0) await this.#seeOver(over, signal);
     this.#threads = new Map([...there.threads].flatMap(([thread, [tip]]) => (tip ? [[thread, tip.id]] : [])));
     this.#leftToOthers = leftToOthers;
     await this.#rememberUnfetched(new Set(wanted));
     this.#settled = isWaiting || wanted.length > 0 ? undefined : { listed, atMs: monotonicMs() };
+  }
+
+  /** Finds out what became of threads that are active no more, where a fetch of what they can have become has not brought it. */
+  async #seeOver(threads: readonly ThreadId[], signal: AbortSignal): Promise<void> {
+    const [repository, remote] = [this.#repository, this.#remote];
+    const known = sortRefs(refsOf(await readTracked(repository, remote)));
+    const left = threads.filter((thread) => !known.threads.has(thread) && !known.removed.has(thread));
+    if (left.length === 0) return;
+    const listed = await remote.list(SHARED_PATTERNS, signal);
+    const there = sortRefs(listed);
+    const refs = left.flatMap((thread) => (there.threads.get(thread) ?? []).map((tip) => refOfTip(thread, tip)));
+    if (refs.length > 0) await this.#fetch(refs, signal);
+    const { findVanished } = await import('../sync/fetch/find-vanished.ts');
+    for (const thread of await findVanished(repository, remote, left, listed, { signal })) {
+      if ((await findThread(repository, thread))?.isHistory === true) this.#lostEnds.add(thread);
+      const what = `thread ${thread} is gone from ${remote.name}, without an end or a mark of its removal`;
+      this.#options.onTrouble(`${what}; it is kept here, and 'uwf push ${remote.name} ${thread}' sends it again`);
+    }
   }
 
   /** Tells whether a list is the one that left nothing to fetch. */

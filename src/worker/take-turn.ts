@@ -43,7 +43,8 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
     let isNext = await finder.isWantedAt(thread, head);
     if (!isNext) {
       await publisher.publish(true);
-      return (await finder.canGoOn(thread, head)) ? 'again' : 'stale';
+      const hasEnded = (await findThread(repository, thread))?.isHistory === true;
+      return !hasEnded && (await finder.canGoOn(thread, head)) ? 'again' : 'stale';
     }
     while (isNext && head !== undefined) {
       const waits = await takeTurn(world, thread, publisher, lock);

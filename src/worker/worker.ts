@@ -9,6 +9,7 @@ import { Drain } from './drain.ts';
 import { JobFinder, type WorkFilter } from './find-jobs.ts';
 import { GitQueue } from './git-queue.ts';
 import { RemoteView } from './remote-view.ts';
+import { sendLostEnds } from './send-lost-ends.ts';
 import type { TurnJob, TurnQueue, TurnVerdict, Work } from './turn-queue.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { TurnWorld } from './turn-world.ts';
@@ -174,10 +175,15 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         endStopped((thread) => view.isStopped(thread));
         const jobs = await finder.find();
         await queue.offer(jobs);
+        await sendLostEnds(options, view.lostEnds);
         const isIdle = atWork.size === 0 && jobs.length === 0;
         if (!isIdle) busyMs = monotonicMs();
         else if (monotonicMs() - busyMs >= IDLE_MS) options.onIdle?.();
-        const isAlone = atWork.size === 0 && !view.hasClaims((id) => claims.isOwn(id)) && !view.hasRunOut();
+        const isAlone =
+          atWork.size === 0 &&
+          view.lostEnds.size === 0 &&
+          !view.hasClaims((id) => claims.isOwn(id)) &&
+          !view.hasRunOut();
         if (drain?.isOver(jobs, isAlone) === true) break;
         if (isIdle) waitMs = Math.min(2 * waitMs, options.poll.maxMs);
         else if (atWork.size < atOnce) waitMs = options.poll.minMs;

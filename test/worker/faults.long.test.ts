@@ -88,18 +88,23 @@ async function serve(farm: Farm): Promise<Awaited<ReturnType<typeof startGitHttp
   return server;
 }
 
-test('a thread whose active ref is still there after its end is not taken for one that goes on', async () => {
-  const farm = new Farm(2, ['--poll', '300ms', '--deadline', '2s']);
-  const threads = await farm.startThreads(1);
-  const [active = ''] = farm.active();
-  const start = runGit(farm.host, ['rev-parse', active]).trim();
-  await farm.startWorker(0, '--drain').outcome;
-  runGit(farm.host, ['update-ref', active, start]);
-  const { code, stderr } = await farm.startWorker(1, '--label', 'docker', '--drain').outcome;
-  expect([code, stderr]).toEqual([0, '']);
-  await expectWhole(farm, threads);
-  expect(farm.begun()).toHaveLength(TURNS);
-}, 120_000);
+test.each(['start', 'end'])(
+  'a thread whose active ref is still there, at its %s, is ended by any worker',
+  async (what) => {
+    const farm = new Farm(2, ['--poll', '300ms', '--deadline', '2s']);
+    const threads = await farm.startThreads(1);
+    const [active = ''] = farm.active();
+    const start = runGit(farm.host, ['rev-parse', active]).trim();
+    await farm.startWorker(0, '--drain').outcome;
+    const end = runGit(farm.host, ['for-each-ref', '--format=%(objectname)', `refs/history/*/${threads[0]}`]).trim();
+    runGit(farm.host, ['update-ref', active, what === 'end' ? end : start]);
+    const { code, stderr } = await farm.startWorker(1, '--label', 'docker', '--drain').outcome;
+    expect([code, stderr]).toEqual([0, '']);
+    await expectWhole(farm, threads);
+    expect(farm.begun()).toHaveLength(TURNS);
+  },
+  120_000,
+);
 
 /** Starts the one worker, and waits until the remote has refused the branches that it started. @returns what lets them in */
 async function holdBranchesBack(farm: Farm): Promise<() => void> {

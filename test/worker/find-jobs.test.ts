@@ -15,15 +15,20 @@ const [bad, good] = ['01KAM400000000000000000000', '01KAM400000000000000000001']
 ];
 const turn = { workflow: 'w', workflowHash: 'h', role: 'r', needs: [], startedBy: 'a@b', isSettled: true };
 
-function finderWhere(error: Error): JobFinder {
-  findNextTurn.mockImplementation((_, { id }) => (id === bad ? Promise.reject(error) : Promise.resolve(turn)));
-  const head = 'a'.repeat(40) as ObjectId;
+const head = 'a'.repeat(40) as ObjectId;
+
+/** A finder that takes turns of all roles. @param ended the threads that have ended here */
+function finderWhere(outlook: () => Promise<object>, ended: readonly ThreadId[] = []): JobFinder {
+  findNextTurn.mockImplementation((_, { id }) => (id === bad ? outlook() : Promise.resolve(turn)));
   const view = {
     threads: new Map([bad, good].map((thread) => [thread, head])),
     isStopped: () => false,
   } as unknown as RemoteView;
-  const engine = { repository: { objects: { has: () => Promise.resolve(true) } } } as unknown as EngineContext;
-  return new JobFinder(engine, view, 'origin', { roles: [], workflows: [], authors: [] });
+  const list = async (prefix: string) =>
+    prefix === 'refs/history/' ? ended.map((thread) => ({ name: `${prefix}2026-11-21/${thread}`, id: head })) : [];
+  const repository = { objects: { has: () => Promise.resolve(true) }, refs: { list } };
+  const engine = { repository } as unknown as EngineContext;
+  return new JobFinder(engine, view, 'origin', { roles: ['r'], workflows: [], authors: [] });
 }
 
 test.each([
@@ -31,10 +36,19 @@ test.each([
   ['one whose check does not end', new UwfError('no end', { code: 'expression-timeout', kind: 'timeout' })],
   ['one that uwf has a fault with', new TypeError('x is undefined')],
 ])('a thread that is %s keeps no worker from the others', async (_, error) => {
-  expect((await finderWhere(error).find()).map(({ thread }) => thread)).toEqual([good]);
+  expect((await finderWhere(() => Promise.reject(error)).find()).map(({ thread }) => thread)).toEqual([good]);
 });
 
 test('a machine that cannot read is told of', async () => {
   const error = Object.assign(new Error('EMFILE'), { code: 'EMFILE', syscall: 'open' });
-  await expect(finderWhere(error).find()).rejects.toBe(error);
+  await expect(finderWhere(() => Promise.reject(error)).find()).rejects.toBe(error);
+});
+
+test.each([
+  ['whose head there is its end', 'over', []],
+  ['that has ended here, whatever its next turn would be', { ...turn, role: 'another', needs: ['gpu'] }, [bad]],
+] as const)('a thread %s is to be ended there by any worker', async (_, outlook, ended) => {
+  const jobs = await finderWhere(() => Promise.resolve(outlook as object), ended).find();
+  expect(jobs).toContainEqual({ remote: 'origin', thread: bad, head, needs: [] });
+  expect(jobs).toHaveLength(2);
 });

@@ -2,6 +2,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { findStart } from '../../thread/read/read-start.ts';
+import { isOver } from '../../thread/read/thread-status.ts';
 import { callerCommit, readState, type CommitOf } from '../../thread/read/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
@@ -28,10 +29,10 @@ export type NextTurn = {
 };
 
 /**
- * The next turn of a thread at a head. `none`: the thread is over, waits for a person, or is run by a turn of its caller.
- * `later`: it waits for other threads, so the same head can have a turn later.
+ * The next turn of a thread at a head. `over`: the head is its end. `none`: it waits for a person, or is run by a turn of its
+ * caller. `later`: it waits for other threads, so the same head can have a turn later.
  */
-export type Outlook = NextTurn | 'none' | 'later';
+export type Outlook = NextTurn | 'over' | 'none' | 'later';
 
 /**
  * Finds the next turn of a thread at a head.
@@ -46,6 +47,7 @@ export async function findNextTurn(
   const { repository } = engine;
   const facts = await getFacts(engine, at);
   const isResumption = facts.status === 'suspended' && facts.cause === 'child';
+  if (isOver(facts.status)) return 'over';
   if (facts.status !== 'idle' && !isResumption) return 'none';
   const start = await readThreadCommit(repository, facts.startCommit);
   if (start.kind !== 'start') return 'none';

@@ -106,8 +106,9 @@ export class FollowedThread {
     const wanted: string[] = [];
     for (const [thread, seen] of this.#seen) {
       const tip = there.threads.get(thread)?.at(-1);
-      if (tip === undefined) wanted.push(...placesNow(thread, repository.now()));
-      else if (tip.id !== seen.head) wanted.push(refOfTip(thread, tip));
+      // A thread that ends has its history ref before its active one is gone.
+      if (tip === undefined || tip.id !== seen.head)
+        wanted.push(...(tip?.endedOn === undefined ? placesNow(thread, repository.now()) : [refOfTip(thread, tip)]));
       if (there.claims.get(thread) !== seen.claim) wanted.push(claimRef(thread));
     }
     const unknown = [...there.threads].filter(([id]) => !this.#seen.has(id) && !this.#others.has(id));
