@@ -102,10 +102,14 @@ function sampleNumber(schema: JsonObject, isInteger: boolean): number {
   const most = Math.min(numberOr(maximum, Infinity), below);
   const unit = numberOr(schema['multipleOf'], 1);
   const near = Math.max(least, Math.min(most, unit));
-  const multiple = Math.floor(near / unit) * unit;
+  const count = Math.round(near / unit);
+  // Of a fraction, the product may have a rounding error in its last digits.
+  const multiples = [count, count + 1, count - 1].map((times) =>
+    Number.isInteger(unit) ? times * unit : Number((times * unit).toPrecision(15)),
+  );
   const fits = (value: number): boolean =>
     value >= least && value <= most && value !== above && value !== below && (!isInteger || Number.isInteger(value));
-  return [multiple, multiple + unit, multiple - unit, (least + most) / 2].find(fits) ?? near;
+  return [...multiples, (least + most) / 2].find(fits) ?? near;
 }
 
 function sampleString(schema: JsonObject): string {

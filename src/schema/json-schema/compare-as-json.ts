@@ -2,14 +2,16 @@ import type { Ajv2020, ErrorObject, FuncKeywordDefinition } from 'ajv/dist/2020.
 
 import { canonicalJson } from '../../cas/canonical.ts';
 import type { JsonValue } from '../../json.ts';
+import { isMultipleOf } from './is-multiple-of.ts';
 
 type Fault = Pick<ErrorObject, 'params' | 'message'>;
 type Check = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>;
 
 /**
- * Replaces ajv's `const`, `enum` and `uniqueItems` by keywords that compare values as JSON. The errors are those of ajv.
+ * Replaces ajv's `const`, `enum`, `uniqueItems` and `multipleOf` by keywords that compare values as JSON. The errors are those of ajv.
  *
- * Ajv's own comparison calls `valueOf` and `toString` of the values, and throws if a value has a property of such a name.
+ * Ajv's own comparison calls `valueOf` and `toString` of the values, and throws if a value has a property of such a name. It divides
+ * binary fractions, by which 19.99 is no multiple of 0.01.
  */
 export function compareAsJson(ajv: Ajv2020): void {
   replace(ajv, 'const', (allowedValue) => {
@@ -33,6 +35,11 @@ export function compareAsJson(ajv: Ajv2020): void {
       places.set(text, i);
     }
     return undefined;
+  });
+  replace(ajv, 'multipleOf', (multipleOf) => {
+    const unit = Number(multipleOf);
+    const fault = { params: { multipleOf }, message: `must be multiple of ${unit}` };
+    return (data) => (typeof data !== 'number' || isMultipleOf(data, unit) ? undefined : fault);
   });
 }
 

@@ -163,6 +163,7 @@ describe('examples', () => {
         exclusiveMaximum: exclusiveMinimum + range + 1,
       })),
       fc.integer({ min: 1, max: 9 }).map((multipleOf): JsonObject => ({ type: 'integer', minimum: 10, multipleOf })),
+      fc.nat(9999).map((cents): JsonObject => ({ type: 'number', minimum: cents / 100, multipleOf: 0.01 })),
       fc.jsonValue({ maxDepth: 1 }).map((value): JsonObject => ({ const: JSON.parse(JSON.stringify(value)) })),
       fc.uniqueArray(fc.string(), { minLength: 1 }).map((values): JsonObject => ({ enum: values })),
     );

@@ -42,6 +42,17 @@ describe('values are compared as JSON', () => {
     expect(ajv.compile({ uniqueItems: false })([1, 1])).toBe(true);
   });
 
+  test('by multipleOf, of numbers alone', () => {
+    const check = ajv.compile({ multipleOf: 0.01 });
+    expect([19.99, 64.99, '19.995', null, 19.995].map((value) => check(value))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+    ]);
+  });
+
   test('whatever their properties are called', () => {
     const same = structuredClone(odd);
     for (const schema of [{ const: odd }, { enum: [1, odd] }]) {
@@ -57,6 +68,7 @@ test.each<[object, JsonValue]>([
   [{ properties: { a: { const: { b: 1 } } } }, { a: { b: 2 } }],
   [{ properties: { a: { enum: [1, { b: 1 }] } } }, { a: 2 }],
   [{ items: { uniqueItems: true } }, [[1, 2, 1]]],
+  [{ properties: { a: { multipleOf: 0.01 } } }, { a: 0.005 }],
 ])('the errors are those of the validator: %j of %j', (schema, value) => {
   expect(ajv.validate(schema, value)).toBe(false);
   expect(plain.validate(schema, value)).toBe(false);
