@@ -1,14 +1,16 @@
 import { UwfError } from '../../errors.ts';
+import { hintForDraft } from './earlier-drafts.ts';
 import type { SchemaError } from './schema-error.ts';
 
 /** A value is not a JSON Schema (draft 2020-12) that uwf can work with. */
 export class InvalidSchema extends UwfError {
   readonly errors: readonly SchemaError[];
   constructor(errors: readonly SchemaError[], cause?: unknown) {
+    const hints = errors.flatMap(({ path }) => hintForDraft(path.split('/')) ?? []);
     super(`this is not a schema: ${describeErrors(errors)}`, {
       code: 'invalid-schema',
       kind: 'data',
-      hint: 'schemas are JSON Schema draft 2020-12, complete in themselves',
+      hint: hints[0] ?? 'schemas are JSON Schema draft 2020-12, complete in themselves',
       cause,
     });
     this.errors = errors;

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { compareAsJson } from './compare-as-json.ts';
 import { createAjv } from './create-ajv.ts';
 import { isSurelyOfDraft } from './draft-check.ts';
+import { faultOfDraft } from './earlier-drafts.ts';
 import { InvalidSchema } from './invalid-schema.ts';
 import { readableErrors } from './schema-error.ts';
 import type { SchemaError } from './schema-error.ts';
@@ -49,10 +50,17 @@ export async function compileSchema(schema: JsonValue): Promise<Validator> {
   return validator;
 }
 
+/** The names of the formats that are checked. */
+export async function formatNames(): Promise<string[]> {
+  return Object.keys((await loadAjv(false)).formats);
+}
+
 async function compile(schema: JsonValue, text: string): Promise<Validator> {
   if (typeof schema !== 'boolean' && !isJsonObject(schema)) {
     throw new InvalidSchema([{ path: '', message: 'must be an object, true or false' }]);
   }
+  const otherDraft = faultOfDraft(schema);
+  if (otherDraft !== undefined) throw new InvalidSchema([otherDraft]);
   const isOfDraft = isSurelyOfDraft(schema);
   const ajv = await loadAjv(isOfDraft && !needsMore.test(text));
   try {

@@ -1,9 +1,12 @@
 import { nearestName } from '../../nearest-name.ts';
+import { hintForDraft } from '../../schema/json-schema/earlier-drafts.ts';
+import { CAS_REF } from '../../schema/links/mark-refs.ts';
 import { atPointer, subschemas } from '../../schema/json-schema/walk-schema.ts';
 import { InvalidSchema } from '../../schema/json-schema/invalid-schema.ts';
 import { assertSchema } from '../../schema/json-schema/validate-against.ts';
 import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
 import { schemaKeywords, schemaTypes } from '../notation/schema-keyword-types.ts';
+import { didYouMean } from '../diagnostics/did-you-mean.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { SchemaShape } from './schema-shape.ts';
 
@@ -24,6 +27,7 @@ export async function checkSchemas(
     if (!role.hasSchema) continue;
     await checkSchema(report, role);
     reportMisspelt(report, role);
+    await reportFormats(report, role);
     const names = shapes.get(role.name)?.fields().names ?? new Set();
     const options = { hint: 'call it something else', at: 'key' } as const;
     const field = (name: string): string => `the schema of ${role.title} has a field '${name}', which`;
@@ -48,22 +52,38 @@ async function checkSchema(report: Report, role: SourceRole): Promise<void> {
       const inside = atPointer(role.role.schema, path)?.path ?? [];
       const where = path === '' ? '' : `'${inside.join('.')}' `;
       const fault = `the schema of ${role.title} is no JSON Schema: ${where}${message}`;
-      const hint = inside.at(-1) === 'type' ? `a type is one of ${schemaTypes.join(', ')}` : undefined;
+      const isType = inside.at(-1) === 'type';
+      const hint = isType ? `a type is one of ${schemaTypes.join(', ')}` : hintForDraft(inside);
       report.error('invalid-schema', [...role.schemaPath, ...inside], fault, { hint });
     }
   }
 }
 
-/** Reports keywords one letter off: JSON Schema ignores what it does not know, and the schema would require nothing. */
+/** Reports keywords that resemble one, or that earlier drafts have: JSON Schema ignores them, and the schema requires less than it seems to. */
 function reportMisspelt(report: Report, role: SourceRole): void {
   for (const { schema, path } of subschemas(role.role.schema)) {
     for (const key of Object.keys(schema)) {
-      const isFree = schemaKeywords.has(key) || key.startsWith('x-');
-      const near = isFree ? undefined : nearestName(key, schemaKeywords);
-      if (near === undefined) continue;
+      if (schemaKeywords.has(key) || key.startsWith('x-')) continue;
+      const near = nearestName(key, schemaKeywords);
+      const hint = hintForDraft([...path, key]) ?? (near && `did you mean '${near}'?`);
+      if (hint === undefined) continue;
       const message = `the schema of ${role.title} has '${key}', which JSON Schema passes over`;
-      const options = { hint: `did you mean '${near}'?`, at: 'key' } as const;
-      report.warning('unknown-keyword', [...role.schemaPath, ...path, key], message, options);
+      report.warning('unknown-keyword', [...role.schemaPath, ...path, key], message, { hint, at: 'key' });
     }
+  }
+}
+
+/** Reports formats that are not checked: with one, any text is right. */
+async function reportFormats(report: Report, role: SourceRole): Promise<void> {
+  for (const { schema, path } of subschemas(role.role.schema)) {
+    const { format } = schema;
+    if (typeof format !== 'string' || format === CAS_REF || format.startsWith('x-')) continue;
+    // Loaded here, because few schemas have a format.
+    const { formatNames } = await import('../../schema/json-schema/validator.ts');
+    const known = await formatNames();
+    if (known.includes(format)) continue;
+    const message = `the schema of ${role.title} has the format '${format}', which is not checked: any text is right`;
+    const hint = didYouMean(format, known.toSorted(), known.length);
+    report.warning('unknown-format', [...role.schemaPath, ...path, 'format'], message, { hint });
   }
 }

@@ -42,6 +42,19 @@ test('a workflow without mistakes is reduced and nothing is said', async () => {
   expect(definition?.moderator).toHaveLength(4);
 });
 
+test.each<[string, string]>([
+  ['$schema: "http://json-schema.org/draft-07/schema#"', 'delete the line'],
+  ['items: [{ type: string }]', "'prefixItems'"],
+  ['exclusiveMinimum: true, minimum: 3', "in place of 'minimum'"],
+  ['required: true', "beside 'properties'"],
+  ['additionalItems: false', "'prefixItems'"],
+  ['format: date-tme', "did you mean 'date-time'?"],
+  ['format: telephone', "'date'"],
+])('what to write in place of %s is said', async (words, hint) => {
+  const { diagnostics } = await loadText(sample({ 'type: integer': words }));
+  expect(diagnostics).toMatchObject([{ line: 5, hint: expect.stringContaining(hint) as unknown }]);
+});
+
 describe('each mistake is found where it stands', () => {
   test.each<[string, Record<string, string>, string[]]>([
     ['another name than the file', { 'name: sample': 'name: simple' }, ['1 error name-mismatch: simple']],
@@ -176,6 +189,23 @@ describe('each mistake is found where it stands', () => {
       'a misspelt keyword',
       { 'required: [$status, why]': 'requierd: [$status, why]' },
       ['13 warning unknown-keyword: requierd'],
+    ],
+    [
+      'a keyword of an earlier draft, without effect',
+      { 'type: integer': 'additionalItems: false' },
+      ['5 warning unknown-keyword: additionalItems'],
+    ],
+    [
+      'another draft',
+      { 'type: integer': '$schema: "http://json-schema.org/draft-07/schema#"' },
+      ['5 error invalid-schema: "http://json-schema.org/draft-07/schema#"'],
+    ],
+    ['a misspelt format', { 'type: integer': 'format: date-tme' }, ['5 warning unknown-format: date-tme']],
+    ['a format like no other', { 'type: integer': 'format: telephone' }, ['5 warning unknown-format: telephone']],
+    [
+      'formats that are checked, and one of the user',
+      { 'type: integer': 'anyOf: [{ format: date-time }, { format: cas_ref }, { format: x-telephone }]' },
+      [],
     ],
     [
       'a reserved field',
