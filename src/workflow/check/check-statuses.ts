@@ -57,8 +57,8 @@ function reportOpenStatus(report: Report, role: SourceRole, shape: SchemaShape, 
 }
 
 function reportOpenJoin(report: Report, { title, schemaPath }: SourceRole): void {
-  const message = `the join of ${title} says what its $status is, so that its edges cannot list all there are`;
-  const hint = "make its edges a list that ends with one without 'when'";
+  const message = `the join of ${title} works out its $status, so its edges cannot list all that there can be`;
+  const hint = "write a comparison or texts in quotes, or make its edges a list that ends with one without 'when'";
   report.error('open-status', schemaPath, message, { hint });
 }
 

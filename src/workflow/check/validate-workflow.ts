@@ -8,9 +8,10 @@ import { checkSchemas } from './check-schemas.ts';
 import { checkStatuses } from './check-statuses.ts';
 import { checkTemplates } from './check-templates.ts';
 import { SchemaShape } from './schema-shape.ts';
-import type { WorkflowDefinition } from '../definition.ts';
+import { schemaWithStatuses } from './statuses-of-join.ts';
+import { findBlock, type WorkflowDefinition } from '../definition.ts';
 import type { Diagnostic } from '../diagnostics/diagnostic.ts';
-import { reduceWorkflow } from '../notation/reduce-workflow.ts';
+import { reduceWorkflow, type Reduction } from '../notation/reduce-workflow.ts';
 import { Report } from '../diagnostics/report.ts';
 import type { SourceMap } from '../source/source-map.ts';
 
@@ -43,14 +44,23 @@ export async function validateWorkflow(value: unknown, options: ValidateOptions 
   checkRolesOfBranches(report, reduction);
   checkBlocks(report, reduction);
   checkReachability(report, reduction);
-  const shapes = new Map(
-    reduction.places.filter((role) => role.hasSchema).map((role) => [role.name, new SchemaShape(role.role.schema)]),
-  );
+  const shapes = await shapesOf(reduction);
   checkStatuses(report, reduction, shapes);
   await checkSchemas(report, reduction, shapes);
   await checkExpressions(report, reduction);
   await checkTemplates(report, reduction, shapes);
   return { definition: report.hasErrors ? undefined : reduction.definition, diagnostics: report.diagnostics() };
+}
+
+/** Reads the schemas of roles and blocks, by name. */
+async function shapesOf({ places, definition }: Reduction): Promise<Map<string, SchemaShape>> {
+  const shapes = new Map<string, SchemaShape>();
+  for (const { name, hasSchema, role } of places) {
+    const block = findBlock(definition, name);
+    if (hasSchema)
+      shapes.set(name, new SchemaShape(block ? await schemaWithStatuses(role.schema, block) : role.schema));
+  }
+  return shapes;
 }
 
 /** Takes a value that a program may have made as JSON; what JSON cannot carry is reported. */

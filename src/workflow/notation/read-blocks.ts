@@ -74,12 +74,13 @@ function readBlock(report: Report, name: string, value: JsonValue, path: Path): 
     report.error('branches-or-each', path, message, { hint, at: 'key' });
     return undefined;
   }
-  const join = readJoin(fields);
+  // What is wrong with it is reported. Without the block, each edge from and to it would be reported, too.
+  const join = readJoin(fields) ?? 'all';
   const onFailure = fields.oneOf('onFailure', ['wait', 'cancel']);
   const isolation = fields.oneOf('isolation', isolations);
   const merge = readMerge(report, fields);
   const stored = fields.get('schema');
-  if ((branches ?? each) === undefined || join === undefined) return undefined;
+  if ((branches ?? each) === undefined) return undefined;
   return {
     ...(branches && { branches }),
     ...(each && { each }),

@@ -296,14 +296,37 @@ describe('rules are asked for each status of a block', () => {
       ['34 error edge-without-status: conflict'],
     ],
     [
-      'none that a join may make up',
-      { ...joinedBy("$count($branches) > 1 ? 'enough'"), ...withEdges('{ enough: { role: $END } }') },
-      ['17 error open-status: "$count($branches) > 1 ? \'enough\'"'],
+      'joined and failed, where a comparison joins',
+      { ...joinedBy('$count($branches) >= 2'), ...withEdges('{ joined: { role: $END } }') },
+      ['17 error status-without-edge: join', '17 error status-without-edge: join'],
+    ],
+    [
+      'each text that a join has, and no other',
+      {
+        ...joinedBy("$count($branches) > 1 ? 'enough'"),
+        ...withEdges('{ enough: { role: $END }, conflict: { role: $END }, failed: { role: $END } }'),
+      },
+      [],
+    ],
+    [
+      'no text that a join lacks',
+      {
+        ...joinedBy("$count($branches) > 1 ? 'enough'"),
+        ...withEdges(
+          '{ enough: { role: $END }, conflict: { role: $END }, failed: { role: $END }, joined: { role: $END } }',
+        ),
+      },
+      ['29 error edge-without-status: joined'],
+    ],
+    [
+      'none that a join works out',
+      { ...joinedBy('$branches[0].status'), ...withEdges('{ enough: { role: $END } }') },
+      ['17 error open-status: "$branches[0].status"'],
     ],
     [
       'all that a join may make up',
       {
-        ...joinedBy("$count($branches) > 1 ? 'enough'"),
+        ...joinedBy('$branches[0].status'),
         ...withEdges('[{ when: \'$steps[-1].status = "enough"\', role: $END }]'),
       },
       ['13 warning no-fallback: build'],
