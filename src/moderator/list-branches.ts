@@ -86,8 +86,11 @@ class Listing {
       return evaluate(over, ruleScope(this.#context, seen));
     });
     if (!Array.isArray(items)) {
-      const what = items === undefined ? 'it has no value' : 'its value is no list';
-      throw this.#failed('over', over, `${what}; an expression that ends in [] gives a list in any case`);
+      const what =
+        items === undefined
+          ? 'it has no value; if there may be none, write [ … ] around it, which gives an empty list'
+          : 'its value is no list; write [ … ] around it, which makes one of a single value';
+      throw this.#failed('over', over, what);
     }
     if (items.length > MAX_BRANCHES) {
       throw this.#failed(

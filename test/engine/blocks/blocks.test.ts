@@ -109,6 +109,15 @@ describe('a branch for each item of a list', () => {
     expect(await metaOf({ each, join: 'all' })).toEqual({ $status: 'joined', order: [], branches: {} });
   });
 
+  test.each([
+    ['[ $start.nothing ]', []],
+    ["[ $last('planner').phases[id = 'x'] ]", ['x']],
+    ["[ $last('planner').phases ]", ['x', 'y']],
+  ])('has a list of %s, whatever the value', async (over, keys) => {
+    const meta = await metaOf({ each: { ...each, over }, join: 'all' }, [{ id: 'x' }, { id: 'y' }]);
+    expect(Object.keys(meta?.['branches'] ?? {}).toSorted()).toEqual(keys);
+  });
+
   test('fails at once where fewer branches are listed than are wanted', async () => {
     expect(await metaOf({ each, join: { atLeast: 3 } }, [{ id: 1 }])).toMatchObject({ $status: 'failed', order: [] });
     expect(await metaOf({ each, join: 'any' })).toMatchObject({ $status: 'failed', order: [] });
@@ -117,8 +126,18 @@ describe('a branch for each item of a list', () => {
   test.each([
     ['a key twice', each, [{ id: 1 }, { id: 1 }], "'key' of block 'work' does not work: it gives '1' twice"],
     ['no key', each, [{}], "'key' of block 'work' does not work: for item 1"],
-    ['no list', { ...each, over: '$start.prompt' }, [], "'over' of block 'work' does not work: its value is no list"],
-    ['nothing', { ...each, over: '$start.nothing' }, [], "'over' of block 'work' does not work: it has no value"],
+    [
+      'no list',
+      { ...each, over: '$start.prompt' },
+      [],
+      "'over' of block 'work' does not work: its value is no list; write [ … ] around it",
+    ],
+    [
+      'nothing',
+      { ...each, over: '$start.nothing' },
+      [],
+      "'over' of block 'work' does not work: it has no value; if there may be none, write [ … ] around it",
+    ],
     ['too many', { ...each, over: '[1..2001]' }, [], 'its list has 2001 items'],
     ['an empty prompt', { ...each, prompt: '{{ phase.title }}' }, [{ id: 1 }], 'it renders to nothing'],
   ])('waits for a person over %s', async (_what, given, phases, reason) => {
