@@ -33,7 +33,7 @@ export function buildAsTeam({ cwd: folder, env }) {
   show(place, 'uwf', ['thread', 'resume', thread, '-p', 'accepted'], { stdin: 'ignore' });
   show(place, 'uwf', ['thread', 'merge', thread]);
 
-  say(`\n${strong('Three reviewers read it at once. Two are enough, and the third is cancelled.')}`);
+  say(`\n${strong('Three reviewers read it at once. Two that agree decide, and the third is cancelled.')}`);
   show(place, 'uwf', ['run', 'parallel-review', '-p', 'Review the last commit.'], { stdin: 'ignore' });
 
   show(place, 'uwf', ['log', '--graph', thread]);

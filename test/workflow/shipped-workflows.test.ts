@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
+import { judgeJoin, type TakenBranch } from '../../src/moderator/judge-join.ts';
 import { loadWorkflowFile } from '../../src/workflow/load/load-workflow-file.ts';
 
 const folder = fileURLToPath(new URL('../../fixtures/workflows/', import.meta.url));
@@ -30,4 +31,26 @@ describe('the shipped workflows', () => {
       expect(shipped).toEqual(expect.arrayContaining(programs));
     },
   );
+});
+
+test('of the reviewers of parallel-review two that agree decide, whoever ends first', async () => {
+  const { definition } = await loadWorkflowFile(`${folder}parallel-review.yaml`);
+  const reviews = definition!.blocks!['reviews']!;
+  const keys = Object.keys(reviews.branches ?? {});
+  const verdicts = ['approved', 'rejected', null];
+  const votes = verdicts.flatMap((a) => verdicts.flatMap((b) => verdicts.map((c) => [a, b, c])));
+  for (const vote of votes) {
+    const taken = vote.map((status, at): TakenBranch => {
+      const [outcome, returnCode] = status === null ? (['failed', 1] as const) : (['completed', 0] as const);
+      return { key: keys[at] ?? '', status, meta: null, end: { outcome, returnCode, summary: '' } };
+    });
+    const judged = await Promise.all(
+      keys.map((_, at) => judgeJoin('reviews', reviews, taken.slice(0, at + 1), keys.length)),
+    );
+    const decided = judged.findIndex(({ kind }) => kind === 'over');
+    const agreed = ['approved', 'rejected'].find((verdict) => vote.filter((one) => one === verdict).length >= 2);
+    expect(judged[decided], vote.join()).toMatchObject({ status: agreed ?? 'failed', isJoined: agreed !== undefined });
+    const second = vote.indexOf(agreed ?? '', vote.indexOf(agreed ?? '') + 1);
+    expect(decided, vote.join()).toBe(agreed === undefined ? keys.length - 1 : second);
+  }
 });
