@@ -25,16 +25,17 @@ export class OwnRules {
   find(text: string, column: number, matches: SecretMatch[]): void {
     if (this.#rules.length === 0) return;
     const timeoutMs = Math.ceil(budget.ms + (budget.msPerMiB * text.length) / 2 ** 20);
-    const search = (): void => {
-      for (const { start, end } of windowsOf(text, column)) this.#findIn(text.slice(start, end), start, matches);
-    };
-    runInTime(search, timeoutMs, (cause) => {
+    const search = (): SecretMatch[] =>
+      [...windowsOf(text, column)].flatMap(({ start, end }) => this.#findIn(text.slice(start, end), start));
+    const found = runInTime(search, timeoutMs, (cause) => {
       const message = `a text could not be searched by the rules of the configuration within ${timeoutMs} ms`;
       return new RedactionFailed(message, 'look for a rule that repeats a repetition, such as (a+)+', cause);
     });
+    for (const match of found) matches.push(match);
   }
 
-  #findIn(text: string, start: number, matches: SecretMatch[]): void {
+  #findIn(text: string, start: number): SecretMatch[] {
+    const matches: SecretMatch[] = [];
     // A rule does not go on over what was taken out.
     const line = text.replaceAll(marks, (mark) => '\n'.repeat(mark.length));
     for (const { name, pattern } of this.#rules) {
@@ -43,6 +44,7 @@ export class OwnRules {
           matches.push({ rule: name, start: start + index, end: start + index + match.length, layer: 2 });
       }
     }
+    return matches;
   }
 
   /** Where the first window begins that what follows can still change. */

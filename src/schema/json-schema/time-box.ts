@@ -22,9 +22,9 @@ export class ValidationTimeout extends UwfError {
  * @throws {ValidationTimeout} if the time is over
  * @throws {TooManyOpenFiles} if there is no room for the watch
  */
-export function runInTimeBox<Result>(work: () => Result, timeoutMs: number): Result {
+export function runInTimeBox<Result>(work: () => Result, timeoutMs: number, isRepeatable?: boolean): Result {
   assertWatchable();
-  return runInTime(work, timeoutMs, (cause) => new ValidationTimeout(timeoutMs, cause));
+  return runInTime(work, timeoutMs, (cause) => new ValidationTimeout(timeoutMs, cause), isRepeatable);
 }
 
 /** The files that the event loop of a watch opens. If it cannot, Node aborts the process. Source: `uv_loop_init` of libuv. */

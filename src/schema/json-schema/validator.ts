@@ -31,7 +31,7 @@ const byIdentity = new WeakMap<object, Validator>();
  * Compiles a schema, once: an equal schema gives the same validator. A schema must not be changed after it was compiled.
  *
  * Keywords and formats that JSON Schema does not know say nothing; `cas_ref` is the form of a node hash. Nothing is ever
- * loaded from elsewhere. Checking stops after two seconds.
+ * loaded from elsewhere. Checking stops after two seconds of processor time.
  * @throws {InvalidSchema} if it is no schema, refers to something outside itself, gives a part of it an `$id`, applies itself
  * to a value without end, or is too large
  * @throws {TooManyOpenFiles} if there is no room to watch the time it takes
@@ -68,7 +68,8 @@ async function compile(schema: JsonValue, text: string): Promise<Validator> {
     const fault = findSchemaFault(schema);
     if (fault !== undefined) throw new InvalidSchema([fault]);
     const plain = withoutId(schema);
-    const check = text.length < LARGE ? ajv.compile(plain) : runInTimeBox(() => ajv.compile(plain), compileTimeoutMs);
+    const check =
+      text.length < LARGE ? ajv.compile(plain) : runInTimeBox(() => ajv.compile(plain), compileTimeoutMs, false);
     // The validator is cached here; ajv's own cache would only grow.
     if (typeof plain !== 'boolean') ajv.removeSchema(plain);
     return validatorOf(check, mayTakeLong(schema));
