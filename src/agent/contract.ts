@@ -43,6 +43,11 @@ export type AgentEvent =
   | { kind: 'pause'; text: string; durationMs: number }
   /** What the whole turn of the role has cost so far. */
   | { kind: 'usage'; usage: Usage }
+  /**
+   * The agent has put its prompt into this session. If the turn is cut off once the model has answered, the next one continues
+   * the session.
+   */
+  | { kind: 'session'; session: string }
   /** The agent has started a process group (its leader's pid). A stop, or the next holder of the lease, can then end it. */
   | { kind: 'process-group'; pgid: number };
 

@@ -92,10 +92,10 @@ const successors: readonly (Successor & { name: TypeName; hash: NodeHash })[] = 
   { name: 'workflow', hash: parseNodeHash('BD4KVYRD3XNNP'), ...workflowSuccessor },
   { name: 'thread-start', hash: parseNodeHash('APFX64W9BENEF'), ...threadStartSuccessor },
   { name: 'thread-step', hash: parseNodeHash('9VWW1CHJQGGCF'), ...threadStepSuccessor },
-  { name: 'thread-suspend', hash: parseNodeHash('AKRE1FNXJP0YF'), ...threadSuspendSuccessor },
+  { name: 'thread-suspend', hash: parseNodeHash('1P2TCVSRCDZR0'), ...threadSuspendSuccessor },
   { name: 'thread-resume', hash: parseNodeHash('43Y4FDFVKF8HS'), ...threadResumeSuccessor },
   { name: 'react-turn', hash: parseNodeHash('DAN0X82YCAXJH'), ...reactTurnSuccessor },
-  { name: 'attempt', hash: parseNodeHash('2V4SRRV50PCB8'), ...attemptSuccessor },
+  { name: 'attempt', hash: parseNodeHash('21JARTSCEBR25'), ...attemptSuccessor },
 ];
 
 const successorsByName = new Map(successors.map((successor) => [successor.name, successor]));

@@ -60,6 +60,7 @@ export function hintToResume(id: ThreadId, why: WhyItWaits): string {
     case 'agent':
     case 'invalid-reply':
     case 'timeout':
+    case 'interrupted':
       break;
   }
   const when = why.due === undefined ? 'once what stopped it is put right' : 'when that time has come';

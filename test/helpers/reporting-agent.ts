@@ -14,11 +14,12 @@ export type ReportedAct =
   | { kill: true };
 
 const source = `
-const { existsSync } = require('node:fs');
+const { appendFileSync, existsSync } = require('node:fs');
 exports.packageDescriptor = { name: 'reporting-agent', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } };
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 exports.createAgent = (config) => ({
   async run(request) {
+    if (config.countIn) appendFileSync(config.countIn, request.role + '\\n');
     const acts = config.roles[request.role];
     for (const act of acts[Math.min(request.visit + request.attempt, acts.length - 1)]) {
       request.signal.throwIfAborted();
@@ -43,16 +44,20 @@ export function installReportingAgent(repositoryFolder: string): void {
   installAgent(repositoryFolder, 'reporting-agent', source);
 }
 
-/** A configuration in which it runs every role; for each role the acts of each visit, or of each attempt. */
+/**
+ * A configuration in which it runs every role; for each role the acts of each visit, or of each attempt.
+ * @param countIn a file to which each try adds a line
+ */
 export function reportingConfig<More extends object>(
   roles: Record<string, ReportedAct[][]>,
   more: More = {} as More,
+  countIn?: string,
 ): {
   agents: Record<string, { name: string; package: string; config: never }>;
   defaultAgent: string;
   roles: Record<string, string>;
 } & More {
   // The configuration is JSON.
-  const agent = { name: 'reporter', package: 'reporting-agent', config: { roles } as never };
+  const agent = { name: 'reporter', package: 'reporting-agent', config: { roles, countIn } as never };
   return { agents: { reporter: agent }, defaultAgent: 'reporter', roles: {}, ...more };
 }

@@ -69,6 +69,7 @@ const eventRules: Kinds<AgentEvent> = {
   refusal: { text },
   pause: { text, durationMs: amount },
   usage: { usage },
+  session: { session: text },
   'process-group': { pgid: group },
 };
 

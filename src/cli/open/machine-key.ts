@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { orElse, succeeds } from '../../or-else.ts';
+import { orElse, succeeds, tryTo } from '../../or-else.ts';
 import { createDurableFile } from '../../git/system/durable-file.ts';
 import { homeOf, stateFolder } from './user-folders.ts';
 
@@ -22,6 +22,8 @@ export function machineKey(env: Readonly<Record<string, string | undefined>>, na
   if (folder.startsWith(home) && !existsSync(home)) return fresh;
   const isMade = succeeds(() => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // A home folder can be a repository: a key that is made during a turn is no change of its files.
+    tryTo(() => writeFileSync(join(folder, '.gitignore'), '*\n', { flag: 'wx' }));
     createDurableFile(path, [fresh], 0o600);
   });
   // It is not where another process has made it, or the folder cannot be written to.

@@ -35,6 +35,7 @@ export async function engineOptions(
   const config = await configHere(cli, repository);
   const people = Object.entries(config.agents).filter(([, agent]) => agent.package === 'builtin:human');
   view?.leaveTerminalTo(people.map(([name]) => name));
+  let sealKey: Uint8Array | undefined;
   // Branches of a block may ask at once.
   let asked: Promise<unknown> = Promise.resolve();
   return {
@@ -42,7 +43,7 @@ export async function engineOptions(
     config,
     env: { ...cli.env, [ADOPT_LEASE]: undefined },
     workTrees: workTreesHere(cli.env),
-    sealKey: () => machineKey(cli.env, 'kept.key'),
+    sealKey: () => (sealKey ??= machineKey(cli.env, 'kept.key')),
     redactor: config.redact?.isOff === true ? null : await redactorHere(cli, repository, config),
     onEvent: (event) => {
       if (view) view.tell(event);

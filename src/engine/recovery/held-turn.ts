@@ -9,6 +9,7 @@ import type { ChosenStep, FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
 import { forgetKeptTurn, readKept, writeKept } from './kept-turn.ts';
 import { keptPath } from './kept-path.ts';
+import { TurnLog } from './turn-log.ts';
 
 const VERSION = 1;
 /** How many places a suspension names. */
@@ -40,9 +41,10 @@ export function holdTurn(
   const held: HeldTurn = { version: VERSION, turn: rest, files, head: state.head.id };
   // Where it cannot be written, the suspension has what the agent said.
   const isHeld = path !== undefined && again === undefined && succeeds(() => writeKept(path, JSON.stringify(held)));
+  if (isHeld) new TurnLog(engine.repository, state.id).elsewhere(true);
   // The usage of a turn is counted once: in its step, if there will be one.
   const used = isHeld ? { attempts: [], usage: null, trace: undefined } : { attempts, usage, trace };
-  return { ...turn, result: { kind: 'suspended', cause, reason, text, session, ...used } };
+  return { ...turn, result: { kind: 'suspended', cause, reason, text, session, ...used }, isHeld };
 }
 
 /** Says which files hold secrets, without the secrets. */

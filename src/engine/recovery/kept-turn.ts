@@ -1,8 +1,7 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { constants, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parseJson } from '../../json.ts';
-import { orElse, succeeds } from '../../or-else.ts';
+import { succeeds } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
 import { createDurableFile, removeFile, syncFolder } from '../../git/system/durable-file.ts';
 import { makeFolders } from '../../git/system/make-folders.ts';
@@ -11,21 +10,20 @@ import { assertThere } from '../../git/repository/assert-there.ts';
 import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
-import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { RedactionFailed } from '../../redaction/redactor.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { FinishedTurn } from '../turn/step.ts';
 import { keptPath } from './kept-path.ts';
+import { seal, unseal, type Sealed } from './seal.ts';
+import { TurnLog } from './turn-log.ts';
 import { keptTurnDamaged, ReplyNotStored } from './kept-turn-errors.ts';
 
 /** The version of the files of kept turns. */
 const VERSION = 1;
 /** A reply, and what it left of its files in base64. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** How long storing a turn may take until it is kept meanwhile, in ms. */
-const KEEP_AFTER_MS = 250;
 
 /** A turn that could not be stored, as this machine keeps it. */
 export type KeptTurn = Omit<FinishedTurn, 'again' | 'workspace'> & {
@@ -39,14 +37,6 @@ export type KeptTurn = Omit<FinishedTurn, 'again' | 'workspace'> & {
 
 /** A turn that could not be redacted. */
 type SealedTurn = { version: typeof VERSION; sealed: Sealed };
-
-/** A turn that is kept while it is being stored. */
-export type Meanwhile = {
-  /** Keeps it no more from now on; what is kept stays. */
-  stop: () => void;
-  /** The same, and forgets what is kept. */
-  forget: () => void;
-};
 
 /** Of a snapshot: the bytes of its objects in base64, and the packs that hold the others. */
 export type KeptWorkspace = Omit<Snapshot, 'objects' | 'release'> & {
@@ -66,7 +56,7 @@ export function keepTurn(engine: EngineContext, state: ThreadState, turn: Finish
   const canKeep = succeeds(() => assertThere(engine.repository));
   const facts = { thread: state.id, role: turn.role, cause };
   if (cause instanceof RedactionFailed) {
-    const sealed = canKeep && path !== undefined && tryToKeep(path, state, turn, engine.sealKey);
+    const sealed = canKeep && path !== undefined && tryToKeep(path, engine, state, turn, engine.sealKey);
     return new ReplyNotStored({
       ...facts,
       path,
@@ -78,40 +68,29 @@ export function keepTurn(engine: EngineContext, state: ThreadState, turn: Finish
     // Any error but uwf's own and the system's is a mistake in uwf, and told as one.
     return cause instanceof UwfError || errnoOf(cause) !== undefined ? error : new Error(error.message, { cause });
   };
-  return notStored(canKeep && path !== undefined && tryToKeep(path, state, turn) ? undefined : saidIn(turn));
-}
-
-/**
- * Keeps a turn while it is being stored, if that takes long: what kills this process then takes no reply with it.
- * @returns what is to be called once the turn is stored
- */
-export function keepMeanwhile(repository: Repository, state: ThreadState, turn: FinishedTurn): Meanwhile {
-  const path = keptPath(repository, state.id, 'kept');
-  if (path === undefined) return { stop: () => undefined, forget: () => undefined };
-  let isKept = false;
-  const timer = setTimeout(() => {
-    isKept = tryToKeep(path, state, turn);
-  }, KEEP_AFTER_MS);
-  const stop = (): void => clearTimeout(timer);
-  const forget = (): void => {
-    stop();
-    if (isKept) forgetKeptTurn(path);
-  };
-  return { stop, forget };
+  return notStored(canKeep && path !== undefined && tryToKeep(path, engine, state, turn) ? undefined : saidIn(turn));
 }
 
 /**
  * Tells whether a turn is kept now.
  * @param sealKey gives the key with which it is encrypted; absent: what is kept has no secrets
  */
-function tryToKeep(path: string, state: ThreadState, turn: FinishedTurn, sealKey?: () => Uint8Array): boolean {
+function tryToKeep(
+  path: string,
+  { repository }: EngineContext,
+  state: ThreadState,
+  turn: FinishedTurn,
+  sealKey?: () => Uint8Array,
+): boolean {
   const kept = encode(state, turn);
   const result = { ...kept.result, attempts: [], trace: undefined };
   for (const candidate of [kept, { ...kept, result }]) {
     const write = (): void =>
       writeKept(path, JSON.stringify(sealKey ? { version: VERSION, sealed: seal(candidate, sealKey()) } : candidate));
     // With less of it there may be room; the error to tell is the first one.
-    if (succeeds(write)) return true;
+    if (!succeeds(write)) continue;
+    new TurnLog(repository, state.id).elsewhere(turn.isHeld === true);
+    return true;
   }
   return false;
 }
@@ -206,25 +185,4 @@ function readIfThere(path: string): string | undefined {
 function saidIn({ result }: FinishedTurn): string {
   if (result.kind === 'suspended') return [result.reason, result.text].filter(Boolean).join('\n\n');
   return `${JSON.stringify(result.meta)}\n\n${result.text}`;
-}
-
-const ALGORITHM = 'aes-256-gcm';
-
-/** An encrypted value, in base64. */
-type Sealed = { iv: string; tag: string; data: string };
-
-/** @param key 32 bytes */
-function seal(value: unknown, key: Uint8Array): Sealed {
-  const iv = randomBytes(12);
-  const cipher = createCipheriv(ALGORITHM, key, iv);
-  const data = Buffer.concat([cipher.update(JSON.stringify(value)), cipher.final()]);
-  return { iv: iv.toString('base64'), tag: cipher.getAuthTag().toString('base64'), data: data.toString('base64') };
-}
-
-/** The value; `undefined` where it is not what was sealed with this key. */
-function unseal({ iv, tag, data }: Sealed, key: Uint8Array): unknown {
-  const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64'), { authTagLength: 16 });
-  decipher.setAuthTag(Buffer.from(tag, 'base64'));
-  const text = orElse(() => Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()]), '');
-  return parseJson(text.toString());
 }

@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs';
 import { PackKeep } from '../../git/stores/disk/pack-keep.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
-import { readChain } from '../../thread/read/read-chain.ts';
-import { readTextAt, readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
+import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
-import { storeTurn } from '../turn/append.ts';
+import { storeTurn } from '../turn/store-turn.ts';
 import type { FinishedTurn } from '../turn/step.ts';
 import { RedactionFailed } from '../../redaction/redactor.ts';
 import { forgetKeptTurn, readKeptTurn, type KeptTurn, type KeptWorkspace } from './kept-turn.ts';
 import { HOW_TO_ALLOW, ReplyNotStored } from './kept-turn-errors.ts';
+import { isTurnStored } from './open-turns.ts';
 
 /**
  * Stores the turn of a thread that an earlier command could not store, if this machine keeps one. To be called under the
@@ -43,7 +43,8 @@ export async function storeKeptTurn(
       const reason = 'git has collected them since';
       engine.tell({ event: 'snapshot.shortened', thread: state.id, role, reason });
     }
-    if (!(await isStored(engine, state, before, kept))) {
+    // What failed may have come after the thread's ref had moved.
+    if (!(await isTurnStored(engine.repository, state.head.id, before.head.id, kept))) {
       stored = await storeTurn({ engine: engine, state: before, definition: await definitionOf(engine, before) }, turn);
     }
   } catch (error) {
@@ -94,21 +95,4 @@ async function restoreWorkspace(
   }
   release();
   return undefined;
-}
-
-/** Tells whether the turn was stored after all: what failed may have come after the thread's ref had moved. */
-async function isStored(
-  { repository }: EngineContext,
-  { head }: ThreadState,
-  before: ThreadState,
-  { role, startedAtMs, completedAtMs }: KeptTurn,
-): Promise<boolean> {
-  const isIt = ({ kind, node }: ThreadCommit): boolean =>
-    kind === 'step'
-      ? node.role === role && node.startedAtMs === startedAtMs && node.completedAtMs === completedAtMs
-      : kind === 'suspend' && node.role === role && node.suspendedAtMs === completedAtMs;
-  for await (const commit of readChain(repository, head.id)) {
-    if (commit.commit.parents[0] === before.head.id && isIt(commit)) return true;
-  }
-  return false;
 }

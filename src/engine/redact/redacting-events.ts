@@ -1,7 +1,6 @@
 import type { AgentEvent } from '../../agent/contract.ts';
-import { RedactionFailed } from '../../redaction/redactor.ts';
 import type { Redaction } from './redaction.ts';
-import { orElse, isOfClass } from '../../or-else.ts';
+import { orElse } from '../../or-else.ts';
 
 /** What is told in pieces, which are joined as they are. */
 type Spoken = Extract<AgentEvent['kind'], 'text' | 'thought'>;
@@ -28,8 +27,7 @@ export class RedactingEvents {
   hear(event: AgentEvent): AgentEvent[] {
     try {
       return this.#hear(event);
-    } catch (error) {
-      if (!(error instanceof RedactionFailed)) throw error;
+    } catch {
       this.#streams.clear();
       return [LEFT_OUT];
     }
@@ -41,6 +39,7 @@ export class RedactingEvents {
       case 'thought':
         return this.#said(event.kind, this.#streamOf(event.kind).write(event.text));
       case 'usage':
+      case 'session':
       case 'process-group':
         return [event];
       default:
@@ -51,7 +50,7 @@ export class RedactingEvents {
 
   /** Gives what was held back: nothing belongs to it any more. */
   end(): AgentEvent[] {
-    return orElse(() => this.#end(), [LEFT_OUT], isOfClass(RedactionFailed));
+    return orElse(() => this.#end(), [LEFT_OUT]);
   }
 
   #end(): AgentEvent[] {

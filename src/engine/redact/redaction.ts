@@ -108,8 +108,8 @@ export class Redaction {
     try {
       return work(this.#redactor);
     } catch (error) {
-      if (!this.#isPassing || !(error instanceof RedactionFailed)) throw error;
-      this.#fail(error);
+      if (!this.#isPassing) throw error;
+      this.#fail(error instanceof RedactionFailed ? error : unexpected(error));
       return undefined;
     }
   }
@@ -127,4 +127,9 @@ export class Redaction {
     this.#taken.set(mark, rule);
     if (this.#whole !== undefined) this.#whole.#add(mark, rule);
   }
+}
+
+/** Its message may quote the text, so it is only the cause. */
+function unexpected(cause: unknown): RedactionFailed {
+  return new RedactionFailed('a text could not be searched for secrets', 'the search itself failed; report it', cause);
 }

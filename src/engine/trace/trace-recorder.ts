@@ -127,6 +127,7 @@ export class TraceRecorder {
       case 'usage':
         return this.#addShare(this.#shares.tell(event.usage));
       case 'pause':
+      case 'session':
       case 'process-group':
     }
   }

@@ -20,6 +20,10 @@ export type ListenedTurn = {
   lease: Pick<Lease, 'setProcessGroup'> | undefined;
   /** Takes secrets out of what is heard, before anything is kept of it or told. */
   redaction: Redaction;
+  /** Told what the try has used, whenever that changes. */
+  onUsage?: (usage: Usage) => void;
+  /** Told of the session in which the agent answers. */
+  onSession?: (id: string) => void;
 };
 
 /** How much of what an agent said is kept for the day its turn is cut off: the newest, in bytes. */
@@ -37,6 +41,14 @@ export class TurnListener {
   #used: Usage | null = null;
   /** Whether the agent has said or done anything in any try: what is no sign of life alone. */
   hasHeardAnswer = false;
+  /** The session that the agent has put its newest prompt into, where it says so. */
+  session: string | undefined;
+  /** Whether the agent marks the turns of its model in this try. */
+  #marksTurns = false;
+  /** Whether a request of the agent may be out whose cost it has not reported. */
+  #isAsking = false;
+  #toldUsed = '';
+  #toldSession: string | undefined;
 
   constructor(engine: EngineContext, place: { thread: ThreadId; role: string }, turn: ListenedTurn) {
     this.#engine = engine;
@@ -52,8 +64,18 @@ export class TurnListener {
     return this.#said.toString();
   }
 
+  /** What this try has used so far; at least that, if a request is out. `undefined` if the agent has reported nothing. */
+  get used(): Usage | undefined {
+    const { usage } = this.trace;
+    if (!this.#isAsking) return usage;
+    return { inputTokens: 0, outputTokens: 0, turns: 0, ...usage, isAtLeast: true };
+  }
+
   startTry(prompt: string): void {
     this.#said = emptyText();
+    this.#marksTurns = false;
+    this.#isAsking = false;
+    this.#toldUsed = '';
     this.trace.startTry(prompt);
   }
 
@@ -68,7 +90,11 @@ export class TurnListener {
     const { clock } = this.#turn;
     clock.touch();
     this.hasHeardAnswer ||= isAnswer(event);
+    const before = JSON.stringify(this.trace.usage);
     this.#passOn(this.#redacting.hear(event));
+    this.#noteRequest(event, JSON.stringify(this.trace.usage) !== before);
+    if (event.kind === 'session') this.session = event.session;
+    this.#tellOwner();
     if (event.kind === 'usage' || event.kind === 'turn-end') this.#checkBudget();
     if (event.kind !== 'process-group') return;
     try {
@@ -79,11 +105,32 @@ export class TurnListener {
     }
   }
 
+  /** Follows whether a request is out. An agent that marks no turns is asking from its prompt on, and again when it goes on. */
+  #noteRequest({ kind }: AgentEvent, hasReported: boolean): void {
+    if (kind === 'turn-start') this.#marksTurns = true;
+    if (kind === 'turn-end' || hasReported) this.#isAsking = false;
+    else if (kind === 'turn-start' || kind === 'session') this.#isAsking = true;
+    else if (!this.#marksTurns && this.trace.usage !== undefined) this.#isAsking ||= isWork(kind);
+  }
+
+  #tellOwner(): void {
+    const { onUsage, onSession } = this.#turn;
+    const { used, session } = this;
+    const text = used === undefined ? '' : JSON.stringify(used);
+    if (used !== undefined && text !== this.#toldUsed) onUsage?.(used);
+    this.#toldUsed = text;
+    // One that was not heard may not even have its prompt.
+    if (session === undefined || session === this.#toldSession || !this.hasHeardAnswer) return;
+    this.#toldSession = session;
+    onSession?.(session);
+  }
+
   #passOn(events: readonly AgentEvent[]): void {
     for (const event of events) {
       if (event.kind === 'text') this.#said.add(event.text);
       this.trace.record(event);
-      if (event.kind !== 'process-group') this.#engine.tell({ ...this.#place, ...asTold(event) });
+      if (event.kind !== 'process-group' && event.kind !== 'session')
+        this.#engine.tell({ ...this.#place, ...asTold(event) });
     }
   }
 
@@ -99,13 +146,21 @@ function emptyText(): KeptText {
 }
 
 function isAnswer(event: AgentEvent): boolean {
-  if (event.kind === 'usage') return event.usage.turns > 0;
-  return !['turn-start', 'refusal', 'pause', 'process-group'].includes(event.kind);
+  if (event.kind === 'usage') return event.usage.turns > 0 || (event.usage.costUsd ?? 0) > 0;
+  return isWork(event.kind) || event.kind === 'turn-end' || event.kind === 'tool-result';
+}
+
+/** Tells whether an event is the work of a model. */
+function isWork(kind: AgentEvent['kind']): boolean {
+  return ['text', 'thought', 'plan', 'tool-call'].includes(kind);
 }
 
 type Told = AgentTold extends infer T ? (T extends AgentTold ? Omit<T, 'thread' | 'role'> : never) : never;
 
-const names: Readonly<Record<Exclude<AgentEvent['kind'], 'process-group'>, AgentTold['event']>> = {
+/** What is told of an agent; the others are for the engine alone. */
+type ToldEvent = Exclude<AgentEvent, { kind: 'process-group' | 'session' }>;
+
+const names: Readonly<Record<ToldEvent['kind'], AgentTold['event']>> = {
   'turn-start': 'agent.turn',
   'turn-end': 'agent.turn-ended',
   text: 'agent.text',
@@ -118,7 +173,7 @@ const names: Readonly<Record<Exclude<AgentEvent['kind'], 'process-group'>, Agent
   usage: 'agent.usage',
 };
 
-function asTold({ kind, ...facts }: Exclude<AgentEvent, { kind: 'process-group' }>): Told {
+function asTold({ kind, ...facts }: ToldEvent): Told {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Each kind's facts are those of the event of its name.
   return { event: names[kind], ...facts } as Told;
 }

@@ -1,4 +1,5 @@
 import { messageOf } from '../../errors.ts';
+import { renderFields } from '../../agent/extract/render-fields.ts';
 import { extractReply } from '../../agent/extract/extract-reply.ts';
 import type { JsonObject } from '../../json.ts';
 import { checkReply } from '../../moderator/check-reply.ts';
@@ -23,7 +24,8 @@ type RefusedTry = {
 };
 
 /**
- * Checks a reply: takes it apart, validates its meta against the role's schema, and runs the role's checks.
+ * Checks a reply: takes it apart, validates its meta against the role's schema, and runs the role's checks. The reply was
+ * paid for, so this raises nothing: one that cannot be checked suspends the turn.
  * @param redaction takes secrets out of the reply before it is checked
  */
 export async function acceptReply(
@@ -31,6 +33,37 @@ export async function acceptReply(
   reply: TryReply,
   redaction: Redaction,
 ): Promise<TurnEnd | RefusedTry> {
+  try {
+    return await judge(step, reply, redaction);
+  } catch (error) {
+    // The reply is not at fault: another try would cost money and change nothing.
+    return uncheckedReply(reply, error, redaction);
+  }
+}
+
+/**
+ * The end of a turn whose reply could not be checked, or not be stored as a step.
+ * @param what says of the reply what the error kept from being done
+ */
+export function uncheckedReply(
+  reply: ReplyParts,
+  error: unknown,
+  redaction: Redaction,
+  what = 'could not be checked',
+): TurnEnd {
+  const message = redaction.text(messageOf(error));
+  const reason = error instanceof CheckFailed ? message : `the reply ${what}: ${message}`;
+  return { kind: 'suspended', cause: 'invalid-reply', reason, text: redaction.text(wholeText(reply)) };
+}
+
+type ReplyParts = { text?: string | undefined; meta?: JsonObject | undefined };
+
+/** A reply in one text: fields that an agent reported apart from its text are front matter again. */
+export function wholeText({ text = '', meta }: ReplyParts): string {
+  return meta === undefined ? text : `---\n${renderFields(meta)}---\n${text}`;
+}
+
+async function judge(step: PreparedStep, reply: TryReply, redaction: Redaction): Promise<TurnEnd | RefusedTry> {
   if (reply.kind === 'suspend') {
     const { cause, reason, text, due } = reply;
     return { kind: 'suspended', cause, reason: redaction.text(reason), text: text && redaction.text(text), due };
@@ -53,15 +86,7 @@ export async function acceptReply(
   }
   if (extraction.kind === 'invalid') return refuse(extraction.errors);
   const { meta, body } = extraction;
-  let faults: readonly string[];
-  try {
-    faults = [...(await findFaults(step, meta)), ...(await step.calls.findFaults(reply.childThreads ?? []))];
-  } catch (error) {
-    // The reply is not at fault: another try would cost money and change nothing.
-    const what = redaction.text(messageOf(error));
-    const reason = error instanceof CheckFailed ? what : `the reply could not be checked: ${what}`;
-    return { kind: 'suspended', cause: 'invalid-reply', reason, text: redaction.text(reply.text) };
-  }
+  const faults = [...(await findFaults(step, meta)), ...(await step.calls.findFaults(reply.childThreads ?? []))];
   if (faults.length > 0) return refuse(faults);
   return {
     kind: 'done',

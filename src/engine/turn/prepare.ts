@@ -18,6 +18,7 @@ import { admitWish, prepareAgent } from '../agents/prepare-agent.ts';
 import { readSession } from '../agents/sessions.ts';
 import { branchOf } from '../children/branch-of.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
+import { findOpenTurns } from '../recovery/open-turns.ts';
 import { isRecording, snapshotMode } from '../workspace/record-workspace.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { roomFor } from '../config/config.ts';
@@ -31,11 +32,12 @@ import type { ChosenStep, PreparedStep, RoleChoice } from './step.ts';
 
 /**
  * Puts together all that a role's turn needs, without running or storing anything.
+ * @param isPaid whether its reply has arrived already, so that no limit keeps it from being stored
  * @throws {AgentMissing} if this machine has no agent for the role
  * @throws {UwfError} `unknown-role` if the workflow has no such role
  * @throws {UwfError} `working-folder-outside` if the role is to work elsewhere than in a work tree of the repository
  */
-export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
+export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Promise<PreparedStep> {
   const { engine, lease, state, definition, choice } = step;
   const { repository } = engine;
   const role = getRole(definition, choice.role);
@@ -48,7 +50,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   if (place.isOwn) await admitWish(engine, state, use);
   await catchUpUnderBudget(engine, state);
   const allowance = await allowanceOf(step, choice.role, { replaced: choice.again?.step.commit });
-  const limitReached = findLimitReached(allowance)?.text;
+  const limitReached = isPaid ? undefined : findLimitReached(allowance)?.text;
   if (place.isOwn && limitReached === undefined) {
     const { openWorkTree } = await import('../isolation/open-work-tree.ts');
     const location = await openWorkTree(engine, lease, state, definition.name);
@@ -63,7 +65,7 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   const { agent, record } = await prepareAgent(engine, state, { ...use, cwd, isFilled: place.isOwn === true });
   // A role that may not run is told nothing, and a summary costs money.
   const compactAt = engine.config.context?.compactAtCharacters;
-  if (!choice.again && limitReached === undefined && compactAt !== undefined) {
+  if (!choice.again && !isPaid && limitReached === undefined && compactAt !== undefined) {
     await compactIfLarge(engine, lease, state, choice.role, compactAt);
   }
   const remembered = readSession(repository, { threadId: state.id, role: choice.role, agent: record.name });
@@ -71,7 +73,10 @@ export async function prepareStep(step: ChosenStep): Promise<PreparedStep> {
   // A session that knows what is not on this thread's chain is not continued.
   const session = history.seen && remembered?.id;
   const { seen: _seen, ...all } = history;
-  const parts = await contextParts(engine, state, all, { ...choice, definition: role });
+  const parts = {
+    ...(await contextParts(engine, state, all, { ...choice, definition: role })),
+    isCutOff: (await findOpenTurns(repository, state.id)).some((turn) => turn.role === choice.role && !turn.isHeld),
+  };
   const redaction = engine.redaction();
   // Secrets in the other texts are not counted: those texts are in the prompt too, or are not stored.
   const beside = engine.redaction();

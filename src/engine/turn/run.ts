@@ -1,4 +1,3 @@
-import { RequestRefused } from '../../agent/agent-errors.ts';
 import type { AgentReply, AgentRequest } from '../../agent/contract.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
@@ -18,35 +17,34 @@ export type TryReply = Exclude<AgentReply, Suspension> | (Omit<Suspension, 'caus
 /**
  * Runs an agent once.
  * @throws {Interrupted} if the engine was told to stop
- * @throws {UwfError} of kind `agent` or `environment`, when trying again cannot help; of kind `agent` only before the agent
- *   has said anything
+ * @throws {UwfError} if trying again cannot help, and nothing was paid for; also of kind `conflict`
  */
 export async function runAgent(
   { engine, state, agent, clock }: PreparedStep,
   listener: TurnListener,
   request: Omit<AgentRequest, 'signal' | 'emit'>,
 ): Promise<TryReply> {
-  let session: string | undefined;
+  const hasPaid = (): boolean => request.attempt > 0 || listener.hasHeardAnswer;
   try {
     const running = agent.run({ ...request, signal: clock.signal, emit: (event) => listener.hear(event) });
     // An agent that goes on after the grace time may still fail; its error is ignored.
     running.catch(() => {});
     const reply = await Promise.race([running, whenAborted(clock.signal).then(() => withinGrace(running))]);
-    // An agent that was told to stop may still reply; the clock that ran out has decided nevertheless.
-    if (reply && !clock.signal.aborted) return reply;
+    // An agent that was told to stop may still reply: a clock that ran out has decided nevertheless.
+    const isStopped = clock.failure === undefined && clock.ranOut === undefined;
+    if (reply && (!clock.signal.aborted || (isStopped && reply.kind === 'reply'))) return reply;
     if (reply && reply.kind !== 'suspend' && listener.said === '') listener.hear({ kind: 'text', text: reply.text });
-    session = reply?.session;
+    if (reply?.usage !== undefined) listener.hear({ kind: 'usage', usage: reply.usage });
+    if (reply?.session !== undefined) listener.hear({ kind: 'session', session: reply.session });
   } catch (error) {
     if (error instanceof DepthExceeded) return { kind: 'suspend', cause: 'limit', reason: error.message };
-    if (!clock.signal.aborted)
-      return failedAttempt(error, request.attempt > 0 || listener.hasHeardAnswer, listener.said);
+    if (!clock.signal.aborted) return failedAttempt(error, hasPaid(), listener.said);
   }
   const { failure, ranOut } = clock;
-  if (failure !== undefined) throw failure;
+  if (failure !== undefined) return finalAttempt(failure, hasPaid(), listener.said);
   if (ranOut === undefined) throw new Interrupted(state.id, engine.signal.reason);
   const cause = ranOut instanceof BudgetExceeded ? 'limit' : 'timeout';
-  const ended = { reason: ranOut.message, text: listener.said, ...(session !== undefined && { session }) };
-  return { kind: 'suspend', cause, ...ended };
+  return { kind: 'suspend', cause, reason: ranOut.message, text: listener.said };
 }
 
 /** The same reply in texts that can be stored: as in a trace, half a character that stands alone becomes U+FFFD. */
@@ -77,16 +75,24 @@ async function whenAborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Makes a failed attempt of an error that an agent throws. Where only a person can help, the attempt is final if the agent
- * has said something, which was paid for; if it has not, nothing is stored.
+ * Makes a failed attempt of an error that an agent throws. Where trying again cannot help, the attempt is final if something
+ * was paid for, in this try or one before; if nothing was, nothing is stored.
  */
-function failedAttempt(error: unknown, hasSpoken: boolean, said: string): TryReply {
-  const needsPerson = error instanceof RequestRefused || (error instanceof UwfError && error.kind === 'agent');
-  if (needsPerson && hasSpoken) {
-    const reason = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`;
-    return { kind: 'failed-attempt', reason, text: said, isFinal: true };
+function failedAttempt(error: unknown, hasPaid: boolean, said: string): TryReply {
+  if (!(error instanceof UwfError) || error.kind === 'data') {
+    return { kind: 'failed-attempt', reason: messageOf(error), text: '' };
   }
-  if (error instanceof UwfError && error.kind !== 'data') throw error;
-  const reason = messageOf(error);
-  return { kind: 'failed-attempt', reason, text: '' };
+  return finalAttempt(error, hasPaid, said);
+}
+
+function finalAttempt(error: Error, hasPaid: boolean, said: string): TryReply {
+  if (!hasPaid || goesOnByItself(error)) throw error;
+  const hint = error instanceof UwfError ? error.hint : undefined;
+  const reason = hint === undefined ? error.message : `${error.message}; ${hint}`;
+  return { kind: 'failed-attempt', reason, text: said, isFinal: true };
+}
+
+/** Tells whether a turn that ended with an error is taken again without a person: it was interrupted, or others go on first. */
+export function goesOnByItself(error: unknown): boolean {
+  return error instanceof UwfError && (error.kind === 'interrupted' || error.kind === 'conflict');
 }

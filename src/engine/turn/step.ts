@@ -105,7 +105,12 @@ export type TurnResult = TurnEnd & {
 };
 
 /** A turn that was taken, and of a block that merges the files of its branches. */
-export type TakenTurn = { result: TurnResult; merged?: { merge: MergeRecord; snapshot: Snapshot } | undefined };
+export type TakenTurn = {
+  result: TurnResult;
+  /** When the last reply arrived; absent for a block. */
+  completedAtMs?: number;
+  merged?: { merge: MergeRecord; snapshot: Snapshot } | undefined;
+};
 
 /** A turn that was taken and is not stored yet. Files of kept and held turns have it as JSON. */
 export type FinishedTurn = {
@@ -127,6 +132,8 @@ export type FinishedTurn = {
   merge?: MergeRecord | undefined;
   /** The files that it left; released when they are stored. */
   workspace?: Snapshot | undefined;
+  /** Whether this is the suspension that stands for a turn that this machine holds. */
+  isHeld?: boolean;
 };
 
 /** What a person wants of a thread's next turn. */

@@ -1,7 +1,4 @@
-import { messageOf } from '../../errors.ts';
 import { decide } from '../../moderator/decide.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { markStoredHere } from '../children/turn-calls.ts';
@@ -11,32 +8,19 @@ import type { Lease } from '../leases/lease.ts';
 import { foldInBackground } from '../../git/maintenance/fold-in-background.ts';
 import { tellNeighbours } from '../leases/tell-neighbours.ts';
 import { storeKeptTurn } from '../recovery/store-kept-turn.ts';
+import { findArrived, type ArrivedTurn } from '../recovery/arrived-reply.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { keepTurn } from '../recovery/kept-turn.ts';
-import { findLimitReached, withTurn } from '../limits/limits.ts';
-import { TurnListener } from '../trace/turn-listener.ts';
+import { findOpenTurns } from '../recovery/open-turns.ts';
+import { TurnLog } from '../recovery/turn-log.ts';
 import { filesBefore } from '../workspace/record-workspace.ts';
-import { acceptReply, askAgain, giveUp } from './accept.ts';
 import { appendEnd, appendHeldTurn, appendTurn, assertStorable, suspendAtLimit } from './append.ts';
 import { atLimit, chooseRole, journalFacts, openStep } from './decide.ts';
 import { prepareStep } from './prepare.ts';
-import { inWholeCharacters, runAgent, withinGrace } from './run.ts';
-import { clearLeftSteps, makeStepFolder, removeStepFolder } from './step-folder.ts';
-import type {
-  ChosenStep,
-  PreparedStep,
-  PreparedTurn,
-  StepOutcome,
-  TakenTurn,
-  TurnEnd,
-  TurnResult,
-  TurnWish,
-} from './step.ts';
+import { runUntilAccepted } from './run-until-accepted.ts';
+import type { ChosenStep, PreparedTurn, StepOutcome, TakenTurn, TurnWish } from './step.ts';
 import { isIsolated, findBlock } from '../../workflow/definition.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
-
-/** Tries after the first, where a role does not say how many. */
-const DEFAULT_RETRIES = 2;
 
 /** Repacking a few dozen small packs takes a tenth of a second. A step waits no longer than this for larger ones. */
 const MAX_REPACK_WAIT_MS = 2_000;
@@ -98,8 +82,9 @@ export async function storeKept(
 /** Prepares and runs the turn of a role, or of a block that stands in its place. */
 async function takeTurn(step: ChosenStep): Promise<ThreadState> {
   if (findBlock(step.definition, step.choice.role) === undefined) {
-    const prepared = await prepareStep(step);
-    return storeAfter(prepared, async () => ({ result: await runUntilAccepted(prepared) }));
+    const left = await findArrived(step);
+    const prepared = await prepareStep(step, left !== undefined);
+    return storeAfter(prepared, (log) => runUntilAccepted(prepared, log, left), left);
   }
   const [{ prepareBlock }, { runBlock }] = await Promise.all([
     import('../blocks/prepare-block.ts'),
@@ -109,26 +94,46 @@ async function takeTurn(step: ChosenStep): Promise<ThreadState> {
   return storeAfter(prepared, () => runBlock(prepared));
 }
 
-/** Takes a turn and stores the step, or the reason why the thread waits. */
-async function storeAfter(step: PreparedTurn, take: () => Promise<TakenTurn>): Promise<ThreadState> {
+/**
+ * Takes a turn and stores the step, or the reason why the thread waits.
+ * @param left the turn as an earlier process began it, if that has its reply
+ */
+async function storeAfter(
+  step: PreparedTurn,
+  take: (log: TurnLog) => Promise<TakenTurn>,
+  left?: ArrivedTurn,
+): Promise<ThreadState> {
   const { engine, lease, state, choice, request, redaction } = step;
-  const { role, rule, again } = choice;
+  const { role, again } = choice;
   const { repository } = engine;
   if (step.limitReached !== undefined) return suspendAtLimit(step, step.limitReached);
   const { isolation } = step;
-  const files = await filesBefore(engine, state, { cwd: request.cwd, isolation }, step.role.snapshot);
   // Most turns are not isolated, and load nothing for it.
   const observer = isIsolated(isolation) ? await import('../isolation/observe-main.ts') : undefined;
-  const main = await observer?.observeMain(engine);
-  const startedAtMs = repository.now();
-  const { prompt, visit } = request;
-  const { record: agent } = step;
+  const log = new TurnLog(repository, state.id);
+  const begun = left?.turn ?? {
+    role,
+    rule: choice.rule,
+    prompt: request.prompt,
+    agent: step.record,
+    head: again?.step.commit.id ?? state.head.id,
+    again: again && { word: again.word, as: again.as },
+    files: await filesBefore(engine, state, { cwd: request.cwd, isolation }, step.role.snapshot),
+    main: await observer?.observeMain(engine),
+    startedAtMs: repository.now(),
+  };
+  if (left === undefined) {
+    // Of turns whose outcomes are stored there may be a log, if their process died just then.
+    if ((await findOpenTurns(repository, state.id)).length === 0) log.forget();
+    log.begin(begun);
+  } else log.taken();
+  const { rule, prompt, agent, files, main, startedAtMs } = begun;
+  const { visit } = request;
   if (!isIsolated(isolation)) tellNeighbours(engine, lease, { thread: state.id, cwd: request.cwd, isolation, agent });
   const number = state.tally.steps + 1;
   engine.tell({ event: 'step.started', thread: state.id, role, agent: agent.name, number, visit });
-  const { result, merged } = await take();
+  const { result, merged, completedAtMs = repository.now() } = await take(log);
   lease.setProcessGroup(null);
-  const completedAtMs = repository.now();
   tellTaken(engine, { thread: state.id, role }, redaction);
   const { taken: redacted, failure } = redaction;
   const times = { startedAtMs, completedAtMs };
@@ -140,68 +145,11 @@ async function storeAfter(step: PreparedTurn, take: () => Promise<TakenTurn>): P
   if (failure !== undefined) throw keepTurn(engine, state, turn, failure);
   const options = { allowSecrets: choice.allowSecrets, merged: merged?.snapshot };
   const after = await appendTurn(step, turn, files, options);
+  if (left !== undefined) engine.tell({ event: 'reply.stored', thread: state.id, role, fork: null });
   if (result.kind !== 'done' || after.head.kind !== 'step') return after;
   markStoredHere(after);
-  for (const left of await step.calls.findLeft(result.childThreads)) engine.tell(left);
+  for (const child of await step.calls.findLeft(result.childThreads)) engine.tell(child);
   return after;
-}
-
-/** Runs the agent until a reply is accepted, the turn is suspended, or no tries are left. */
-async function runUntilAccepted(step: PreparedStep): Promise<TurnResult> {
-  const { engine, state, agent, role, request, clock, calls } = step;
-  const place = { thread: state.id, role: request.role };
-  const listener = new TurnListener(engine, place, step);
-  const redaction = step.redaction.passingPart();
-  const attempts: AttemptDraft[] = [];
-  let { prompt, session } = request;
-  let usage: Usage | null = null;
-  let stepDir: string | undefined;
-  const soFar = (): Omit<TurnResult, keyof TurnEnd> => {
-    const trace = listener.trace.finish();
-    // Its pieces were redacted one by one: a secret across two of them is seen only now.
-    return { attempts, usage, session, trace: trace && redaction.value(trace) };
-  };
-  try {
-    await clearLeftSteps(engine.repository, state.id);
-    stepDir = makeStepFolder(engine.repository, state.id, role.schema);
-    const env = { ...request.env, UWF_STEP_DIR: stepDir };
-    for (let attempt = 0; ; attempt += 1) {
-      listener.startTry(prompt);
-      calls.startTry();
-      engine.debug(state.id, 'try', { attempt, characters: prompt.length, isSession: session !== undefined });
-      const given = { ...request, env, prompt, session, attempt, stepDir };
-      const reply = inWholeCharacters(await runAgent(step, listener, given));
-      // A try that was cut off may have told what it cost before.
-      const used = reply.usage ?? listener.trace.usage;
-      listener.endTry(used);
-      usage = addUsage(usage, used);
-      // The agent does not know its session under a redacted name.
-      if (reply.session !== undefined && redaction.text(reply.session) === reply.session) session = reply.session;
-      const accepted = await acceptReply(step, reply, redaction);
-      if (accepted.kind !== 'refused') return { ...accepted, ...soFar() };
-      const { errors } = accepted.attempt;
-      attempts.push({ ...accepted.attempt, usage: used ?? null });
-      const isOver = attempt >= (role.retries ?? DEFAULT_RETRIES) || accepted.isFinal;
-      const limit = isOver ? undefined : findLimitReached(withTurn(step.allowance, usage))?.text;
-      engine.tell({ event: 'reply.refused', ...place, attempt, errors, isLast: isOver || limit !== undefined });
-      if (isOver) return { ...giveUp(request.role, accepted, attempt + 1), ...soFar() };
-      if (limit !== undefined) {
-        const reason = `${limit}, and no reply was acceptable: ${errors.join('; ')}`;
-        return { kind: 'suspended', cause: 'limit', reason, text: accepted.attempt.text, ...soFar() };
-      }
-      prompt = askAgain(request.promptWithoutSession, errors, reply.session !== undefined);
-    }
-  } finally {
-    clock.stop();
-    // The turn stands, whatever becomes of what the agent kept running.
-    try {
-      await withinGrace(Promise.resolve(agent.close?.()));
-    } catch (error) {
-      engine.debug(state.id, 'agent-not-closed', { reason: messageOf(error) });
-    }
-    await calls.close();
-    if (stepDir !== undefined) removeStepFolder(stepDir);
-  }
 }
 
 /** Decides what comes after a turn; a thread that is over is ended. */

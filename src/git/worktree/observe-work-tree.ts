@@ -8,14 +8,14 @@ import { runGit } from '../process/run-git.ts';
 import type { WorkTreeChanges } from './work-tree-changes.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 
-/** A work tree at one moment, as far as it takes to notice a change. */
+/** A work tree at one moment, as far as it takes to notice a change. It is a value of JSON. */
 export type ObservedWorkTree = {
   /** What `HEAD` says, and the commit that it leads to: `ref: refs/heads/main 3f2c…`. */
   head: string;
   /** A digest of the entries of the index. */
   index: string;
   /** The paths that differ from the index or are new, in Latin-1, with what tells a further change: mode, size and time. */
-  files: ReadonlyMap<string, string>;
+  files: readonly (readonly [path: string, trace: string])[];
 };
 
 const MAX_NAMED = 100;
@@ -38,13 +38,11 @@ export async function observeWorkTree(git: GitPlace): Promise<ObservedWorkTree> 
   return {
     head: said === commit.toString().trim() ? said : `${said} ${commit.toString().trim()}`,
     index: createHash('sha256').update(entries).digest('hex'),
-    files: new Map(
-      status
-        .toString('latin1')
-        .split('\0')
-        .filter((line) => line !== '')
-        .map((line) => [line.slice(3), top === undefined ? '' : `${line.slice(0, 2)} ${traceOf(top, line.slice(3))}`]),
-    ),
+    files: status
+      .toString('latin1')
+      .split('\0')
+      .filter((line) => line !== '')
+      .map((line) => [line.slice(3), top === undefined ? '' : `${line.slice(0, 2)} ${traceOf(top, line.slice(3))}`]),
   };
 }
 
@@ -68,9 +66,8 @@ function traceOf(top: string, path: string): string {
 
 /** Compares two observations; `undefined` if nothing changed. */
 export function changesBetween(before: ObservedWorkTree, after: ObservedWorkTree): WorkTreeChanges | undefined {
-  const paths = [...new Set([...before.files.keys(), ...after.files.keys()])].filter(
-    (path) => before.files.get(path) !== after.files.get(path),
-  );
+  const [old, now] = [new Map(before.files), new Map(after.files)];
+  const paths = [...new Set([...old.keys(), ...now.keys()])].filter((path) => old.get(path) !== now.get(path));
   const changes: WorkTreeChanges = {
     ...(before.head !== after.head && { head: [before.head, after.head] as [string, string] }),
     ...(before.index !== after.index && { index: true as const }),

@@ -4,15 +4,20 @@ import { builtInObject, redacted, ref, successorOf, anyText, type Redacted, type
 import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
 import type { Usage } from './usage.ts';
 
-/** A reply that did not count. */
+/** A try that came to nothing. */
 export type Attempt = {
   /** What the agent said, a {@link Content}. */
   content: NodeHash;
-  /** Why it did not count, one line each, as the agent was told. */
+  /** Why it did not count, one line each; of a reply that was refused, as the agent was told. */
   errors: string[];
   /** null where the agent reports none. */
   usage: Usage | null;
   redacted?: Redacted;
+  /**
+   * Present if its turn was cut off before an outcome was stored. A later turn, or the end, of the thread has stored what it
+   * used.
+   */
+  interrupted?: true;
 };
 
 export const attemptSchema: JsonObject = builtInObject('attempt', 'A reply that did not count, and why.', {
@@ -23,6 +28,6 @@ export const attemptSchema: JsonObject = builtInObject('attempt', 'A reply that 
 
 export const attemptSuccessor: Successor = successorOf(
   attemptSchema,
-  { redacted },
+  { redacted, interrupted: { const: true } },
   { properties: { usage: fullUsageOrNull }, isNeeded: ({ usage }) => isFullUsage(usage) },
 );

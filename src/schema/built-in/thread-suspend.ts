@@ -20,10 +20,10 @@ import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
 export type SuspendCause = FirstCause | NewCause;
 
 type FirstCause = 'agent' | 'invalid-reply' | 'limit' | 'timeout' | 'human' | 'child';
-type NewCause = 'permission' | 'secret' | 'isolation' | 'gate';
+type NewCause = 'permission' | 'secret' | 'isolation' | 'gate' | 'interrupted';
 
 const firstCauses: readonly FirstCause[] = ['agent', 'invalid-reply', 'limit', 'timeout', 'human', 'child'];
-const newCauses: readonly NewCause[] = ['permission', 'secret', 'isolation', 'gate'];
+const newCauses: readonly NewCause[] = ['permission', 'secret', 'isolation', 'gate', 'interrupted'];
 
 export const suspendCauses: readonly SuspendCause[] = [...firstCauses, ...newCauses];
 

@@ -71,13 +71,15 @@ export function agentNode(agent: AgentRecord): EncodedNode {
   return encodeNode(builtIn.agent, agent);
 }
 
-/** A rejected reply, as the engine hands it over. */
+/** A try that came to nothing, as the engine hands it over: a rejected reply, or one that was cut off. */
 export type AttemptDraft = {
   text: string;
   errors: readonly string[];
   usage: Usage | null;
   /** What was redacted in it. */
   redacted?: Redacted | undefined;
+  /** Whether the turn ended before an outcome of it was stored. */
+  interrupted?: true | undefined;
 };
 
 /** The files of rejected replies, and the hashes of their nodes in order. */
@@ -91,6 +93,7 @@ export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFi
       content: content.hash,
       errors: [...attempt.errors],
       usage: attempt.usage,
+      ...(attempt.interrupted && { interrupted: true }),
       ...taken(attempt),
     };
     const node = encodeTyped('attempt', payload);

@@ -13,8 +13,14 @@ import { readTextAt } from '../thread-commit.ts';
 import { readReply } from './light-chain.ts';
 import type { CommitOf } from './thread-state.ts';
 
-/** A rejected reply, and why. */
-export type RefusedReply = { attempt: NodeHash; errors: string[]; text: string; usage: Usage | null };
+/** A rejected reply, and why; with `interrupted` a try that was cut off, whose text may be empty. */
+export type RefusedReply = {
+  attempt: NodeHash;
+  errors: string[];
+  text: string;
+  usage: Usage | null;
+  interrupted?: true;
+};
 
 /** A suspended turn: its role, the reason, and what was said. */
 export type Suspension = {
@@ -62,9 +68,9 @@ function suspensionOf<Refused>(
 export async function readRefused(repository: Repository, commit: Turn): Promise<RefusedReply[]> {
   const refused: RefusedReply[] = [];
   for (const attempt of commit.node.attempts) {
-    const { content, errors, usage } = await read(repository, commit, attempt, 'attempt');
+    const { content, errors, usage, interrupted } = await read(repository, commit, attempt, 'attempt');
     const { text } = await read(repository, commit, content, 'content');
-    refused.push({ attempt, errors, text, usage });
+    refused.push({ attempt, errors, text, usage, ...(interrupted && { interrupted }) });
   }
   return refused;
 }
@@ -93,10 +99,13 @@ export function textsOf({ kind, index }: CommitOf<'suspend' | 'resume'>): Object
   return index.filter(({ path }) => wanted.test(path)).map(({ oid }) => oid);
 }
 
+/** A rejected reply without its text. */
+type RefusedOutline = Pick<RefusedReply, 'attempt' | 'errors' | 'interrupted'>;
+
 /** A suspended turn for lists and logs: without the texts of rejected replies. */
 export type SuspensionOutline = Omit<Suspension, 'refused'> & {
   /** null if a partial clone left them out. */
-  refused: Pick<RefusedReply, 'attempt' | 'errors'>[] | null;
+  refused: RefusedOutline[] | null;
 };
 
 /**
@@ -111,17 +120,14 @@ export async function outlineSuspension(
   return suspensionOf(commit, await readReply(repository, commit), await readErrors(repository, commit));
 }
 
-async function readErrors(
-  repository: Repository,
-  commit: CommitOf<'suspend'>,
-): Promise<Pick<RefusedReply, 'attempt' | 'errors'>[] | null> {
+async function readErrors(repository: Repository, commit: CommitOf<'suspend'>): Promise<RefusedOutline[] | null> {
   const { objects } = repository;
-  const refused: Pick<RefusedReply, 'attempt' | 'errors'>[] = [];
+  const refused: RefusedOutline[] = [];
   for (const attempt of commit.node.attempts) {
     const { oid } = entryOf(commit, attempt, 'attempt');
     if (objects.prefetch !== undefined && !(await objects.has(oid))) return null;
-    const { errors } = await read(repository, commit, attempt, 'attempt');
-    refused.push({ attempt, errors });
+    const { errors, interrupted } = await read(repository, commit, attempt, 'attempt');
+    refused.push({ attempt, errors, ...(interrupted && { interrupted }) });
   }
   return refused;
 }

@@ -8,8 +8,8 @@ import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 /** A file or folder of this machine's data about a thread, beside its refs. */
 type LocalTrace = { thread: ThreadId; path: string };
 
-/** The folders of sessions, journals, running steps, verdicts and background logs. All names begin with the id of a thread. */
-const folders = ['sessions', 'journal', 'steps', 'corrupt', 'log'];
+/** The folders of sessions, journals, running steps, open turns, verdicts and background logs. All names begin with the id of a thread. */
+const folders = ['sessions', 'journal', 'steps', 'turns', 'corrupt', 'log'];
 const idLength = 26;
 
 /** Removes this machine's data about a removed thread: facts, journal, sessions, folders of steps, a turn. */

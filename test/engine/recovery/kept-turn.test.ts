@@ -95,15 +95,17 @@ describe('a reply that could not be stored', () => {
     expectCleanFsck(scene.dir);
   });
 
-  test('is kept while a lock is waited for, for a process that is killed then, and forgotten once it is stored', async () => {
+  test('is written down while a lock is waited for, for a process that is killed then, and forgotten once it is stored', async () => {
     const scene = await createScene(undefined, 60_000);
     const { thread } = await scene.engine.start({ definition: chain, prompt: 'x' });
+    const log = join(scene.dir, '.git', 'uwf', 'turns', `${thread}.jsonl`);
     const step = scene.engine.step(thread);
-    await vi.waitFor(() => expect(existsSync(scene.keptAt(thread))).toBe(true), { timeout: 30_000 });
-    expect(readFileSync(scene.keptAt(thread), 'utf8')).toContain('a did it.');
+    await vi.waitFor(() => expect(readFileSync(log, 'utf8')).toContain('"kind":"arrived"'), { timeout: 30_000 });
+    expect(statSync(log).mode & 0o777).toBe(0o600);
+    expect(readFileSync(log, 'utf8')).not.toContain('did it');
     scene.unlock(thread);
     expect(await step).toMatchObject({ role: 'a' });
-    expect(existsSync(scene.keptAt(thread))).toBe(false);
+    expect(existsSync(log)).toBe(false);
     await scene.engine.run(thread);
     expect(scene.runs()).toBe(2);
   });

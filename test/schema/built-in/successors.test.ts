@@ -5,7 +5,7 @@ import { builtIn, isSuccessor, typeFor, type TypeName } from '../../../src/schem
 
 test('a thread is suspended for causes that one of the two schemas knows', () => {
   const causes = ['agent', 'invalid-reply', 'limit', 'timeout', 'human', 'child'];
-  const newer = ['permission', 'secret', 'isolation', 'gate'];
+  const newer = ['permission', 'secret', 'isolation', 'gate', 'interrupted'];
   expect(suspendCauses).toEqual([...causes, ...newer]);
   const needsSuccessor = suspendCauses.filter((cause) => isSuccessor(typeFor('thread-suspend', { cause })));
   expect(needsSuccessor).toEqual(newer);

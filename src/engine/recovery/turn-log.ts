@@ -1,0 +1,189 @@
+import { constants, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { assertThere } from '../../git/repository/assert-there.ts';
+import { makeFolders } from '../../git/system/make-folders.ts';
+import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
+import { share } from '../../git/system/sharing.ts';
+import { APPEND, writeOwnFile } from '../../git/system/state-folder.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { ObservedWorkTree } from '../../git/worktree/observe-work-tree.ts';
+import { isJsonObject } from '../../json.ts';
+import { orElse, succeeds, tryTo } from '../../or-else.ts';
+import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { readSummed, writeSummed } from '../leases/summed-line.ts';
+import type { FinishedTurn } from '../turn/step.ts';
+import type { TurnFiles } from '../workspace/record-workspace.ts';
+import type { Sealed } from './seal.ts';
+
+/** How a turn began, as far as it takes to store what becomes of it. */
+export type BegunTurn = Pick<FinishedTurn, 'role' | 'rule' | 'prompt' | 'agent' | 'startedAtMs'> & {
+  /** The commit that it goes on from; of one that does a step again, that step's. */
+  head: ObjectId;
+  again?: { word: string; as: ThreadId } | undefined;
+  files: TurnFiles;
+  /** What an isolated turn must not change; see `observeMain`. */
+  main?: ObservedWorkTree | undefined;
+};
+
+/** A turn of which no outcome is stored: it goes on, was cut off, or this machine keeps what it came to. */
+export type OpenTurn = BegunTurn & {
+  /** The replies that were not accepted. */
+  refused: AttemptDraft[];
+  /** What the newest try has used so far; null if its agent reported nothing. */
+  used: Usage | null;
+  /** When the newest reply arrived. */
+  arrivedAtMs?: number | undefined;
+  /** That reply and what belongs to it, if no file of a kept or held turn has it. */
+  arrived?: Sealed | undefined;
+  /** How many processes have gone on with that reply. */
+  taken: number;
+  /** A suspension stands for it until a person has said what becomes of it. */
+  isHeld: boolean;
+};
+
+/** A line of a turn log. */
+type Line =
+  | { kind: 'begun'; turn: BegunTurn }
+  | { kind: 'used'; usage: Usage }
+  | { kind: 'refused'; attempt: AttemptDraft }
+  | { kind: 'arrived'; atMs: number; usage: Usage | null; reply: Sealed }
+  | { kind: 'taken' }
+  | { kind: 'elsewhere'; isHeld: boolean };
+
+/** The refused replies and the newest one of a few turns. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Writes down, while a turn is taken, what its agent has used and what it replied, until an outcome of the turn is stored:
+ * for the next command, if this process does not live to store one.
+ *
+ * The file is written with the first thing that costs something. It survives the death of the process and not always that of
+ * the machine, and a full disk ends no turn: nothing here throws. Only the holder of the thread's lease writes.
+ */
+export class TurnLog {
+  readonly #repository: Repository;
+  readonly #thread: ThreadId;
+  #begun: BegunTurn | undefined;
+
+  constructor(repository: Repository, thread: ThreadId) {
+    this.#repository = repository;
+    this.#thread = thread;
+  }
+
+  /** A turn begins. It is written down once there is something to say of it. */
+  begin(turn: BegunTurn): void {
+    this.#begun = turn;
+  }
+
+  /** The try at work has used so much. */
+  used(usage: Usage): void {
+    this.#write({ kind: 'used', usage });
+  }
+
+  /** The reply that arrived was not accepted, and the agent is asked again. */
+  refused(attempt: AttemptDraft): void {
+    this.#write({ kind: 'refused', attempt });
+  }
+
+  /** A reply has arrived. @param sealed gives it, encrypted: it was not searched for secrets */
+  arrived(atMs: number, usage: Usage | null, sealed: () => Sealed): void {
+    tryTo(() => this.#write({ kind: 'arrived', atMs, usage, reply: sealed() }));
+  }
+
+  /** This process goes on with a reply that another one has got. */
+  taken(): void {
+    this.#write({ kind: 'taken' });
+  }
+
+  /** The reply is in the file of a kept or a held turn; only its cost stays here. */
+  elsewhere(isHeld: boolean): void {
+    if (readTurnLog(this.#repository, this.#thread).length > 0) this.#write({ kind: 'elsewhere', isHeld });
+  }
+
+  /** An outcome is stored that has all that stands here. */
+  forget(): void {
+    this.#begun = undefined;
+    const path = pathOf(this.#repository, this.#thread);
+    if (path === undefined) inMemory.get(this.#repository)?.delete(this.#thread);
+    else tryTo(() => rmSync(path, { force: true }));
+  }
+
+  #write(line: Line): void {
+    const lines: Line[] = this.#begun === undefined ? [line] : [{ kind: 'begun', turn: this.#begun }, line];
+    // A line that could not be written whole leaves the next one alone.
+    const text = lines.map((each) => `\n${writeSummed(each)}\n`).join('');
+    const path = pathOf(this.#repository, this.#thread);
+    if (path === undefined) {
+      const logs = inMemory.get(this.#repository) ?? new Map<ThreadId, string>();
+      inMemory.set(this.#repository, logs.set(this.#thread, (logs.get(this.#thread) ?? '') + text));
+      this.#begun = undefined;
+      return;
+    }
+    const isWritten = succeeds(() => {
+      assertThere(this.#repository);
+      makeFolders(dirname(path));
+      writeOwnFile(path, APPEND, text, 0o600);
+      if (this.#begun !== undefined) share(path);
+    });
+    if (isWritten) this.#begun = undefined;
+  }
+}
+
+/** The logs of repositories without a disk, which this process alone can see. */
+const inMemory = new WeakMap<Repository, Map<ThreadId, string>>();
+
+function pathOf({ stateDir }: Repository, thread: ThreadId): string | undefined {
+  return stateDir === undefined ? undefined : join(stateDir, 'turns', `${thread}.jsonl`);
+}
+
+/** Reads the turns of a thread's log, oldest first, those too whose outcome was stored just before their process died. */
+export function readTurnLog(repository: Repository, thread: ThreadId): OpenTurn[] {
+  const path = pathOf(repository, thread);
+  const turns: OpenTurn[] = [];
+  const text =
+    path === undefined
+      ? (inMemory.get(repository)?.get(thread) ?? '')
+      : orElse(() => readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW).toString('utf8'), '');
+  for (const each of text.split('\n')) {
+    const value = each === '' ? undefined : readSummed(each);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Its sum is right, so `TurnLog` wrote it.
+    if (isJsonObject(value)) takeIn(turns, value as unknown as Line);
+  }
+  return turns;
+}
+
+function takeIn(turns: OpenTurn[], line: Line): void {
+  if (line.kind === 'begun') turns.push({ ...line.turn, refused: [], used: null, taken: 0, isHeld: false });
+  const turn = turns.at(-1);
+  if (turn === undefined) return;
+  switch (line.kind) {
+    case 'begun':
+      return;
+    case 'used':
+      turn.used = line.usage;
+      return;
+    case 'refused':
+      turn.refused.push(line.attempt);
+      Object.assign(turn, { used: null, arrived: undefined, arrivedAtMs: undefined, taken: 0 });
+      return;
+    case 'arrived':
+      Object.assign(turn, { used: line.usage, arrived: line.reply, arrivedAtMs: line.atMs });
+      return;
+    case 'taken':
+      turn.taken += 1;
+      return;
+    case 'elsewhere':
+      Object.assign(turn, { arrived: undefined, isHeld: line.isHeld });
+  }
+}
+
+/** All that a turn has used, in all of its tries. */
+export function usageOfTurn({ refused, used }: OpenTurn): Usage | null {
+  return addUsage(
+    refused.reduce<Usage | null>((sum, { usage }) => addUsage(sum, usage), null),
+    used,
+  );
+}

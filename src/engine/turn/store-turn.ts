@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findRole } from '../../workflow/definition.ts';
+import { UwfError } from '../../errors.ts';
+import { assertThere } from '../../git/repository/assert-there.ts';
+import { errnoOf } from '../../git/format/object-errors.ts';
+import { collectRefs } from '../../schema/links/find-links.ts';
+import { BLOCK_PACKAGE } from '../../schema/built-in/agent.ts';
+import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { resumeThread } from '../../thread/append/resume-thread.ts';
+import { appendStep } from '../../thread/append/append-step.ts';
+import { suspendThread, type SuspensionDraft } from '../../thread/append/suspend-thread.ts';
+import { firstLine } from '../../thread/append/commit-message.ts';
+import { statusOf } from '../../thread/thread-commit.ts';
+import { resolveLinks } from '../../thread/cas/resolve-links.ts';
+import { stateCommit, type ThreadState } from '../../thread/read/thread-state.ts';
+import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
+import { writeSession } from '../agents/sessions.ts';
+import { definitionOf } from '../children/sub-workflow.ts';
+import { findOpenTurns } from '../recovery/open-turns.ts';
+import { attemptsOf } from '../recovery/arrived-reply.ts';
+import { TurnLog, usageOfTurn, type OpenTurn } from '../recovery/turn-log.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { FinishedTurn, Step } from './step.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
+
+/** Errors of the file system that may be gone a moment later. */
+const passing = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EBUSY', 'EINTR', 'ENOENT', 'ESTALE', 'EIO']);
+/** How long to wait before each new try to store a turn, in ms. */
+const PAUSES_MS = [50, 200, 1000];
+
+/** The thread that a turn is stored in: as the turn found it. */
+export type TurnPlace = Pick<Step, 'engine' | 'state' | 'definition'>;
+
+/**
+ * Stores the end of a turn, a step or a suspension, and tells it. Tries again after errors that may pass, as writing twice
+ * does no harm.
+ * @returns the thread with what was stored; where a step that is done again waits instead, a fork of it
+ * @throws {ThreadMoved} if another writer was first; what was stored is kept as a fork
+ */
+export async function storeTurn(step: TurnPlace, given: FinishedTurn): Promise<ThreadState> {
+  const { engine, state } = step;
+  const log = new TurnLog(engine.repository, state.id);
+  const turn = await withOpenTurns(engine, state, given);
+  const { role, result, workspace } = turn;
+  const startedMs = monotonicMs();
+  let after: ThreadState;
+  try {
+    after = await untilStored(step, turn);
+  } catch (error) {
+    // A fork has it.
+    if (error instanceof ThreadMoved && takesOpenTurns(turn)) log.forget();
+    throw error;
+  }
+  if (takesOpenTurns(turn)) log.forget();
+  workspace?.release();
+  if (result.session !== undefined) {
+    const key = { threadId: after.id, role, agent: turn.agent.name };
+    writeSession(engine.repository, key, { id: result.session, seen: after.head.id });
+  }
+  if (after.head.kind !== 'step') return after;
+  engine.debug(state.id, 'step stored', { head: after.head.id, ms: Math.round(monotonicMs() - startedMs) });
+  engine.tell({
+    event: 'step.finished',
+    thread: after.id,
+    role,
+    step: after.head.hash,
+    number: after.tally.steps,
+    outcome: statusOf(after.head.node.meta),
+    head: after.head.id,
+    subject: firstLine(result.text ?? ''),
+    durationMs: turn.completedAtMs - turn.startedAtMs,
+    usage: result.usage,
+  });
+  return after;
+}
+
+/** Tells whether what is stored takes in all open turns. A block's step has no usage, and a turn that is held stays open. */
+function takesOpenTurns({ agent, isHeld }: FinishedTurn): boolean {
+  return agent.package !== BLOCK_PACKAGE && isHeld !== true;
+}
+
+/** Adds to a turn what is not stored yet of turns before it: their refused replies, and what those have used that were cut off. */
+async function withOpenTurns(engine: EngineContext, state: ThreadState, turn: FinishedTurn): Promise<FinishedTurn> {
+  if (!takesOpenTurns(turn)) return turn;
+  const isOwn = ({ role, startedAtMs }: OpenTurn): boolean => role === turn.role && startedAtMs === turn.startedAtMs;
+  const left = (await findOpenTurns(engine.repository, state.id)).filter((one) => !isOwn(one));
+  if (left.length === 0) return turn;
+  const { attempts, usage, ...result } = turn.result;
+  const sum = left.reduce<Usage | null>((used, one) => addUsage(used, usageOfTurn(one)), null);
+  const all = [...left.flatMap((one) => attemptsOf(engine, one)), ...attempts];
+  return { ...turn, result: { ...result, attempts: all, usage: addUsage(sum, usage) } };
+}
+
+async function untilStored(step: TurnPlace, turn: FinishedTurn): Promise<ThreadState> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await tryToStore(step, turn);
+    } catch (error) {
+      if (error instanceof ThreadMoved) turn.workspace?.release();
+      const pauseMs = PAUSES_MS[tries];
+      const errno = errnoOf(error instanceof UwfError ? error.cause : error);
+      if (pauseMs === undefined || errno === undefined || !passing.has(errno)) throw error;
+      step.engine.debug(step.state.id, 'storing again', { reason: String(error), pauseMs });
+      await sleep(pauseMs);
+    }
+  }
+}
+
+async function tryToStore(
+  { engine: { repository }, state, definition }: TurnPlace,
+  { result, again, workspace, isolation, merge, isHeld: _isHeld, ...turn }: FinishedTurn,
+): Promise<ThreadState> {
+  assertThere(repository);
+  const { attempts, usage, trace, text } = result;
+  const common = { ...turn, attempts, usage, trace, text };
+  const suspend = ({ cause, reason, due }: Pick<SuspensionDraft, 'cause' | 'reason' | 'due'>): Promise<ThreadState> => {
+    const suspension = { ...common, cause, reason, due, atMs: turn.completedAtMs };
+    if (!again) return suspendThread(repository, state, suspension);
+    // The thread keeps its step until there is another: the suspension goes into a fork. The first attempt there is the
+    // reply that is done again, with what a person said about it.
+    const refused = { text: again.step.text, errors: [`a person said: ${again.word}`], usage: null };
+    return suspendThread(repository, state, { ...suspension, attempts: [refused, ...attempts], forkAs: again.as });
+  };
+  if (result.kind === 'suspended') return suspend(result);
+  const { meta, agentVersion, stopReason, childThreads } = result;
+  try {
+    const schema = findRole(definition, turn.role)?.schema ?? {};
+    const linked = await resolveLinks(repository, state, collectRefs(schema, meta));
+    const reply = { text: result.text, meta, agentVersion, stopReason, childThreads, linked };
+    return await appendStep(repository, state, {
+      ...common,
+      ...reply,
+      workspace,
+      isolation,
+      merge,
+      replaces: again?.step.commit,
+    });
+  } catch (error) {
+    if (!(error instanceof LinkTakenBack)) throw error;
+    return await suspend({ cause: 'invalid-reply', reason: error.message });
+  }
+}
+
+/**
+ * Stores what turns that were cut off have used, in a suspension: for a thread that is about to end.
+ * @returns the thread, suspended if there was something to store
+ */
+export async function storeOpenTurns({ engine, state }: Pick<Step, 'engine' | 'state'>): Promise<ThreadState> {
+  const { repository } = engine;
+  const left = await findOpenTurns(repository, state.id);
+  const last = left.findLast((turn) => attemptsOf(engine, turn).length > 0);
+  if (last === undefined || state.end) return state;
+  const { role, prompt, agent } = last;
+  // At another place, rules choose another role.
+  const isHere = last.again === undefined && [stateCommit(state), ...state.pauses].some(({ id }) => id === last.head);
+  const rule = isHere ? last.rule : null;
+  const reason = `the turn of ${role} was interrupted, and the thread ends without it`;
+  const used = { attempts: [], usage: null, session: undefined, trace: undefined };
+  const result = { kind: 'suspended', cause: 'interrupted', reason, text: undefined, ...used } as const;
+  const atMs = repository.now();
+  const open = state.head.kind === 'suspend' ? await resumeThread(repository, state, undefined) : state;
+  const place = { engine, state: open, definition: await definitionOf(engine, state) };
+  return storeTurn(place, { role, rule, prompt, agent, result, startedAtMs: atMs, completedAtMs: atMs });
+}
