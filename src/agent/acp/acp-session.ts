@@ -125,9 +125,11 @@ export class AcpSession {
     this.#process.renewBudget();
     this.#turn = turn;
     let response: PromptResponse | undefined;
+    const id = this.#require(this.#session).id;
     try {
+      request.emit({ kind: 'session', session: nameOfSession({ id, costUsd: this.#cost?.usd }) });
       const answer = this.#require(this.#connection).agent.request('session/prompt', {
-        sessionId: this.#require(this.#session).id,
+        sessionId: id,
         prompt: [{ type: 'text', text }],
       });
       // Qwen Code 0.15 fails where it is told to stop.
@@ -141,14 +143,14 @@ export class AcpSession {
       const cost = this.#require(this.#cost);
       const usage = usageOfPrompt(response, turn.reader, cost.share(turn.reader.sessionCostUsd));
       if (usage) request.emit({ kind: 'usage', usage });
-      const session = nameOfSession({ id: this.#require(this.#session).id, costUsd: cost.usd });
+      const session = nameOfSession({ id, costUsd: cost.usd });
       return await replyOfPrompt(turn, response, { session, agentVersion: this.#version(), usage });
     } catch (error) {
-      const known = request.session === undefined ? undefined : readSessionName(request.session).id;
-      // A session that goes on has the cost of this prompt in that of the next one.
-      const cost = known === this.#session?.id ? {} : this.#cost?.share(turn.reader.sessionCostUsd);
+      const cost = this.#cost?.share(turn.reader.sessionCostUsd);
       const usage = usageOfPrompt(response, turn.reader, { ...cost, isAtLeast: true });
       if (usage) request.emit({ kind: 'usage', usage });
+      // The next prompt in it is to count from here.
+      request.emit({ kind: 'session', session: nameOfSession({ id, costUsd: this.#cost?.usd }) });
       signal.throwIfAborted();
       turn.finish();
       return await this.#failedAttempt(error, turn);
@@ -224,7 +226,7 @@ export class AcpSession {
     // Before the prompt is sent, what comes is the session's past, told again.
     if (!isJsonObject(update)) return;
     this.#turn?.read(update);
-    if (update['sessionUpdate'] === 'usage_update') this.#turn?.tellCost(this.#cost);
+    if (update['sessionUpdate'] === 'usage_update') this.#turn?.tellCost(this.#cost, this.#session?.id);
     this.#hasPast ||=
       update['sessionUpdate'] === 'user_message_chunk' || update['sessionUpdate'] === 'agent_message_chunk';
   }

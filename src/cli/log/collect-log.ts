@@ -64,11 +64,12 @@ type LogPiece = {
 };
 
 /** The version is raised when a field is added or changes its meaning: older files are ignored then. */
-const FORM = 'log 2';
+const FORM = 'log 3';
 
 const isRefusal = objectOf<NonNullable<LogEntry['refused']>[number]>({
   attempt: isNodeHash,
   errors: arrayOf(isString),
+  interrupted: { mayBe: (value): value is true => value === true },
 });
 
 const isPiece = objectOf<LogPiece>({

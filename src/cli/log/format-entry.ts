@@ -36,7 +36,9 @@ export function formatLong(entry: LogEntry, paint: Palette, position: string): s
     `Date:   ${formatTime(Date.parse(entry.at))}${took}`,
     `Commit: ${entry.head}`,
   ];
-  const refused = (entry.refused ?? []).map(({ errors }) => `not accepted: ${errors.map(oneLine).join('; ')}`);
+  const refused = (entry.refused ?? []).map(
+    ({ errors, interrupted }) => `${interrupted ? 'cut off' : 'not accepted'}: ${errors.map(oneLine).join('; ')}`,
+  );
   const said = entry.said?.trim() ? `it said:\n\n${harmless(entry.said).trim()}` : '';
   const texts = [harmless(entry.text).trim(), refused.join('\n'), said].filter((text) => text !== '');
   if (texts.length > 0) lines.push('', texts.join('\n\n').replaceAll(/^(?=.)/gm, '    '));

@@ -41,5 +41,6 @@ export const logFields: Readonly<Record<string, string>> = {
   ...suspensionFields,
   ...resumptionFields,
   suspension: 'of a resumption: the hash of what it answers',
-  refused: 'of a suspension: replies that were not accepted: attempt (its hash), errors',
+  refused:
+    'of a suspension: replies that were not accepted: attempt (its hash), errors, interrupted (true for a try that was cut off)',
 };

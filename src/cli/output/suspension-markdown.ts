@@ -10,7 +10,8 @@ export const suspensionFields: Readonly<Record<Exclude<keyof Suspension, 'role' 
   suspension: "the suspension's hash; of a resumption that of what it answers",
   reason: 'what the turn waits for',
   cause: 'what stopped it: agent, invalid-reply, limit, timeout, human, child, …',
-  refused: 'replies that were not accepted: attempt (its hash), errors, text, usage',
+  refused:
+    'replies that were not accepted: attempt (its hash), errors, text, usage, interrupted (true for a try that was cut off)',
   trace: "the hash of the turn's trace, or null; 'uwf step turns <suspension>' shows it",
   due: 'when it makes sense to go on; absent where that does not depend on the time',
 };
@@ -30,7 +31,8 @@ export function suspensionFacts({ cause, usage, due }: Pick<Suspension, 'cause' 
 /** Writes what was said in a suspended turn as Markdown: the replies that were not accepted, then what it said last. */
 export function suspensionMarkdown({ refused, text }: Pick<Suspension, 'refused' | 'text'>, paint: Palette): string {
   const sections = refused.map((reply, place) => {
-    const title = `${paint.title(`## Reply ${place + 1}, not accepted`)}\n${reply.errors.map(oneLine).join('\n')}`;
+    const [what, fate] = reply.interrupted ? ['Try', 'cut off'] : ['Reply', 'not accepted'];
+    const title = `${paint.title(`## ${what} ${place + 1}, ${fate}`)}\n${reply.errors.map(oneLine).join('\n')}`;
     return [title, harmless(reply.text).trim()].filter((part) => part !== '').join('\n\n');
   });
   // Where every try was refused, the last one is what the agent said.

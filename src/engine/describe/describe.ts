@@ -17,6 +17,9 @@ import { isOfClass, orElse } from '../../or-else.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
+import { openUsage } from '../recovery/open-turns.ts';
+import { addUsage } from '../../schema/built-in/usage.ts';
+import { setMember } from '../../json.ts';
 import { listCorrupt } from '../../verify/remembered-verdicts.ts';
 
 /** A thread by itself. */
@@ -78,10 +81,24 @@ export async function describeThread(engine: EngineContext, idOrPrefix: string):
     suspension: facts.status === 'suspended' ? await readSuspension(engine.repository, pointer.head) : null,
     returnCode: facts.returnCode,
     kept: findKeptTurn(engine.repository, pointer.id) ?? null,
-    usage: facts.usage,
-    usageByRole: facts.usageByRole,
+    ...(await withOpenUsage(engine.repository, pointer.id, facts)),
     holder: lease ? { pid: lease.holder.pid, host: lease.holder.host, since: iso(lease.sinceMs) } : null,
   };
+}
+
+/** The usage of a thread, with that of turns of which no outcome is stored: those that were cut off, or go on. */
+async function withOpenUsage(
+  repository: Repository,
+  thread: ThreadId,
+  { usage, usageByRole }: ThreadUsage,
+): Promise<ThreadUsage> {
+  const open = await openUsage(repository, thread);
+  const all: ThreadUsage = { usage, usageByRole: { ...usageByRole } };
+  for (const [role, used] of open) {
+    all.usage = addUsage(all.usage, used);
+    setMember(all.usageByRole, role, addUsage(usageByRole[role] ?? null, used) ?? used);
+  }
+  return all;
 }
 
 /** What the branches among children wait for now: one may have been answered since the caller was suspended. */

@@ -136,7 +136,7 @@ export function shareFacts(repository: Repository, from: ThreadId, fork: { threa
   if (known !== undefined) writeFacts(repository, fork.thread, known);
 }
 
-/** The usage of a thread and of each of its roles. Turns that ended in a suspension count. */
+/** The usage of a thread and of each of its roles. Turns that ended in a suspension, or were cut off, count. */
 export type ThreadUsage = {
   /** null where no agent has told any. */
   usage: Usage | null;

@@ -10,6 +10,7 @@ import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/def
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { budgets, combineLimits, findLimitReached, type Allowance, type LimitReached } from './limits.ts';
+import { openUsage } from '../recovery/open-turns.ts';
 import { findOpenFamily, usageOfChildren, usageOfStep, type UsedChild } from './usage-of-children.ts';
 
 /** A thread whose definition was read. */
@@ -20,7 +21,7 @@ type LimitedTurn = Pick<Allowance, 'role' | 'ofThread' | 'ofRole' | 'more'> & { 
 
 /**
  * Puts together what limits a role's turn, and what the thread has used of it over its life: its steps, its turns that
- * ended in a suspension, the steps that were done again, and the children of all these. The children of the turn itself do
+ * ended in a suspension or were cut off, the steps that were done again, and the children of all these. The children of the turn itself do
  * not count, for its callers neither: to take in what was paid for costs nothing.
  * @param replaced the step that the turn does again, where it does one
  * @param more what is about to be added, beside what the thread's resumptions have added
@@ -64,8 +65,10 @@ async function addUp(
 ): Promise<Allowance> {
   const { id, tally } = state;
   const ofTurn = tally.roles.get(limits.role) ?? NO_TURN;
-  let usage = addUsage(addUsage(tally.usage, tally.replaced), again);
-  let usageOfRole = addUsage(addUsage(ofTurn.usage, ofTurn.replaced), again);
+  const open = await openUsage(repository, id);
+  const add = (...all: (Usage | null | undefined)[]): Usage | null => all.reduce<Usage | null>(addUsage, null);
+  let usage = add(tally.usage, tally.replaced, again, ...open.values());
+  let usageOfRole = add(ofTurn.usage, ofTurn.replaced, again, open.get(limits.role));
   let isShared = false;
   // Only budgets look at children.
   if ([limits, ...above].some(hasBudget)) {

@@ -32,7 +32,7 @@ export class BudgetExceeded extends UwfError {
 /** A person or a signal stopped the engine. */
 export class Interrupted extends UwfError {
   constructor(thread: string, cause?: unknown) {
-    super('stopped before the step was finished; nothing of it was stored', {
+    super('stopped before the step was finished; what it has used counts, and the next turn stores it', {
       code: 'interrupted',
       kind: 'interrupted',
       // Cancelling a thread stops its process first, and ends the thread afterwards.

@@ -4,6 +4,7 @@ import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { findCalledNow, type ListedThreads, type SeenThreads } from '../../thread/find/find-children.ts';
 import { readChildEnds } from '../../thread/read/light-chain.ts';
 import { readReplaced } from '../../thread/read/replaced-steps.ts';
+import { openUsage } from '../recovery/open-turns.ts';
 import { ThreadMemory } from '../../thread/read/thread-memory.ts';
 import {
   readPlace,
@@ -190,6 +191,7 @@ async function usageOfThread(
   // A thread can be made to name one of its callers as its child.
   if (start.node.depth <= caller.start.node.depth) return null;
   let usage = addUsage(tally.usage, tally.replaced);
+  for (const used of (await openUsage(repository, child.id)).values()) usage = addUsage(usage, used);
   const hasOpenTurn = head.kind !== 'end' || head.node.outcome !== 'completed';
   const ofChildren = await addUp(repository, child, known, { hasOpenTurn, listed });
   for (const more of ofChildren.values()) usage = addUsage(usage, more);

@@ -6,6 +6,7 @@ import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { describeOver } from '../describe/gather-facts.ts';
+import { storeOpenTurns } from '../turn/store-turn.ts';
 import { afterStop } from './stop.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 
@@ -38,7 +39,11 @@ async function endStopped(engine: EngineContext, before: ThreadState, options: C
     const summary = engine.redaction().text(options.reason ?? 'cancelled by a person');
     const ended = state.end
       ? state
-      : await endThread(repository, state, { outcome: 'cancelled', returnCode: CANCELLED_CODE, summary });
+      : await endThread(repository, await storeOpenTurns({ engine, state }), {
+          outcome: 'cancelled',
+          returnCode: CANCELLED_CODE,
+          summary,
+        });
     const over = await describeOver(engine, ended);
     if (!over) throw new WrongThreadState(state.id, 'idle', 'it could not be ended', 'try again');
     engine.tell(over);

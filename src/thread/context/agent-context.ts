@@ -60,6 +60,8 @@ export type ContextParts = ContextHistory & {
   task: string;
   /** The prompt of the rule that chose the role. */
   edgePrompt: string | undefined;
+  /** Whether the role's last turn was cut off, and its session goes on. */
+  isCutOff?: boolean | undefined;
   /** The role's reply that it is to give anew, and what a person says about it. */
   again?: { reply: ContextStep; word: string } | undefined;
   parent: ContextParent | undefined;
@@ -77,6 +79,10 @@ export const DEFAULT_MAX_CHARACTERS = 60_000;
 const AGAIN =
   'A person has read this reply and has more to say. Do the work again with that in mind. Your new reply takes the place ' +
   'of the other one: give it whole.';
+
+/** The text for a role whose turn was cut off, in the session in which it worked. */
+const CUT_OFF =
+  'Your turn was cut off before you gave this reply. What you have done is above: go on from there, and do nothing twice.';
 
 /** The most steps that the list of steps names: the newest ones. */
 export const MAX_PROGRESS_LINES = 40;
@@ -102,6 +108,7 @@ export function assembleContext(parts: ContextParts): string {
     ['What was said before, in short', seen && compact && seen.steps >= compact.steps ? undefined : compact?.summary],
     [seen ? 'What was said since your last turn' : 'What was said so far', describeNews(parts, room)],
     ['What to do now', parts.edgePrompt],
+    ['Go on', seen && parts.isCutOff ? CUT_OFF : undefined],
     ['What passed between you and people', exchange],
     ['What you replied to that', parts.again && entry(parts.again.reply, parts.again.reply.text.trim())],
     ['Do it again', parts.again && `${AGAIN}\n\n${parts.again.word}`],

@@ -54,8 +54,9 @@ async function readStop(repository: Repository, commit: CommitOf<'suspend'>): Pr
   const prompt = await readTextAt(repository, commit, 'prompt.md');
   // For a person, the output is the prompt with a form below it. No agent has written any of it.
   const said = cause === 'human' && output.startsWith(prompt) ? '' : withoutPrompt(output, prompt);
+  const answered = suspension.refused.filter((reply) => !reply.interrupted);
   // The reason and the text of a turn that was given up repeat its last rejected reply.
-  const others = isGivenUp(suspension) ? suspension.refused.slice(0, -1) : suspension.refused;
+  const others = isGivenUp(suspension) ? answered.slice(0, -1) : answered;
   const refused = others.map(({ text, errors }) => ({ text: withoutPrompt(text, prompt), errors }));
   return { kind: 'suspended', cause, reason, said, refused };
 }
@@ -70,7 +71,8 @@ export async function hasFailed(repository: Repository, commit: CommitOf<'suspen
  * without a text, after a try without a text, counts as one.
  */
 function isGivenUp({ cause, text, refused }: Suspension): boolean {
-  return (cause === 'agent' || cause === 'invalid-reply') && refused.at(-1)?.text === text;
+  const last = refused.findLast((reply) => !reply.interrupted);
+  return (cause === 'agent' || cause === 'invalid-reply') && last?.text === text;
 }
 
 /** Removes the prompt from a text that repeats it. Otherwise the text would double with each turn. */

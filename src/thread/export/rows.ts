@@ -87,8 +87,9 @@ async function suspendMeta(hash: NodeHash, node: ThreadSuspend, source: NodeSour
   const { role, reason, cause, due, rule, agent, agentVersion, prompt, react, usage } = node;
   const attempts: JsonObject[] = [];
   for (const attempt of node.attempts) {
-    const { content, errors, usage: used } = payloadOf(await getNode(source, attempt), 'attempt');
-    attempts.push({ attempt: { [CAS_KEY]: attempt }, content: { [CAS_KEY]: content }, errors, usage: used });
+    const { content, errors, usage: used, interrupted } = payloadOf(await getNode(source, attempt), 'attempt');
+    const links = { attempt: { [CAS_KEY]: attempt }, content: { [CAS_KEY]: content } };
+    attempts.push({ ...links, errors, usage: used, ...(interrupted && { interrupted }) });
   }
   return {
     suspension: { [CAS_KEY]: hash },

@@ -22,12 +22,12 @@ describe('a turn', () => {
       usage: { inputTokens: 0, outputTokens: 0, turns: 1, isAtLeast: true },
     });
     expect(events[0]).toHaveProperty('kind', 'process-group');
-    expect(events.slice(1).map((event) => event.kind)).toEqual(['text', 'text', 'usage']);
+    expect(events.slice(1).map((event) => event.kind)).toEqual(['session', 'text', 'text', 'usage']);
   });
 
   test('tells thoughts, plans, tool calls with what they were given and gave, and usage', async () => {
     const { reply, events } = await runScripted(['work', 'reply']);
-    expect(events.filter(({ kind }) => kind !== 'process-group' && kind !== 'text')).toEqual([
+    expect(events.filter(({ kind }) => !['process-group', 'session', 'text'].includes(kind))).toEqual([
       { kind: 'thought', text: 'Let me see.' },
       { kind: 'plan', text: '- [x] look\n- [ ] do (now)' },
       { kind: 'tool-call', id: 'call-1', name: 'read', arguments: { path: 'notes.md' } },

@@ -10,6 +10,9 @@ import { readState } from '../../../src/thread/read/thread-state.ts';
 import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import { descendantsOf } from '../../../src/agent/processes/process-table.ts';
 import type { JsonObject } from '../../../src/json.ts';
+import type { Config } from '../../../src/engine/config/config.ts';
+import type { EngineOptions } from '../../../src/engine/engine-context.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { temporaryFolder } from '../../helpers/agent-request.ts';
 import { bundledAcpAgent } from '../../helpers/bundled-acp-agent.ts';
@@ -86,14 +89,44 @@ test('an agent that goes on spending is stopped at the limit of cost, and what i
   await expect(fixture.engine.resume(thread)).rejects.toMatchObject({ code: 'waits-at-limit', used: 0.1 });
 });
 
-test('what a session has cost until it was cut off counts where it is lost, and else in its next turn', async () => {
+test('what a session has cost until it was cut off is told then, and its next turn counts from there', async () => {
   const words = [`--store=${temporaryFolder()}`, '--resume'];
   const first = await runScripted([...words, 'spend', 'reply']);
   const { session } = first.reply as { session: string }; // as every reply of this agent has one
   const cutOff = await runScripted([...words, 'spend', 'die'], { session });
-  expect(cutOff.events.findLast(({ kind }) => kind === 'usage')).not.toHaveProperty('usage.costUsd');
+  expect(cutOff.events.findLast(({ kind }) => kind === 'usage')).toHaveProperty('usage.costUsd', 0.1);
+  expect(cutOff.events.findLast(({ kind }) => kind === 'session')).toEqual({
+    kind: 'session',
+    session: JSON.stringify({ id: JSON.parse(session).id as string, costUsd: 0.2 }),
+  });
   const lost = await runScripted(['spend', 'die']);
   expect(lost.events.findLast(({ kind }) => kind === 'usage')).toHaveProperty('usage.costUsd', 0.1);
+});
+
+test('a turn that was cut off goes on in its session, which leaves this machine in nothing', async () => {
+  const words = [`--store=${temporaryFolder()}`, '--load'];
+  const fixture = await createFixture(configOf({ worker: acp([...words, 'spend', 'hang']) }));
+  const { repository, git } = fixture;
+  const { thread } = await fixture.engine.start({ definition: once, prompt: 'Work.' });
+  const stop = new AbortController();
+  const { createEngine } = await import('../../../src/engine/engine.ts');
+  const env = { PATH: process.env['PATH'] };
+  const engineWith = (config: Config, more: Partial<EngineOptions> = {}): Engine =>
+    createEngine({ repository, config, env, ...more });
+  const cutOff = engineWith(configOf({ worker: acp([...words, 'spend', 'hang']) }), {
+    signal: stop.signal,
+    onEvent: ({ event }) => event === 'agent.usage' && stop.abort(),
+  });
+  await expect(cutOff.run(thread)).rejects.toMatchObject({ code: 'interrupted' });
+  expect(await fixture.engine.describe(thread)).toMatchObject({ usage: { costUsd: 0.1, isAtLeast: true } });
+  const said: string[] = [];
+  const next = engineWith(configOf({ worker: acp([...words, 'session', 'spend', 'reply']) }), {
+    onEvent: (event) => event.event === 'agent.text' && said.push(event.text),
+  });
+  expect(await next.run(thread)).toMatchObject({ event: 'thread.ended' });
+  expect(said.join('')).toContain('Be the worker.');
+  expect(await fixture.engine.describe(thread)).toMatchObject({ usage: { costUsd: 0.2, isAtLeast: true } });
+  expect(git('log', '--all', '-p')).not.toContain('session-');
 });
 
 test('a permission that nobody can give suspends the thread, which goes on once it is configured', async () => {

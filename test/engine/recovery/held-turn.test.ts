@@ -5,6 +5,9 @@ import { createRedactor } from '../../../src/redaction/create-redactor.ts';
 import { RedactionFailed } from '../../../src/redaction/redactor.ts';
 import type { Redactor } from '../../../src/redaction/redactor.ts';
 import { allWritten, placesOf } from '../../helpers/all-written.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
+import { verifyThreads } from '../../../src/verify/verify-threads.ts';
+import { installAgent } from '../../helpers/install-agent.ts';
 import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 const secret = 'Xk9#vQ2/plover+Lm7=zR';
@@ -149,4 +152,42 @@ test('a turn that cannot be held waits with what it said, and a suspension that 
   writeFileSync(join(locked.dir, 'sub', 'new'), 'first\n');
   expect(await locked.engine.resume(second)).toMatchObject({ event: 'thread.ended' });
   expect(locked.runs()).toBe(2);
+});
+
+test('what a held turn has cost counts while it is held, and where another turn takes its place', async () => {
+  const config = { ...configOf({ a: { package: 'spender', config: {} } }), snapshot: { mode: 'on' as const } };
+  const fixture = await createFixture(config, { env: { PATH: process.env['PATH'], DEPLOY_TOKEN: secret } });
+  const { engine, dir } = fixture;
+  const descriptor = "{ name: 'spender', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } }";
+  const usage = { inputTokens: 10, outputTokens: 1, turns: 1, costUsd: 0.5 };
+  const run = `async (request) => {
+    require('node:fs').writeFileSync(request.cwd + '/new', request.answer ? 'clean' : request.env.DEPLOY_TOKEN);
+    return { kind: 'reply', text: 'Done.', meta: { $status: 'done' }, usage: ${JSON.stringify(usage)} };
+  }`;
+  installAgent(
+    dir,
+    'spender',
+    `exports.packageDescriptor = ${descriptor}; exports.createAgent = () => ({ run: ${run} });`,
+  );
+  const once = workflow('once', { a: statuses('done') }, [
+    { from: '__start__', to: 'a', when: null },
+    { from: 'a', to: '__end__', when: null },
+  ]);
+  const held = await engine.start({ definition: once, prompt: 'x' });
+  expect(await engine.run(held.thread)).toMatchObject({ cause: 'secret' });
+  expect(await engine.describe(held.thread)).toMatchObject({ usage });
+  writeFileSync(join(dir, 'new'), 'clean');
+  expect(await engine.resume(held.thread)).toMatchObject({ event: 'thread.ended' });
+  expect(await engine.describe(held.thread)).toMatchObject({ usage });
+
+  const dropped = await engine.start({ definition: once, prompt: 'y' });
+  expect(await engine.run(dropped.thread)).toMatchObject({ cause: 'secret' });
+  expect(await engine.resume(dropped.thread, { answer: 'Once more.' })).toMatchObject({ event: 'thread.ended' });
+  expect(await engine.describe(dropped.thread)).toMatchObject({ usage: { turns: 2, costUsd: 1 } });
+  const cancelled = await engine.start({ definition: once, prompt: 'z' });
+  expect(await engine.run(cancelled.thread)).toMatchObject({ cause: 'secret' });
+  await engine.cancel(cancelled.thread);
+  expect(await engine.describe(cancelled.thread)).toMatchObject({ usage });
+  for await (const verdict of verifyThreads(readingContext(fixture.repository)))
+    expect(verdict).toMatchObject({ findings: [] });
 });

@@ -8,7 +8,7 @@ import { acpEnvironment } from '../process/acp-environment.ts';
 import { OwnTools } from '../own-tools/own-tools.ts';
 import { PermissionGate } from '../permissions/permission-gate.ts';
 import { Terminals } from '../process/terminals.ts';
-import type { SessionCost } from '../usage/session-cost.ts';
+import { nameOfSession, type SessionCost } from '../usage/session-cost.ts';
 import { usageOfPrompt } from '../usage/usage-of-prompt.ts';
 import { UpdateReader } from './update-reader.ts';
 import type { WorkingFolder } from '../../files/working-folder.ts';
@@ -70,10 +70,14 @@ export class PromptTurn {
   }
 
   /** Tells what the prompt has cost so far: a limit of cost ends it in its middle. */
-  tellCost(cost: SessionCost | undefined): void {
-    const soFar = cost?.soFar(this.reader.sessionCostUsd);
+  tellCost(cost: SessionCost | undefined, session: string | undefined): void {
+    const costUsd = this.reader.sessionCostUsd;
+    const soFar = cost?.soFar(costUsd);
     const usage = soFar?.costUsd === undefined ? undefined : usageOfPrompt(undefined, this.reader, soFar);
-    if (usage) this.request.emit({ kind: 'usage', usage });
+    if (usage === undefined || session === undefined) return;
+    this.request.emit({ kind: 'usage', usage });
+    // If the turn is cut off, the next prompt of the session counts from here.
+    this.request.emit({ kind: 'session', session: nameOfSession({ id: session, costUsd }) });
   }
 
   /** Reads what the agent tells of its work. */

@@ -35,7 +35,7 @@ export const command: Command = defineCommand({
     text: "the reply's text, or what a suspended turn said",
     prompt: 'all that the agent was told',
     rule: 'the rule that chose the role, counted from 0; null where a person did',
-    attempts: 'hashes of replies that were not accepted',
+    attempts: 'hashes of replies that were not accepted, and of tries that were cut off',
     childThreads: 'hashes of the ends of child threads',
     replaces: 'the step that it was done again for; null for most',
     compact: 'the summary of all steps before that it carries; null for most',
@@ -120,7 +120,11 @@ type DescribedTurn = Awaited<ReturnType<typeof describeStepTurn> | ReturnType<ty
 function format(turn: DescribedTurn, count: number, paint: Palette): string {
   const { step, rule, prompt, refused } = turn;
   const at = formatTime(Date.parse(turn.completedAt));
-  const errors = refused.map((reply) => `${reply.attempt} (${reply.errors.map(oneLine).join('; ')})`);
+  const tries = (isCutOff: boolean, fate: string): string | null => {
+    const some = refused.filter((reply) => reply.interrupted === (isCutOff || undefined));
+    const errors = some.map((reply) => `${reply.attempt} (${reply.errors.map(oneLine).join('; ')})`);
+    return some.length === 0 ? null : `${some.length} ${fate}: ${errors.join(', ')}`;
+  };
   const facts = formatFacts([
     turn.kind === 'step'
       ? ['step', `${paint.id(step)}  ${paint.quiet(`number ${turn.number} of ${count}`)}`]
@@ -140,7 +144,8 @@ function format(turn: DescribedTurn, count: number, paint: Palette): string {
     ['used', formatUsage(turn.usage)],
     ['told', `${formatCount(prompt.length)} characters; 'uwf step read ${step} --prompt' prints them`],
     ['trace', turn.trace && `'uwf step turns ${step}' shows it`],
-    ['attempts', refused.length === 0 ? null : `${refused.length} not accepted: ${errors.join(', ')}`],
+    ['attempts', tries(false, 'not accepted')],
+    ['cut off', tries(true, 'interrupted')],
     ['children', firstOf(turn.childThreads)],
     ['replaces', turn.replaces],
     ['compact', turn.compact && `${turn.compact} stands for the steps before`],

@@ -29,7 +29,7 @@ export const command: Command = defineCommand({
     calls:
       'the same in detail: thread, status, role, key, parentState, end (hash), step (that took the end in), isLeft (the thread went on without it)',
     suspension:
-      'of a suspended one: suspension (its hash), role, reason, cause, text (what the agent said), refused (attempt, errors), trace, usage, due; else null',
+      'of a suspended one: suspension (its hash), role, reason, cause, text (what the agent said), refused (attempt, errors, interrupted), trace, usage, due; else null',
     waitsFor:
       'the child, or one below it, that asks, the first if several branches ask; null if this thread asks. Resuming either answers it if no other branch asks',
     returnCode: 'of a thread that is over: 0 for completed',
@@ -40,7 +40,7 @@ export const command: Command = defineCommand({
     claim:
       'which worker of a remote had it at the last fetch: remote, worker, host, role, held, stoppedBy, reason, seenAt (when it last changed, as seen here); or null',
     usage:
-      'the cost of all its steps: inputTokens (with those of caches), outputTokens, turns, costUsd, cacheReadTokens, cacheWriteTokens, isAtLeast (true if a part is not known); or null',
+      'the cost of all its turns, also of those that were cut off or go on: inputTokens (with those of caches), outputTokens, turns, costUsd, cacheReadTokens, cacheWriteTokens, isAtLeast (true if a part is not known); or null',
     usageByRole: 'the same for each role',
   },
   examples: [
@@ -98,7 +98,7 @@ function describe(view: ThreadView, claim: KnownClaim | null, { paint }: Output,
 }
 
 function aboutSuspension({ suspension, cause, due, refused, text }: SuspensionOutline): (readonly [string, string])[] {
-  const count = refused?.length ?? 0;
+  const count = refused?.filter((reply) => !reply.interrupted).length ?? 0;
   const notAccepted = count === 0 ? '' : `; ${count} ${count === 1 ? 'reply' : 'replies'} not accepted`;
   return [
     ['cause', `${cause}${notAccepted}`],
