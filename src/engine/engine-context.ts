@@ -14,6 +14,7 @@ import type { ThreadState } from '../thread/read/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { Config } from './config/config.ts';
 import type { EngineEvent } from './events.ts';
+import type { RunTree } from './limits/run-tree.ts';
 import { Journal } from './journal/journal.ts';
 import { Redaction } from './redact/redaction.ts';
 import type { AgentBinding } from '../agent/load/agent-binding.ts';
@@ -131,6 +132,8 @@ export type EngineContext = {
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
   /** Work trees of which was told that other runs work there, too. */
   readonly sharingTold: Set<string>;
+  /** The turn that calls the threads that this engine runs; absent where no thread of this process does. */
+  readonly caller?: RunTree;
   /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
   readonly runChild: RunChild;
   /** Waits for something while other threads have the slot of the thread at work, if it has one. */

@@ -13,10 +13,10 @@ export function cannotStop(
   });
 }
 
-/** A child thread would lie deeper than the limit. */
+/** A thread that an agent starts or calls would lie deeper than the limit. */
 export class DepthExceeded extends UwfError {
   constructor(workflow: string, maxDepth: number) {
-    super(`${workflow} would be a thread more than ${maxDepth} levels below the first`, {
+    super(`${workflow} is not run: it would be a thread more than ${maxDepth} levels below the first`, {
       code: 'depth-exceeded',
       kind: 'data',
       hint: 'a workflow that calls itself needs a way out; limits.maxDepth can be raised',

@@ -7,6 +7,9 @@ import { endStrays, findStrays } from './stray-processes.ts';
 
 const SHELL = '/bin/sh';
 const UNSHARE = ['/usr/bin/unshare', '/bin/unshare'];
+const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'];
+/** A uwf in a namespace cannot see whether the uwf that made it still runs: the kernel ends all with that one. */
+const WITH_PARENT = ['--pdeathsig', 'KILL'];
 /** When `unshare` ends, its child is killed: the first process of the namespace, with which all others in it end. */
 const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc'];
 const PROBE_MS = 5000;
@@ -17,19 +20,22 @@ let probed: Promise<readonly string[]> | undefined;
  * The words that start a program in a pid namespace of its own, in which it sees no process but its own and none can be
  * left over; empty where none can be made (no Linux, no `unshare`, a container or a kernel that forbids it).
  *
- * Root makes one as it is; others in a user namespace in which they stay who they are, and `sudo` gives no rights.
+ * Root makes one as it is; others in a user namespace in which they stay who they are, and `sudo` gives no rights. Where there is
+ * `setpriv`, all in it end with this process.
  * Tried once in each process.
- * @see unshare(1), pid_namespaces(7), user_namespaces(7)
+ * @see setpriv(1), unshare(1), pid_namespaces(7), user_namespaces(7)
  */
 export function pidNamespace(): Promise<readonly string[]> {
   return (probed ??= probe());
 }
 
 async function probe(): Promise<readonly string[]> {
-  const program = process.platform === 'linux' ? UNSHARE.find((path) => existsSync(path)) : undefined;
-  if (program === undefined) return [];
-  for (const rights of [[], ['--user', '--map-current-user']]) {
-    const words = [program, ...rights, ...NAMESPACE, '--'];
+  const [unshare, setpriv] = [UNSHARE, SETPRIV].map((paths) => paths.find((path) => existsSync(path)));
+  if (process.platform !== 'linux' || unshare === undefined) return [];
+  const starts = setpriv === undefined ? [[]] : [[setpriv, ...WITH_PARENT], []];
+  const forms = starts.flatMap((start) => [[], ['--user', '--map-current-user']].map((rights) => ({ start, rights })));
+  for (const { start, rights } of forms) {
+    const words = [...start, unshare, ...rights, ...NAMESPACE, '--'];
     if (await works([...words, SHELL, '-c', '[ "$$" = 1 ] && [ -r /proc/1/status ]'])) return words;
   }
   return [];
@@ -50,10 +56,10 @@ function works([program = '', ...args]: readonly string[]): Promise<boolean> {
  * @throws as `runProgram`
  */
 export async function runContained(run: ProgramRun, namespace: readonly string[]): Promise<ProgramResult> {
-  const [unshare, ...words] = namespace;
+  const [program, ...words] = namespace;
   // The first process of a namespace takes no signal that it does not handle: that is a shell, and not the program.
-  if (unshare !== undefined) {
-    return runProgram({ ...run, argv: [unshare, ...words, SHELL, '-c', '"$@"; exit $?', 'sh', ...run.argv] });
+  if (program !== undefined) {
+    return runProgram({ ...run, argv: [program, ...words, SHELL, '-c', '"$@"; exit $?', 'sh', ...run.argv] });
   }
   const mark = 2 ** 40 + Math.floor(Math.random() * 2 ** 40);
   let leader = 0;

@@ -5,6 +5,7 @@ import { AgentBroken } from '../agent-errors.ts';
 import { OutputTail } from './output-buffer.ts';
 import { HeadAndTail } from './head-and-tail.ts';
 import { endProcessGroup } from './process-group.ts';
+import { endStrays, findStrays } from './stray-processes.ts';
 import { closeStreams, startProgram } from './start-program.ts';
 import type { ProgramStart, StartedProgram } from './start-program.ts';
 import { whenAborted } from './within.ts';
@@ -75,7 +76,7 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   const stuck = new Promise<undefined>((resolve) => (reportStuck = () => resolve(undefined)));
   let ending: Promise<void> | undefined;
   const endGroup = async (): Promise<void> => {
-    ending ??= endProcessGroup(pgid, run.graceMs).then((isGone) => (isGone ? undefined : reportStuck()));
+    ending ??= endProgram(run, pgid, isAborted).then((isGone) => (isGone ? undefined : reportStuck()));
     await ending;
   };
   const abort = (): void => {
@@ -101,6 +102,19 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   // A byte order mark is kept.
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(output));
   return { exit, output: text, aside: aside.text(), errorTail: errors.words(), isCut: streams.bytesLeft < 0 };
+}
+
+/**
+ * Ends the group of a program, and where it is not done, what it has started in other groups, too: a uwf among it is killed before
+ * it has ended its own agents, if these take too long.
+ */
+async function endProgram({ env, graceMs }: ProgramRun, pgid: number, isAborted: boolean): Promise<boolean> {
+  const stepDir = env['UWF_STEP_DIR'];
+  if (!isAborted || stepDir === undefined) return endProcessGroup(pgid, graceMs);
+  const strays = findStrays(pgid, stepDir);
+  const isGone = await endProcessGroup(pgid, graceMs);
+  await endStrays(strays, pgid, stepDir, graceMs);
+  return isGone;
 }
 
 /** `bytesLeft` of the output; negative once more was written than may be. */

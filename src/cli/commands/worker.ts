@@ -12,7 +12,7 @@ import { engineOptions, lazyGate } from '../open/open-engine.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
-import { onSignalsInTurn } from '../process/signals.ts';
+import { onSignalsInTurn, rootWatched } from '../process/signals.ts';
 import { readVersion } from '../help/version.ts';
 import { saveMemory, saveTime } from '../process/save-memory.ts';
 import { parseHealthAddress, watchWorker } from '../worker/watch-worker.ts';
@@ -119,7 +119,8 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     const queue = options.queue ?? (cli.env['UWF_QUEUE'] || undefined);
     saveMemory(false);
     const repository = await openForWriting(cli);
-    const stop = onSignalsInTurn();
+    const stop = onSignalsInTurn(cli.env);
+    await rootWatched();
     const engine = await engineOptions(cli, repository);
     const name = options.name ?? `${hostname()}-${process.pid}`;
     const log = form === 'json' ? jsonLog(cli, name) : textLog(cli, out);

@@ -5,6 +5,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { RunView } from '../follow/run-view.ts';
 import { redactedLine } from '../output/secret-places.ts';
 import { canAsk, type CliEnvironment } from '../process/cli-environment.ts';
+import { rootWatched } from '../process/signals.ts';
 import { machineKey } from './machine-key.ts';
 import { configHere } from './open-config.ts';
 import { redactorHere } from './open-redactor.ts';
@@ -23,7 +24,9 @@ export async function openEngine(cli: CliEnvironment, repository: Repository, vi
     import('../../engine/engine.ts'),
     engineOptions(cli, repository, view),
   ]);
-  return createEngine({ ...options, signal: cli.signal });
+  const { signal } = cli;
+  await rootWatched();
+  return createEngine({ ...options, signal });
 }
 
 /** The options of the engine of a command, but for the signal that ends it. */

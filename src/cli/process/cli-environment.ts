@@ -46,7 +46,7 @@ export function createCliEnvironment(given: Partial<CliEnvironment> = {}): CliEn
     mayPage: given.mayPage ?? true,
     now: given.now ?? Date.now,
     get signal() {
-      return (signal ??= onSignals());
+      return (signal ??= onSignals(given.env ?? process.env));
     },
   };
 }

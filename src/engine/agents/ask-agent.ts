@@ -9,6 +9,7 @@ import type { Lease } from '../leases/lease.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { CannotBeAsked } from '../engine-errors.ts';
 import { NOTHING_USED, combineLimits } from '../limits/limits.ts';
+import { enterRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
 import { makeStepFolder, removeStepFolder } from '../turn/step-folder.ts';
 import { Interrupted, TurnClock } from '../limits/turn-clock.ts';
 import { TurnListener } from '../trace/turn-listener.ts';
@@ -39,6 +40,7 @@ export async function askAgent(
 ): Promise<string> {
   if (agent.answers !== true) throw new CannotBeAsked(record);
   const { thread, role } = question;
+  enterRunTree(engine, thread, `the question to ${role}`);
   const limits = combineLimits(engine.config.limits);
   const clock = new TurnClock(role, limits, engine.signal);
   const allowance = {
@@ -93,7 +95,8 @@ function requestOf(
   { thread, role, ...told }: Question,
   stepDir: string,
 ): Omit<AgentRequest, 'signal' | 'emit'> {
-  const common = commonRequest(engine, thread, role, engine.redaction());
+  const place = runTreeOf(engine, { id: thread, depth: 0 }, engine.config.limits ?? {});
+  const common = commonRequest(engine, thread, role, engine.redaction(), place);
   return {
     ...told,
     ...common,

@@ -6,6 +6,7 @@ import { threadCas } from '../../thread/cas/thread-cas.ts';
 import { readSaid } from '../../thread/read/read-said.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { formatRunTree, RUN_TREE, type RunTree } from '../limits/run-tree.ts';
 import type { Redaction } from '../redact/redaction.ts';
 
 /** What turns and questions have in common: all that an agent needs to work on a thread. */
@@ -14,11 +15,12 @@ export function commonRequest(
   thread: ThreadId,
   role: string,
   redaction: Redaction,
+  place: RunTree,
 ): Pick<AgentRequest, 'threadId' | 'role' | 'env' | 'cas' | 'readThread' | 'askPerson'> {
   return {
     threadId: thread,
     role,
-    env: agentEnvironment(engine, thread, role),
+    env: agentEnvironment(engine, thread, role, place),
     cas: agentCas(engine, thread, redaction),
     readThread: (options) => readSaid(engine.repository, thread, options),
     askPerson: engine.askPerson,
@@ -39,13 +41,19 @@ function agentCas({ repository }: EngineContext, thread: ThreadId, redaction: Re
  * The environment of an agent's processes: uwf's own, with the thread, the role and a folder named in it, and uwf's
  * bin folder first on the PATH, so that an agent can shell out to `uwf cas get <hash>`.
  */
-function agentEnvironment({ env, repository }: EngineContext, thread: ThreadId, role: string): Record<string, string> {
+function agentEnvironment(
+  { env, repository }: EngineContext,
+  thread: ThreadId,
+  role: string,
+  place: RunTree,
+): Record<string, string> {
   const path = [join(packageRoot(), 'bin'), env['PATH'], dirname(process.execPath)];
   return {
     ...env,
     PATH: path.filter(Boolean).join(delimiter),
     UWF_THREAD: thread,
     UWF_ROLE: role,
+    [RUN_TREE]: formatRunTree(place),
     ...(repository.location && { UWF_REPOSITORY: repository.location.commonDir }),
   };
 }

@@ -3,11 +3,13 @@ import { prepareHashing } from '../../cas/hash.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { RefEdit } from '../../git/ref-store.ts';
 import { startThread } from '../../thread/append/start-thread.ts';
+import { newThreadId } from '../../thread/new-thread-id.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { activeRef, scratchRef } from '../../thread/thread-refs.ts';
 import { END, START } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { commonRequest } from './common-request.ts';
+import { enterRunTree, leaveRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { forgetThread } from '../../thread/remove/local-traces.ts';
 
@@ -29,12 +31,15 @@ const definition = {
 /** Starts a thread for trial turns, which can put nodes under it. Its refs are removed afterwards. */
 export async function withTrialThread<T>(engine: EngineContext, take: (thread: TrialThread) => Promise<T>): Promise<T> {
   const { repository } = engine;
+  const id = newThreadId(repository.now());
+  enterRunTree(engine, id, 'the test of the agent');
   await prepareHashing();
   const batch = new ObjectBatch(repository.objects.format);
   const workflow = writeWorkflowTree(batch, definition);
-  const { id } = await startThread(repository, batch, { workflow, prompt: definition.description, agents: {} });
+  await startThread(repository, batch, { id, workflow, prompt: definition.description, agents: {} });
   try {
-    const { cas, env } = commonRequest(engine, id, ROLE, engine.redaction());
+    const place = runTreeOf(engine, { id, depth: 0 }, engine.config.limits ?? {});
+    const { cas, env } = commonRequest(engine, id, ROLE, engine.redaction(), place);
     return await take({ id, role: ROLE, cas, env });
   } finally {
     const edits: RefEdit[] = [];
@@ -44,5 +49,6 @@ export async function withTrialThread<T>(engine: EngineContext, take: (thread: T
     }
     await repository.refs.update(edits);
     forgetThread(repository, id);
+    leaveRunTree(engine, id);
   }
 }

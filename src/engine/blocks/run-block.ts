@@ -12,7 +12,7 @@ import { CONFLICT, isIsolated, type BranchDefinition } from '../../workflow/defi
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { ChildEnd } from '../children/turn-calls.ts';
 import { findLease } from '../leases/find-lease.ts';
-import { BranchesElsewhere } from '../engine-errors.ts';
+import { BranchesElsewhere, DepthExceeded } from '../engine-errors.ts';
 import { findBudgetSpent } from '../limits/allowance.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
 import type { TakenTurn, TurnEnd } from '../turn/step.ts';
@@ -101,6 +101,8 @@ class BlockRun {
     if (this.#verdict.kind === 'open') {
       const [failure] = this.#failures;
       if (engine.signal.aborted) throw new Interrupted(this.#turn.state.id, engine.signal.reason);
+      // As for the children of a role: another run would change nothing.
+      if (failure instanceof DepthExceeded) return { end: suspended('limit', failure.message) };
       if (failure !== undefined) throw failure;
       if (this.#elsewhere.size > 0)
         throw new BranchesElsewhere(this.#turn.state.id, this.#turn.choice.role, this.#elsewhere.size);

@@ -14,10 +14,11 @@ import type { ThreadOver } from '../events.ts';
 import type { ChildRequest, ChildResult, EngineContext } from '../engine-context.ts';
 import { tellContinued } from './branch-of.ts';
 import { definitionOf, pinnedDefinition, pinnedSubWorkflow } from './sub-workflow.ts';
-import { DepthExceeded, KeyTaken } from '../engine-errors.ts';
+import { KeyTaken } from '../engine-errors.ts';
 import { LeaseHeld, type Lease } from '../leases/lease.ts';
 import { stopDone } from '../leases/stop-request.ts';
-import { combineLimits, DEFAULT_LIMITS } from '../limits/limits.ts';
+import { combineLimits } from '../limits/limits.ts';
+import { enterRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { runOn } from '../verbs/run.ts';
 import { start } from '../verbs/start.ts';
@@ -39,7 +40,18 @@ export async function runChild(
 ): Promise<ChildResult> {
   const signal = AbortSignal.any([engine.signal, request.signal]);
   const stop = new AbortController();
-  const inner: EngineContext = { ...engine, signal: AbortSignal.any([signal, stop.signal]) };
+  const own = await definitionOf(engine, parent);
+  const { limits, depth } = parent.start.node;
+  const ofRole = findRole(own, request.call.role)?.limits;
+  const inner: EngineContext = {
+    ...engine,
+    signal: AbortSignal.any([signal, stop.signal]),
+    caller: runTreeOf(
+      engine,
+      { id: parent.id, depth },
+      combineLimits(engine.config.limits, own.limits, ofRole, limits),
+    ),
+  };
   const id = request.unkeyed ?? callIdFor(request.call);
   let token = '';
   try {
@@ -164,24 +176,18 @@ async function startChild(
   parent: ThreadState,
   { call, isOwnKey, workflow, prompt, branch }: ChildRequest,
 ): Promise<ThreadState> {
-  const { hash, node } = parent.start;
-  const own = await definitionOf(engine, parent);
-  const limits = combineLimits(engine.config.limits, own.limits, findRole(own, call.role)?.limits, node.limits);
-  const maxDepth = limits.maxDepth ?? DEFAULT_LIMITS.maxDepth;
-  if (node.depth >= maxDepth) throw new DepthExceeded(workflow, maxDepth);
+  const id = callIdFor(call);
+  const above = enterRunTree(engine, id, workflow);
   const definition = await definitionFor(engine, parent, branch?.pinnedAs ?? call.role, workflow);
   await admitWorkflow(engine, definition);
-  return start(
-    engine,
-    { definition, prompt, limits: { maxDepth }, ...(branch?.base !== undefined && { base: branch.base }) },
-    {
-      id: parent.id,
-      thread: hash,
-      state: stateHash(parent),
-      role: call.role,
-      head: parent.head.id,
-      depth: node.depth + 1,
-      call: { id: callIdFor(call), ...storedCall(call, isOwnKey) },
-    },
-  );
+  const caller = {
+    id: parent.id,
+    thread: parent.start.hash,
+    state: stateHash(parent),
+    role: call.role,
+    head: parent.head.id,
+    call: storedCall(call, isOwnKey),
+  };
+  const options = { definition, prompt, ...(branch?.base !== undefined && { base: branch.base }) };
+  return start(engine, options, { id, above, parent: caller });
 }

@@ -20,10 +20,12 @@ import type { SnapshotLimits } from '../../git/worktree/snapshot.ts';
 // What a configuration file may say, as JSON Schema of draft 7, which editors know best. The reader takes its keys, types
 // and bounds from here.
 
-/** Limits of a configuration: those that workflows have, and one for the machine. */
+/** Limits of a configuration: those that workflows have, and two for the machine. */
 export type ConfigLimits = Limits & {
   /** How many threads may work at the same time. */
   maxParallelThreads?: number;
+  /** How many threads agents may start or run by uwf's commands below one that no agent started; default 100. */
+  maxNestedRuns?: number;
 };
 
 /** What agents are told. */
@@ -116,6 +118,7 @@ const limits: SchemaOf<ConfigLimits> = {
   properties: {
     ...limitProperties({ isNullable: false }),
     maxParallelThreads: count('how many threads may work at the same time on this machine'),
+    maxNestedRuns: count('how many threads agents may start with uwf below one run (100)'),
   },
 };
 

@@ -1,4 +1,5 @@
 import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { enterRunTree } from '../limits/enter-run-tree.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 /**
@@ -7,6 +8,7 @@ import type { EngineContext } from '../engine-context.ts';
  *
  * `outsideSlot` of the engine that the work gets frees the slot while the thread waits for a child, which takes one of its
  * own. No thread therefore waits for another in a slot that the other needs. A process that ends loses its slots.
+ * @throws as {@link enterRunTree}
  * @throws {Interrupted} if the engine is told to stop while it waits
  */
 export async function inSlot<T>(
@@ -15,6 +17,7 @@ export async function inSlot<T>(
   work: (engine: EngineContext) => Promise<T>,
 ): Promise<T> {
   const canWork = state.head.kind !== 'suspend' && state.end === undefined;
+  if (canWork) enterRunTree(engine, state.id, `thread ${state.id}`);
   const limit = engine.config.limits?.maxParallelThreads;
   const { stateDir } = engine.repository;
   // Without a disk there is only this process, and its program knows what it runs.

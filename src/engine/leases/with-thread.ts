@@ -5,6 +5,7 @@ import { foldEnded } from '../../thread/append/finish-ending.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { leaveRunTree } from '../limits/enter-run-tree.ts';
 import { takeLease, type Lease } from './lease.ts';
 
 /** Finds a thread and reads it, finishing an ending that was cut in two. */
@@ -57,5 +58,6 @@ export async function withLease<T>(
     // A process that follows stops when the lease is gone, so all lines have to be written by then.
     engine.journal.close(thread);
     lease.release();
+    leaveRunTree(engine, thread);
   }
 }

@@ -16,6 +16,7 @@ import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { collectWorkTrees } from '../isolation/collect-work-trees.ts';
 import type { WorkTreesContext } from '../isolation/work-tree-folder.ts';
+import { removeRunTrees } from '../limits/enter-run-tree.ts';
 import { leasePath, listLeases, mayBeAtWork } from '../leases/find-lease.ts';
 import { journalPaths, listJournals } from '../journal/journal.ts';
 import { LeaseHeld, takeLease } from '../leases/lease.ts';
@@ -41,7 +42,7 @@ export type RemovedItem = {
 
 /** What was cleaned up, in numbers and one by one. */
 export type Collected = {
-  /** Leases of processes that have ended. */
+  /** Leases of processes that have ended, and what was counted below threads that these ran. */
   leases: number;
   /** Journals, facts, sessions and folders of steps of threads that are no more. */
   files: number;
@@ -81,7 +82,8 @@ export async function collectGarbage(
   await repository.refs.removeStaleLocks();
   const { stateDir, location } = repository;
   const found = {
-    leases: stateDir === undefined ? [] : await removeStaleLeases(repository, stateDir),
+    leases:
+      stateDir === undefined ? [] : [...(await removeStaleLeases(repository, stateDir)), ...removeRunTrees(stateDir)],
     files: stateDir === undefined ? [] : await removeOrphanedFiles(repository, stateDir),
     journals: stateDir === undefined ? [] : removeToldJournals(repository, stateDir),
     scratch: await removeOrphanedScratch(repository),

@@ -24,6 +24,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { roomFor } from '../config/config.ts';
 import { allowanceOf, catchUpUnderBudget } from '../limits/allowance.ts';
 import { combineLimits, findLimitReached } from '../limits/limits.ts';
+import { runTreeOf } from '../limits/enter-run-tree.ts';
 import { TurnClock } from '../limits/turn-clock.ts';
 import { compactIfLarge } from '../verbs/compact.ts';
 import { workingPlace } from '../isolation/working-top.ts';
@@ -91,8 +92,9 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
   const edgePrompt = parts.edgePrompt ?? parts.task;
   // What people asked for when they took the thread up again after it had ended.
   const wishes = history.reopenings.flatMap((part) => (part.kind === 'resumed' && part.words) || []);
+  const inTree = runTreeOf(engine, { id: state.id, depth: state.start.node.depth }, limits);
   const request: PreparedStep['request'] = {
-    ...commonRequest(engine, state.id, choice.role, redaction),
+    ...commonRequest(engine, state.id, choice.role, redaction, inTree),
     prompt,
     promptWithoutSession: session === undefined ? prompt : beside.text(whole),
     task: beside.text([state.prompt, ...wishes].join('\n\n')),

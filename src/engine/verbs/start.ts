@@ -21,6 +21,10 @@ import { tellTaken } from '../engine-context.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
 import { validateWorkflow } from '../../workflow/check/validate-workflow.ts';
+import { combineLimits } from '../limits/limits.ts';
+import { enterRunTree } from '../limits/enter-run-tree.ts';
+import type { RunTree } from '../limits/run-tree.ts';
+import { newThreadId } from '../../thread/new-thread-id.ts';
 import type { Redaction } from '../redact/redaction.ts';
 
 /** The options of a new thread. */
@@ -38,13 +42,24 @@ export type StartOptions = {
 export async function startNew(engine: EngineContext, options: StartOptions): Promise<ThreadView> {
   const { definition, requireAgents } = options;
   await assertStorable(definition);
+  const id = newThreadId(engine.repository.now());
+  const above = enterRunTree(engine, id, definition.name);
   if (requireAgents) {
     for (const role of Object.keys(definition.roles)) getBinding(engine.config, definition.name, role);
     await admitWorkflow(engine, definition);
   }
-  const state = await start(engine, options);
+  const state = await start(engine, options, above && { id, above });
   return describeThread(engine, state.id);
 }
+
+/** Where a thread is that an agent starts, or calls as a child. */
+type ThreadPlace = {
+  id?: ThreadId;
+  /** The turn that it lies below. */
+  above?: RunTree | undefined;
+  /** Its caller. */
+  parent?: ThreadParent & { id: ThreadId };
+};
 
 /**
  * Writes the start of a thread: its definition, the definitions of the sub-workflows its roles call on this machine, and
@@ -53,7 +68,7 @@ export async function startNew(engine: EngineContext, options: StartOptions): Pr
 export async function start(
   engine: EngineContext,
   options: StartOptions,
-  parent?: ThreadParent & { id: ThreadId },
+  { id, above, parent }: ThreadPlace = {},
 ): Promise<ThreadState> {
   const { repository } = engine;
   assertLimits(options.limits ?? {});
@@ -83,11 +98,13 @@ export async function start(
   const { chooseBase } = isApart ? await import('../isolation/choose-base.ts') : {};
   const base = await chooseBase?.(engine, batch, options.base);
   const state = await startThread(repository, batch, {
+    id,
+    depth: above && above.depth + 1,
     workflow: writeWorkflowTree(batch, definition),
     prompt: redaction.text(options.prompt),
     agents,
     children,
-    limits: options.limits,
+    limits: above ? combineLimits(options.limits, { maxDepth: above.maxDepth }) : options.limits,
     parent,
     base: base?.id,
     redacted: redaction.taken,

@@ -32,12 +32,15 @@ export type ThreadParent = {
   role: string;
   /** The caller's head commit at that moment: the parent of the child's start. */
   head: ObjectId;
-  depth: number;
-  /** Identifies the call, and gives the id of the child; absent in threads of earlier versions. */
-  call?: ThreadCall & { id: ThreadId };
+  /** Identifies the call; absent in threads of earlier versions. */
+  call?: ThreadCall;
 };
 
 export type StartRequest = {
+  /** Default: a new one. */
+  id?: ThreadId | undefined;
+  /** How many threads lie above it; default: none. */
+  depth?: number | undefined;
   workflow: PinnedWorkflow;
   prompt: string;
   /** The agents of the roles on this machine, as a record: nothing is decided from it later. */
@@ -65,7 +68,7 @@ export async function startThread(
 ): Promise<ThreadState> {
   assertTextFits('the prompt', request.prompt);
   const startedAtMs = repository.now();
-  const { id = newThreadId(startedAtMs), ...call } = request.parent?.call ?? {};
+  const { id = newThreadId(startedAtMs), depth = 0 } = request;
   const prompt = contentNode(request.prompt);
   const agents = Object.entries(request.agents).map(([role, agent]) => ({ role, node: agentNode(agent) }));
   const payload: JsonObject = {
@@ -73,12 +76,12 @@ export async function startThread(
     workflow: request.workflow.hash,
     prompt: prompt.hash,
     agents: Object.fromEntries(agents.map(({ role, node }) => [role, node.hash])),
-    depth: request.parent?.depth ?? 0,
+    depth,
     ...(request.limits && { limits: request.limits }),
     parentThread: request.parent?.thread ?? null,
     parentState: request.parent?.state ?? null,
     parentRole: request.parent?.role ?? null,
-    ...(request.parent?.call && { call }),
+    ...(request.parent?.call && { call: request.parent.call }),
     ...(request.base && { base: request.base }),
     ...taken(request),
     startedAtMs,

@@ -244,7 +244,8 @@ describe('the child of a call', () => {
       workflow: writeWorkflowTree(batch, worker),
       prompt: 'a',
       agents: {},
-      parent: { thread: state.start.hash, state: stateHash(state), role: 'caller', head: state.head.id, depth: 1 },
+      depth: 1,
+      parent: { thread: state.start.hash, state: stateHash(state), role: 'caller', head: state.head.id },
     });
     expect(earlier.start.node.call).toBeUndefined();
     await calls.engine.run(calls.thread);

@@ -19,7 +19,8 @@ beforeEach(async () => {
   repository = await createRepositoryWithState();
   caller = await startLoop(repository);
   child = await startLoop(repository, {
-    parent: { thread: caller.start.hash, state: stateHash(caller), role: 'writer', head: caller.head.id, depth: 1 },
+    parent: { thread: caller.start.hash, state: stateHash(caller), role: 'writer', head: caller.head.id },
+    depth: 1,
   });
 });
 

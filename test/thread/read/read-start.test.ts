@@ -78,8 +78,8 @@ describe('the start of a thread', () => {
   });
 
   test('of a child is its own, though its chain goes on to its caller', async () => {
-    const parent = { thread: start.start.hash, state: stateHash(one), role: 'writer', head: one.head.id, depth: 1 };
-    const child = await startLoop(repository, { parent });
+    const parent = { thread: start.start.hash, state: stateHash(one), role: 'writer', head: one.head.id };
+    const child = await startLoop(repository, { parent, depth: 1 });
     const step = await appendStep(repository, child, stepDraft());
     const spied = watched(repository);
     expect((await findStart(spied.repository, step.head.id))?.id).toBe(child.head.id);

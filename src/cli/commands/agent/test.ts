@@ -9,6 +9,7 @@ import { createEngineContext } from '../../../engine/engine-context.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { parseDuration } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
+import { rootWatched } from '../../process/signals.ts';
 import { hintAtName, UsageError } from '../../errors/usage-error.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -42,6 +43,8 @@ true', and an agent whose package does not declare that it answers.`,
       throw new UsageError(`no agent '${args.agent}' is configured here`, hint);
     }
     const cwd = repository.location?.workTree ?? repository.location?.gitDir ?? cli.cwd;
+    const { signal } = cli;
+    await rootWatched();
     const context = createEngineContext({ repository, config, env: cli.env });
     const uses = usesIn(context, [binding], cwd);
     await lazyGate(cli, repository, config)(uses);
@@ -54,7 +57,7 @@ true', and an agent whose package does not declare that it answers.`,
           thread,
           resolveFrom: configRoot(repository) ?? cwd,
           timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
-          signal: cli.signal,
+          signal,
         },
       ),
     );
