@@ -5,7 +5,7 @@ import { DiskObjectStore } from './disk-object-store.ts';
 import { openDiskRefs } from './disk-ref-store.ts';
 
 export type DiskStoreOptions = {
-  /** Where `GIT_OBJECT_DIRECTORY` and `GIT_ALTERNATE_OBJECT_DIRECTORIES` are looked up; default: nowhere. */
+  /** Where `GIT_OBJECT_DIRECTORY`, `GIT_ALTERNATE_OBJECT_DIRECTORIES` and `GIT_QUARANTINE_PATH` are looked up; default: nowhere. */
   env?: GitEnvironment;
   /** How long to wait for a lock of another process; default: 10 s. git waits for 0.1 s, and 1 s for packed refs. */
   lockTimeoutMs?: number;
@@ -22,8 +22,9 @@ const LOCK_TIMEOUT_MS = 10_000;
  * The caller has checked that the format is supported (SHA-1, ref files).
  */
 export function openDiskStores(location: RepositoryLocation, options: DiskStoreOptions = {}): DiskStores {
-  const objects = new DiskObjectStore(location.commonDir, options.env ?? {});
-  const refs = openDiskRefs(location, options.lockTimeoutMs ?? LOCK_TIMEOUT_MS);
+  const { env = {}, lockTimeoutMs = LOCK_TIMEOUT_MS } = options;
+  const objects = new DiskObjectStore(location.commonDir, env);
+  const refs = openDiskRefs(location, lockTimeoutMs, env['GIT_QUARANTINE_PATH'] !== undefined);
   return {
     objects,
     refs,

@@ -55,6 +55,12 @@ test('a change of no ref takes no lock and leaves no file', async () => {
   expect(readdirSync(commonDir)).toEqual([]);
 });
 
+test('no ref is changed where git keeps objects in quarantine until it accepts a push', async () => {
+  const waiting = openDiskRefs({ gitDir: commonDir, commonDir, workTree: undefined }, 0, true);
+  await expect(waiting.update([{ name, expected: null, value: one }])).rejects.toMatchObject({ code: 'in-quarantine' });
+  expect(await refs.read(name)).toBeUndefined();
+});
+
 test('the locks of processes that have ended are removed, so that git is not blocked', async () => {
   const record = `${formatIdentity({ ...ownIdentity(), startTime: '1' })}@0123456789abcdef@refs%2Fone.lock`;
   const [path, lock] = [join(commonDir, 'uwf', 'locks', record), join(commonDir, 'refs', 'one.lock')];
