@@ -54,8 +54,11 @@ export type EngineEvent =
   | { event: 'snapshot.shortened'; thread: ThreadId; role: string; reason: string; missing?: MissingFiles }
   /** Ignored files that `.worktreeinclude` names could not be copied into a new work tree of the thread's own. */
   | { event: 'work-tree.incomplete'; thread: ThreadId; missing: MissingFiles }
-  /** The main work tree changed during the turn of a role that works in a work tree of the thread's own. */
-  | { event: 'main.changed'; thread: ThreadId; role: string; main: WorkTreeChanges }
+  /**
+   * The main work tree, or another one that the command was given in (`given`), changed during the turn of a role that works in
+   * a work tree of the thread's own.
+   */
+  | { event: 'main.changed'; thread: ThreadId; role: string; main?: WorkTreeChanges; given?: WorkTreeChanges }
   | {
       event: 'step.finished';
       thread: ThreadId;

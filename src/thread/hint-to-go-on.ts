@@ -1,3 +1,4 @@
+import { isOfOutside } from '../git/worktree/work-tree-changes.ts';
 import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
 import type { ThreadCommit } from './thread-commit.ts';
 import type { ThreadId } from './thread-id.ts';
@@ -11,16 +12,6 @@ export function failureReason(role: string, tries: number, errors: readonly stri
 /** Tells whether the agent of a suspended turn failed; otherwise it asks something. */
 function isFailure({ role, reason }: Pick<ThreadSuspend, 'role' | 'reason'>): boolean {
   return reason.startsWith(`${role} failed: `) || reason.startsWith(`${role} failed in `);
-}
-
-/** The reason of an isolated turn during which the main work tree changed. {@link isOfMain} recognises it. */
-export function mainChangedReason(role: string, changes: string): string {
-  return `the main work tree changed during the turn of ${role}: ${changes}`;
-}
-
-/** Tells whether an isolated turn is held because the main work tree changed; otherwise its files are not recorded. */
-function isOfMain({ role, reason }: Pick<ThreadSuspend, 'role' | 'reason'>): boolean {
-  return reason.startsWith(mainChangedReason(role, ''));
 }
 
 /** Returns the command that continues a thread, for a hint. */
@@ -50,7 +41,7 @@ export function hintToResume(id: ThreadId, why: WhyItWaits): string {
       return `answer with '${resume} -p yes' (or no)`;
     case 'isolation': {
       // Without this a resume fails in the same way.
-      const first = isOfMain(why) ? 'look at what changed;' : 'once that is put right,';
+      const first = isOfOutside(why.role, why.reason) ? 'look at what changed;' : 'once that is put right,';
       return `${first} '${resume}' stores the turn, '${resume} -p <what to do>' takes it again`;
     }
     case 'child':

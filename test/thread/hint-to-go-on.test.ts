@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ThreadCommit } from '../../src/thread/thread-commit.ts';
-import {
-  failureReason,
-  hintToGoOn,
-  hintToResume,
-  mainChangedReason,
-  type WhyItWaits,
-} from '../../src/thread/hint-to-go-on.ts';
+import { failureReason, hintToGoOn, hintToResume, type WhyItWaits } from '../../src/thread/hint-to-go-on.ts';
+import { describeOutside } from '../../src/git/worktree/work-tree-changes.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 
 const id = parseThreadId('01KTWEWZ760000000000000000');
@@ -34,7 +29,9 @@ describe('the hint at a suspended thread', () => {
   test('that stopped for isolation says whether a resume alone is enough to store the turn', () => {
     const go = "'uwf thread resume <id>' stores the turn, 'uwf thread resume <id> -p <what to do>' takes it again";
     const cause = 'isolation';
-    expect(hint({ cause, reason: mainChangedReason('writer', 'a.txt') })).toBe(`look at what changed; ${go}`);
+    expect(hint({ cause, reason: describeOutside('writer', { given: { index: true } }) })).toBe(
+      `look at what changed; ${go}`,
+    );
     const reason = 'not all files that writer left could be recorded: a.bin has 9 bytes';
     expect(hint({ cause, reason })).toBe(`once that is put right, ${go}`);
   });

@@ -6,7 +6,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { orElse } from '../../or-else.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { isDotGit } from '../../git/format/dot-git.ts';
-import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
+import { realPath, forSearchIn } from '../../git/repository/git-directory.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../git/repository.ts';
 import { findNamedPaths, pathsOfUser, workTreesOfUser } from './git-named-paths.ts';
 import type { NamedPaths } from './git-named-paths.ts';
@@ -62,7 +62,7 @@ export class GuardedPaths {
   static async at(cwd: string, env: GitEnvironment): Promise<GuardedPaths> {
     // Commands of the agent find the repository by the folder, uwf may have been told another.
     // Where there is no repository, names and the look of folders still count.
-    const searches = [withoutPlaces(env), env].map((variables) => discoverRepository(cwd, variables).catch(() => []));
+    const searches = [forSearchIn(env), env].map((variables) => discoverRepository(cwd, variables).catch(() => []));
     const locations = (await Promise.all(searches)).flat();
     const named = await Promise.all(locations.map((location) => findNamedPaths({ location, env })));
     const all = [pathsOfUser(env), ...named];

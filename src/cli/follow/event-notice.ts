@@ -1,7 +1,7 @@
 import type { EngineEvent, SlotHolder } from '../../engine/events.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
 import { describeMissing } from '../../git/worktree/missing-files.ts';
-import { describeChanges } from '../../git/worktree/work-tree-changes.ts';
+import { describeOutside } from '../../git/worktree/work-tree-changes.ts';
 import type { Palette } from '../output/palette.ts';
 import { redactedLine } from '../output/secret-places.ts';
 import { formatDuration } from '../../format-time.ts';
@@ -35,7 +35,7 @@ export function eventNotice(event: EngineEvent | JournalEntry, paint: Palette): 
       return `${paint.quiet('stored')} the reply of ${paint.name(event.role)} that was kept${where}`;
     }
     case 'main.changed':
-      return `${paint.warning('main work tree changed')} during the turn of ${paint.name(event.role)}: ${oneLine(describeChanges(event.main))}`;
+      return paint.warning(oneLine(describeOutside(event.role, event)));
     case 'work-tree.incomplete':
       return `${paint.warning('not copied')} into the work tree: ${oneLine(describeMissing(event.missing))}`;
     case 'snapshot.shortened':

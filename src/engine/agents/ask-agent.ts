@@ -95,13 +95,12 @@ function requestOf(
   { thread, role, ...told }: Question,
   stepDir: string,
 ): Omit<AgentRequest, 'signal' | 'emit'> {
-  const place = runTreeOf(engine, { id: thread, depth: 0 }, engine.config.limits ?? {});
-  const common = commonRequest(engine, thread, role, engine.redaction(), place);
+  const tree = runTreeOf(engine, { id: thread, depth: 0 }, engine.config.limits ?? {});
+  const common = commonRequest(engine, thread, role, { cwd: engine.cwd, tree }, engine.redaction());
   return {
     ...told,
     ...common,
     edgePrompt: undefined,
-    cwd: engine.cwd,
     stepDir,
     outputSchema: ANY_META,
     attempt: 0,

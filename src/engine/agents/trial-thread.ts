@@ -38,8 +38,8 @@ export async function withTrialThread<T>(engine: EngineContext, take: (thread: T
   const workflow = writeWorkflowTree(batch, definition);
   await startThread(repository, batch, { id, workflow, prompt: definition.description, agents: {} });
   try {
-    const place = runTreeOf(engine, { id, depth: 0 }, engine.config.limits ?? {});
-    const { cas, env } = commonRequest(engine, id, ROLE, engine.redaction(), place);
+    const tree = runTreeOf(engine, { id, depth: 0 }, engine.config.limits ?? {});
+    const { cas, env } = commonRequest(engine, id, ROLE, { cwd: engine.cwd, isOwn: true, tree }, engine.redaction());
     return await take({ id, role: ROLE, cas, env });
   } finally {
     const edits: RefEdit[] = [];

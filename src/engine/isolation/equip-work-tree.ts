@@ -1,6 +1,7 @@
 import { runProgram } from '../../agent/processes/run-program.ts';
 import { UwfError } from '../../errors.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
+import { withoutPlaces } from '../../git/repository/git-directory.ts';
 import { missingFiles } from '../../git/worktree/missing-files.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { admitSetup } from '../agents/admission.ts';
@@ -47,7 +48,7 @@ async function runSetup(
   const { exit, errorTail, isCut } = await runProgram({
     argv,
     cwd,
-    env,
+    env: withoutPlaces(env),
     input: '',
     maxOutputBytes: MAX_SETUP_BYTES,
     graceMs: SETUP_GRACE_MS,

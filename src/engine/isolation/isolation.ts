@@ -1,5 +1,4 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { WorkTreeChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { findRole, isIsolated, type Isolation, type WorkflowDefinition } from '../../workflow/definition.ts';
 
@@ -21,9 +20,6 @@ export function isolationOf(
 export function wantsIsolation({ roles, isolation }: Pick<WorkflowDefinition, 'roles' | 'isolation'>): boolean {
   return Object.values(roles).some((role) => isIsolated(role.isolation ?? isolation));
 }
-
-/** What a step stores of what changed outside of the thread's work tree during its turn. */
-export type IsolationBreach = { main: WorkTreeChanges };
 
 /** What a work tree is to be made from: a commit, what is checked out, or that with what is not committed. */
 export type WantedBase = ObjectId | 'head' | 'changes';

@@ -111,12 +111,11 @@ function notMoved(folder: string, aside: string): UwfError {
 
 /** @throws {UwfError} `no-place-for-work-trees` if the folder cannot be made */
 function makeRoom({ location }: GitPlace, folder: string): void {
-  const main = mainWorkTree(location);
+  const tops = [mainWorkTree(location), location.workTree].filter((top) => top !== undefined);
   try {
     makeFolders(folder);
     // A home folder can be a repository. What is made here is no change of its files, and not to be committed there.
-    if (main !== undefined && isWithin(realPath(folder), realPath(main)))
-      writeFileSync(join(folder, '.gitignore'), '*\n');
+    if (tops.some((top) => isWithin(realPath(folder), realPath(top)))) writeFileSync(join(folder, '.gitignore'), '*\n');
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     throw new UwfError(`the folder for work trees of threads cannot be made: ${messageOf(error)}`, {

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { isIsolated } from '../../workflow/definition.ts';
 import { describeMissing } from '../../git/worktree/missing-files.ts';
-import { describeChanges } from '../../git/worktree/work-tree-changes.ts';
+import { describeOutside, type OutsideChanges } from '../../git/worktree/work-tree-changes.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
-import { mainChangedReason } from '../../thread/hint-to-go-on.ts';
 import type { TraceDraft } from '../../thread/append/trace-files.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
@@ -13,7 +12,7 @@ import { gitPlace } from './work-tree-folder.ts';
 
 /**
  * Says why a finished turn is held, although its reply was accepted: its files could not be recorded completely, and so would
- * pass for the work; or the main work tree changed, which its role forbids or which a tool call of it did.
+ * pass for the work; or the main work tree, or that of the command, changed, which its role forbids or which a tool call of it did.
  *
  * @param isResumed a person has seen what changed
  * @returns `undefined` if it can be stored
@@ -36,19 +35,20 @@ export function whyNotApart(
   const lack = shortfall ?? (missing && describeMissing(missing));
   if (lack !== undefined) return `not all files that ${role} left could be recorded: ${lack}`;
   if (isolation === undefined || isResumed) return undefined;
-  const changed = mainChangedReason(role, describeChanges(isolation.main));
-  if (hasNamedMain(engine, result.trace)) return `${changed}; a tool call of the turn named it`;
+  const changed = describeOutside(role, isolation);
+  if (hasNamedOne(engine, isolation, result.trace)) return `${changed}; a tool call of the turn named it`;
   return files.isolation === 'strict' ? `${changed}; that may also have been a person who works there` : undefined;
 }
 
-/** Tells whether a tool call of a turn named the main work tree. */
-function hasNamedMain(engine: EngineContext, trace: TraceDraft | undefined): boolean {
-  const top = mainWorkTree(gitPlace(engine).location);
-  if (top === undefined || trace === undefined) return false;
-  const isNamed = (text: string): boolean =>
+/** Tells whether a tool call of a turn named a work tree that changed during the turn. */
+function hasNamedOne(engine: EngineContext, { main, given }: OutsideChanges, trace: TraceDraft | undefined): boolean {
+  const { location } = gitPlace(engine);
+  const tops = [main && mainWorkTree(location), given && location.workTree].filter((top) => top !== undefined);
+  const isNamed = (text: string, top: string): boolean =>
     text
       .split(top)
       .slice(1)
       .some((rest) => !/^[\w.-]/.test(rest));
-  return trace.turns.some((turn) => turn.toolCalls.some((call) => isNamed(call.arguments)));
+  const calls = trace?.turns.flatMap(({ toolCalls }) => toolCalls) ?? [];
+  return calls.some((call) => tops.some((top) => isNamed(call.arguments, top)));
 }

@@ -7,7 +7,7 @@ import { share } from '../../git/system/sharing.ts';
 import { APPEND, writeOwnFile } from '../../git/system/state-folder.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ObservedWorkTree } from '../../git/worktree/observe-work-tree.ts';
+import type { ObservedOthers } from '../isolation/observe-others.ts';
 import { isJsonObject } from '../../json.ts';
 import { orElse, succeeds, tryTo } from '../../or-else.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
@@ -24,8 +24,8 @@ export type BegunTurn = Pick<FinishedTurn, 'role' | 'rule' | 'prompt' | 'agent' 
   head: ObjectId;
   again?: { word: string; as: ThreadId } | undefined;
   files: TurnFiles;
-  /** What an isolated turn must not change; see `observeMain`. */
-  main?: ObservedWorkTree | undefined;
+  /** What an isolated turn must not change; see `observeOthers`. */
+  others?: ObservedOthers | undefined;
 };
 
 /** A turn of which no outcome is stored: it goes on, was cut off, or this machine keeps what it came to. */

@@ -92,15 +92,14 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
   const edgePrompt = parts.edgePrompt ?? parts.task;
   // What people asked for when they took the thread up again after it had ended.
   const wishes = history.reopenings.flatMap((part) => (part.kind === 'resumed' && part.words) || []);
-  const inTree = runTreeOf(engine, { id: state.id, depth: state.start.node.depth }, limits);
+  const tree = runTreeOf(engine, { id: state.id, depth: state.start.node.depth }, limits);
   const request: PreparedStep['request'] = {
-    ...commonRequest(engine, state.id, choice.role, redaction, inTree),
+    ...commonRequest(engine, state.id, choice.role, { cwd, isOwn: place.isOwn, tree }, redaction),
     prompt,
     promptWithoutSession: session === undefined ? prompt : beside.text(whole),
     task: beside.text([state.prompt, ...wishes].join('\n\n')),
     edgePrompt: choice.prompt && beside.text(choice.prompt),
     forPerson: beside.value(assembleForPerson(isRoleAlone(state, definition) ? { ...parts, edgePrompt } : parts)),
-    cwd,
     // An agent may change it for its model; its reply is held to the role's own.
     outputSchema: structuredClone(role.schema),
     visit: history.own.visits,

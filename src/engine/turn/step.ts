@@ -1,6 +1,7 @@
 import type { Agent, AgentRequest, Usage } from '../../agent/contract.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
+import type { OutsideChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
@@ -17,7 +18,6 @@ import type { Isolation, RoleDefinition, WorkflowDefinition } from '../../workfl
 import type { ChildEnd, TurnCalls } from '../children/turn-calls.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
-import type { IsolationBreach } from '../isolation/isolation.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { Allowance } from '../limits/limits.ts';
 import type { TurnClock } from '../limits/turn-clock.ts';
@@ -127,7 +127,7 @@ export type FinishedTurn = {
   /** The step that it takes the place of, and what a person said about that. */
   again?: RoleChoice['again'];
   /** What it changed outside of the thread's work tree. */
-  isolation?: IsolationBreach | undefined;
+  isolation?: OutsideChanges | undefined;
   /** What its files were merged from, if it is the turn of a block that merges. */
   merge?: MergeRecord | undefined;
   /** The files that it left; released when they are stored. */

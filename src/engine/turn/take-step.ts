@@ -109,7 +109,7 @@ async function storeAfter(
   if (step.limitReached !== undefined) return suspendAtLimit(step, step.limitReached);
   const { isolation } = step;
   // Most turns are not isolated, and load nothing for it.
-  const observer = isIsolated(isolation) ? await import('../isolation/observe-main.ts') : undefined;
+  const observer = isIsolated(isolation) ? await import('../isolation/observe-others.ts') : undefined;
   const log = new TurnLog(repository, state.id);
   const begun = left?.turn ?? {
     role,
@@ -119,7 +119,7 @@ async function storeAfter(
     head: again?.step.commit.id ?? state.head.id,
     again: again && { word: again.word, as: again.as },
     files: await filesBefore(engine, state, { cwd: request.cwd, isolation }, step.role.snapshot),
-    main: await observer?.observeMain(engine),
+    others: await observer?.observeOthers(engine, state.id),
     startedAtMs: repository.now(),
   };
   if (left === undefined) {
@@ -127,7 +127,7 @@ async function storeAfter(
     if ((await findOpenTurns(repository, state.id)).length === 0) log.forget();
     log.begin(begun);
   } else log.taken();
-  const { rule, prompt, agent, files, main, startedAtMs } = begun;
+  const { rule, prompt, agent, files, others, startedAtMs } = begun;
   const { visit } = request;
   if (!isIsolated(isolation)) tellNeighbours(engine, lease, { thread: state.id, cwd: request.cwd, isolation, agent });
   const number = state.tally.steps + 1;
@@ -140,7 +140,7 @@ async function storeAfter(
   const { merge } = merged ?? {};
   const taken = { role, rule, prompt, agent, result, redacted, ...times, again, merge };
   assertStorable(step, taken, failure);
-  const breach = main && (await observer?.findBreach(engine, main, { thread: state.id, role }));
+  const breach = others && (await observer?.findBreach(engine, others, { thread: state.id, role }));
   const turn = { ...taken, isolation: breach };
   if (failure !== undefined) throw keepTurn(engine, state, turn, failure);
   const options = { allowSecrets: choice.allowSecrets, merged: merged?.snapshot };

@@ -4,7 +4,7 @@ import { isTreeOfNodes } from '../../cas/commit-nodes.ts';
 import { INDEX_NAME } from '../../cas/index-blob.ts';
 import { messageOf } from '../../errors.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
-import { withoutPlaces } from '../../git/repository/git-directory.ts';
+import { forSearchIn } from '../../git/repository/git-directory.ts';
 import { isMadeForThread } from '../../git/repository/thread-work-tree.ts';
 import { pathAsText } from '../../git/format/quote-path.ts';
 import { forgetCopied, INCLUDE_FILE } from '../../git/worktree/copied-files.ts';
@@ -167,7 +167,7 @@ async function workTreeAt({ repository, env }: EngineContext, cwd: string): Prom
   // Variables may have named that work tree: it need not contain the folder.
   if (cwd === own?.workTree) return own;
   // It may be no folder of any repository, or none any more: the agent's business.
-  const found = await discoverRepository(cwd, withoutPlaces(env)).catch(() => undefined);
+  const found = await discoverRepository(cwd, forSearchIn(env)).catch(() => undefined);
   return found?.workTree !== undefined && found.commonDir === own?.commonDir ? found : undefined;
 }
 

@@ -46,12 +46,26 @@ export function workingFolder(
   return path;
 }
 
+/** Tells whether a folder is in the work tree that the command was given in, and not in another one that lies below that. */
+export function isGiven(
+  { cwd, repository: { location } }: Pick<WorkingTop, 'cwd' | 'repository'>,
+  folder: string,
+): boolean {
+  const path = followLinks(folder) ?? folder;
+  const [nearest] = workTrees(cwd, location)
+    .filter((top) => isWithin(path, top))
+    .toSorted((a, b) => b.length - a.length);
+  return nearest === undefined || givenTops(cwd, location).includes(nearest);
+}
+
 function workTrees(cwd: string, location: RepositoryLocation | undefined): string[] {
-  const own = [cwd, ...(location?.workTree === undefined ? [] : [location.workTree])];
-  return [
-    ...own.flatMap((top) => followLinks(top) ?? []),
-    ...(location ? linkedWorkTrees(location).map(({ top }) => top) : []),
-  ];
+  return [...givenTops(cwd, location), ...(location ? linkedWorkTrees(location).map(({ top }) => top) : [])];
+}
+
+function givenTops(cwd: string, location: RepositoryLocation | undefined): string[] {
+  return [cwd, ...(location?.workTree === undefined ? [] : [location.workTree])].flatMap(
+    (top) => followLinks(top) ?? [],
+  );
 }
 
 /** Hooks and configuration are programs, wherever below a work tree a `.git` is. */

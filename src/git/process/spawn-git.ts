@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
+import { resolve } from 'node:path';
 import { tryTo } from '../../or-else.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 
@@ -145,8 +146,12 @@ const leadingElsewhere = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PRE
  */
 function gitEnvironment(location: RepositoryLocation, env: GitEnvironment): GitEnvironment {
   const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !leadingElsewhere.includes(name)));
+  const { GIT_COMMON_DIR, GIT_OBJECT_DIRECTORY } = env;
   return {
     ...inherited,
+    // Relative paths would start where this git works.
+    ...(GIT_COMMON_DIR && { GIT_COMMON_DIR: location.commonDir }),
+    ...(GIT_OBJECT_DIRECTORY && { GIT_OBJECT_DIRECTORY: resolve(GIT_OBJECT_DIRECTORY) }),
     GIT_DIR: location.gitDir,
     ...(location.workTree !== undefined && { GIT_WORK_TREE: location.workTree }),
     GIT_OPTIONAL_LOCKS: '0',

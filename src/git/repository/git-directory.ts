@@ -33,11 +33,24 @@ export function absoluteGitEnvironment(env: GitEnvironment, startDir: string): G
 }
 
 /**
- * The environment without the variables that name a repository, its parts and its work tree: for work on another repository.
+ * Variables that name a repository, one of its parts, or a place in it. git sets some of them for hooks and for other programs
+ * that it runs.
+ *
+ * Source: git-rev-parse(1), `--local-env-vars`, without those that carry settings; git(1), `GIT_NAMESPACE`; `GIT_QUARANTINE_PATH`
+ * in git-receive-pack(1).
  */
-export function withoutPlaces(env: GitEnvironment): GitEnvironment {
-  const places = /^GIT_(?:DIR|COMMON_DIR|OBJECT_DIRECTORY|WORK_TREE|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
+const places =
+  /^GIT_(?:DIR|WORK_TREE|IMPLICIT_WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|QUARANTINE_PATH|GRAFT_FILE|SHALLOW_FILE|CONFIG|PREFIX|INTERNAL_SUPER_PREFIX|NAMESPACE)$/;
+
+/** The environment without the variables that name a repository, its parts and its work tree: for work elsewhere. */
+export function withoutPlaces<Value>(env: Readonly<Record<string, Value>>): Record<string, Value> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !places.test(name)));
+}
+
+/** The same without the variables that limit how far git searches: for the repository of a folder that is known to be in one. */
+export function forSearchIn(env: GitEnvironment): GitEnvironment {
+  const { GIT_CEILING_DIRECTORIES: _ceilings, GIT_DISCOVERY_ACROSS_FILESYSTEM: _across, ...rest } = withoutPlaces(env);
+  return rest;
 }
 
 /**

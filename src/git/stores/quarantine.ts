@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { syncFolder } from '../system/durable-file.ts';
 import { DiskObjectStore } from './disk/disk-object-store.ts';
 import { repositoryGone } from '../repository/assert-there.ts';
@@ -194,7 +194,8 @@ export function removeKeeps(keeps: readonly PackKeep[]): void {
 
 /** The folder of a repository's own objects. */
 export function objectFolderOf({ commonDir }: Pick<RepositoryLocation, 'commonDir'>, env: GitEnvironment): string {
-  return env['GIT_OBJECT_DIRECTORY'] || join(commonDir, 'objects');
+  const { GIT_OBJECT_DIRECTORY: moved } = env;
+  return moved ? resolve(moved) : join(commonDir, 'objects');
 }
 
 /** A path as git reads it in a list of paths. Source: git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { orElse } from '../../or-else.ts';
 import { pathAsText } from '../format/quote-path.ts';
 import { readIfThere } from '../repository/git-directory.ts';
@@ -22,7 +22,8 @@ const MAX_NAMED = 100;
 const NONE = Buffer.alloc(0);
 
 /**
- * Observes a work tree. Takes no lock and writes nothing, not even the index; ignored files are not seen.
+ * Observes a work tree. Takes no lock and writes nothing, not even the index. Does not see ignored files, nor new ones where
+ * `status.showUntrackedFiles` of git is `no`: the work tree can be a home folder.
  *
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
@@ -32,8 +33,10 @@ export async function observeWorkTree(git: GitPlace): Promise<ObservedWorkTree> 
   const [commit, entries, status] = await Promise.all([
     runGit({ ...run, args: ['rev-parse', '--verify', '--quiet', 'HEAD'] }).catch(() => NONE),
     top === undefined ? NONE : runGit({ ...run, args: ['ls-files', '--stage', '-z'] }),
-    top === undefined ? NONE : runGit({ ...run, args: statusOfFiles }),
+    top === undefined ? NONE : runStatus(run),
   ]);
+  // A repository of dotfiles can lie in its own work tree under any name.
+  const own = Buffer.from(`${relative(top ?? '/', git.location.commonDir)}/`).toString('latin1');
   const said = readIfThere(join(git.location.gitDir, 'HEAD'))?.trim() ?? '';
   return {
     head: said === commit.toString().trim() ? said : `${said} ${commit.toString().trim()}`,
@@ -41,19 +44,17 @@ export async function observeWorkTree(git: GitPlace): Promise<ObservedWorkTree> 
     files: status
       .toString('latin1')
       .split('\0')
-      .filter((line) => line !== '')
+      .filter((line) => line !== '' && !line.slice(3).startsWith(own))
       .map((line) => [line.slice(3), top === undefined ? '' : `${line.slice(0, 2)} ${traceOf(top, line.slice(3))}`]),
   };
 }
 
-const statusOfFiles = [
-  'status',
-  '--porcelain=v1',
-  '-z',
-  '--untracked-files=all',
-  '--no-renames',
-  '--ignore-submodules=dirty',
-];
+async function runStatus(run: GitPlace): Promise<Buffer> {
+  const said = await runGit({ ...run, args: ['config', '--get', 'status.showUntrackedFiles'], codes: [0, 1] });
+  const untracked = said.toString('latin1').trim() === 'no' ? 'no' : 'all';
+  const how = ['--porcelain=v1', '-z', `--untracked-files=${untracked}`, '--no-renames', '--ignore-submodules=dirty'];
+  return runGit({ ...run, args: ['status', ...how] });
+}
 
 /** What changes when the file does. */
 function traceOf(top: string, path: string): string {

@@ -83,7 +83,7 @@ export type ThreadStep = TurnRecord & {
      */
     missing?: { count: number; files: { path: string; reason: string }[] };
   };
-  /** What changed outside of the thread's work tree during the turn; `main` is what changed in the main work tree. */
+  /** What changed outside of the thread's work tree during the turn; see `OutsideChanges`. */
   isolation?: JsonObject;
   /** How the files of a block's branches were merged; see `MergeRecord`. */
   merge?: JsonObject;

@@ -4,7 +4,7 @@ import type { NodeFile } from '../../cas/node-tree.ts';
 import { keepersOf } from '../../cas/pins.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { artifactPath, isArtifact, typePath } from '../../cas/scratch.ts';
-import type { WorkTreeChanges } from '../../git/worktree/work-tree-changes.ts';
+import type { OutsideChanges } from '../../git/worktree/work-tree-changes.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { recordFiles } from './record-files.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -43,7 +43,7 @@ export type StepDraft = TurnFacts & {
   /** The files that the turn left. The caller protects their objects until the step is stored. */
   workspace?: Omit<Snapshot, 'packs' | 'release'> | undefined;
   /** What changed outside of the thread's work tree. */
-  isolation?: { main: WorkTreeChanges } | undefined;
+  isolation?: OutsideChanges | undefined;
   /** What the files of a block's branches were merged from. */
   merge?: MergeRecord | undefined;
   startedAtMs: number;
