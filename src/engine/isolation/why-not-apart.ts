@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isIsolated } from '../../workflow/definition.ts';
-import { describeMissing } from '../../git/worktree/missing-files.ts';
+import { describeMissing, nameSome, unresolvedIn } from '../../git/worktree/missing-files.ts';
 import { describeOutside, type OutsideChanges } from '../../git/worktree/work-tree-changes.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
@@ -11,8 +11,8 @@ import type { TurnFiles } from '../workspace/record-workspace.ts';
 import { gitPlace } from './work-tree-folder.ts';
 
 /**
- * Says why a finished turn is held, although its reply was accepted: its files could not be recorded completely, and so would
- * pass for the work; or the main work tree, or that of the command, changed, which its role forbids or which a tool call of it did.
+ * Says why a finished turn is held, although its reply was accepted: its files could not be recorded completely, or have
+ * conflicts, or a rebase has not come to them, and so would pass for the work; or the main work tree, or that of the command, changed, which its role forbids or which a tool call of it did.
  *
  * @param isResumed a person has seen what changed
  * @returns `undefined` if it can be stored
@@ -31,7 +31,16 @@ export function whyNotApart(
       : 'is gone, and what the turn left there with it; a new one is made if the turn is taken again';
     return `the work tree of ${role} could not be recorded: ${files.cwd} ${why}`;
   }
-  const { shortfall, missing } = workspace;
+  const { shortfall, missing, halfDone } = workspace;
+  const unresolved = unresolvedIn(missing);
+  if (unresolved.length > 0) {
+    const how = "'git add' each file there once it is resolved, or undo what gave the conflicts ('git merge --abort')";
+    return `${role} left conflicts that are not resolved in ${files.cwd}: ${nameSome(unresolved)}; ${how}`;
+  }
+  if (halfDone !== undefined) {
+    const how = `'git ${halfDone} --continue' there goes on, 'git ${halfDone} --abort' goes back`;
+    return `${role} left a ${halfDone} in ${files.cwd} that is not finished: ${how}`;
+  }
   const lack = shortfall ?? (missing && describeMissing(missing));
   if (lack !== undefined) return `not all files that ${role} left could be recorded: ${lack}`;
   if (isolation === undefined || isResumed) return undefined;

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { orElse } from '../../or-else.ts';
 import { discoverRepository } from '../repository/discover.ts';
 import { withoutPlaces } from '../repository/git-directory.ts';
-import { lookIntoFolders, measureFile, type FolderContent } from './measure-files.ts';
+import { hasMarks, lookIntoFolders, measureFile, type FolderContent } from './measure-files.ts';
+import { readMarked } from './copied-files.ts';
+import { UNRESOLVED } from './missing-files.ts';
 import { ownPrograms } from '../repository/own-programs.ts';
 import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
 
@@ -18,7 +20,7 @@ export type Changes = {
   files: ChangedFile[];
   /** Paths that git must not add. */
   excluded: Unrecordable[];
-  /** Paths that git adds, but not as they are. */
+  /** Paths that git adds, but not as they are, or with a conflict. */
   partly: Unrecordable[];
   /** New files that uwf copied into the work tree. They were ignored then, and git must not add them. */
   copied: string[];
@@ -48,14 +50,14 @@ export const plainIndex = 'core.splitIndex=false';
  */
 export async function findChanges(run: IndexRun, top: string, copies: ReadonlySet<string>): Promise<Changes> {
   const listing = ['ls-files', '-z', '-t', '-s', '-c', '-o', '--exclude-standard'];
-  const [{ others, submodules, real, unlisted }, tracked] = await Promise.all([
+  const [{ others, submodules, unmerged, real, unlisted }, tracked] = await Promise.all([
     runGit({ ...run, args: listing }).then((listed) => sortPaths(top, listed)),
     changedPaths(run),
   ]);
   const changes: Changes = {
     files: [],
     excluded: [],
-    partly: [],
+    partly: unresolvedAmong(run, top, unmerged),
     copied: others.filter((path) => copies.has(path)),
     unmoved: submodules.filter((path) => !tracked.has(path)),
     alsoChanged: [],
@@ -76,25 +78,38 @@ export async function findChanges(run: IndexRun, top: string, copies: ReadonlySe
   return changes;
 }
 
+/** The files of an index that wait for a merge. One that uwf has marked is resolved once the file has no marks. */
+function unresolvedAmong({ location }: IndexRun, top: string, paths: readonly string[]): Unrecordable[] {
+  const marked = paths.length === 0 ? new Set<string>() : readMarked(location);
+  const left = paths.filter((path) => !marked.has(path) || hasMarks(top, path));
+  return left.map((path) => ({ path, reason: UNRESOLVED }));
+}
+
 const SLASH = 0x2f;
 const TAB = 0x09;
 const HEAD_OF_SUBMODULE = 'H 160000';
 
+type SortedPaths = { others: string[]; submodules: string[]; unmerged: string[] };
+
 /**
- * Untracked paths and submodules among the lines of `git ls-files`, and what git does not list in their folders. Nearly all
- * lines are of files whose folder is that of the line before, so no texts are made of them.
+ * Untracked paths, submodules and paths with conflicts among the lines of `git ls-files`, and what git does not list in their
+ * folders. Nearly all lines are of files whose folder is that of the line before, so no texts are made of them.
  */
-function sortPaths(top: string, listed: Buffer): { others: string[]; submodules: string[] } & FolderContent {
+function sortPaths(top: string, listed: Buffer): SortedPaths & FolderContent {
   const others: string[] = [];
   const submodules: string[] = [];
+  const unmerged = new Set<string>();
   const folders = new Set(['']);
   let folder = '';
   for (let at = 0, end = 0; at < listed.length; at = end + 1) {
     end = listed.indexOf(0, at);
-    const isOther = listed.toString('latin1', at, at + 2) === '? ';
+    const tag = listed.toString('latin1', at, at + 2);
+    const isOther = tag === '? ';
     const start = isOther ? at + 2 : listed.indexOf(TAB, at) + 1;
     const isSubmodule = !isOther && listed.toString('latin1', at, at + HEAD_OF_SUBMODULE.length) === HEAD_OF_SUBMODULE;
     if (isOther || isSubmodule) (isOther ? others : submodules).push(listed.toString('latin1', start, end));
+    // Up to three times.
+    if (tag === 'M ') unmerged.add(listed.toString('latin1', start, end));
     // A folder is listed with a slash at its end.
     const slash = listed.lastIndexOf(SLASH, end - 2);
     const own = slash < start ? '' : listed.toString('latin1', start, slash + 1);
@@ -107,7 +122,7 @@ function sortPaths(top: string, listed: Buffer): { others: string[]; submodules:
     }
   }
   const known = new Set([...folders, ...others, ...submodules.map((path) => `${path}/`)]);
-  return { others, submodules, ...lookIntoFolders(top, folders, known) };
+  return { others, submodules, unmerged: [...unmerged], ...lookIntoFolders(top, folders, known) };
 }
 
 /** Paths of tracked files that differ from the index, or may, by times and sizes. */

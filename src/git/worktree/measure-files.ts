@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
+import { accessSync, constants, lstatSync, readdirSync, readFileSync, type Dirent, type Stats } from 'node:fs';
 import { orElse } from '../../or-else.ts';
 import { errnoOf, isNotThere } from '../format/object-errors.ts';
 
@@ -21,6 +21,13 @@ export function measureFile(top: string, path: string): number | string | undefi
     if (isNotThere(error)) return undefined;
     return `cannot be read (${errnoOf(error) ?? 'for an unknown reason'}); change who may read it, or ignore it`;
   }
+}
+
+/** Tells whether a file has the marks that git writes around the sides of a conflict. */
+export function hasMarks(top: string, path: string): boolean {
+  if (typeof measureFile(top, path) !== 'number') return false;
+  const text = orElse(() => readFileSync(pathAt(top, path), 'latin1'), '');
+  return /^<{7,} /m.test(text) && /^>{7,} /m.test(text);
 }
 
 /** Entries of folders that git does not list. */

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../format/object-id.ts';
@@ -10,6 +9,7 @@ import type { GitEnvironment, Repository, RepositoryLocation } from '../reposito
 import type { RefName } from '../ref-store.ts';
 import { readHead } from './snapshot.ts';
 import { finishMove } from './unfinished-move.ts';
+import { findOperation } from './unfinished-operation.ts';
 
 /** The work tree that a merge goes into, as it was before. */
 export type MergeTarget = {
@@ -31,15 +31,6 @@ export class TargetMoved extends UwfError {
   }
 }
 
-/** Operations of git that a person has to finish first, by what is in the git folder meanwhile. */
-const unfinished = [
-  ['MERGE_HEAD', 'merge'],
-  ['CHERRY_PICK_HEAD', 'cherry-pick'],
-  ['REVERT_HEAD', 'revert'],
-  ['rebase-merge', 'rebase'],
-  ['rebase-apply', 'rebase'],
-] as const;
-
 /**
  * Reads what is checked out in a work tree that something is to be merged into, after finishing a merge whose process was killed.
  *
@@ -57,7 +48,7 @@ export async function readMergeTarget(repository: Repository, env: GitEnvironmen
       hint: "name a work tree with -C; '--branch <name>' only makes a branch",
     });
   }
-  const operation = unfinished.find(([name]) => existsSync(join(location.gitDir, name)))?.[1];
+  const operation = findOperation(location)?.name;
   if (operation !== undefined) {
     throw new UwfError(`a ${operation} is not finished in ${workTree}`, {
       code: 'operation-in-progress',

@@ -20,6 +20,7 @@ import { runWithoutFailing } from './find-changes.ts';
 import { findGone, realPlace, removeLinked } from './remove-linked.ts';
 import { restoreWorkTree, type WorkTreeContent } from './restore-work-tree.ts';
 import { runWorktree } from './run-worktree.ts';
+import { setMerging } from './unfinished-operation.ts';
 import { SnapshotRefused, takeSnapshot, type SnapshotLimits, type SnapshotOptions } from './snapshot.ts';
 
 /** A linked work tree that uwf made for a thread. */
@@ -33,7 +34,7 @@ export type OwnWorkTree = {
 export type MakingPlace = GitPlace & { signal?: AbortSignal };
 
 /** The files and the branch of a thread's own work tree. */
-export type OwnContent = Pick<WorkTreeContent, 'tree' | 'commit' | 'bring'> &
+export type OwnContent = Pick<WorkTreeContent, 'tree' | 'commit' | 'merging' | 'bring'> &
   Pick<ThreadNote, 'thread' | 'at'> & {
     /** Names for its branch, of which the first is taken that is free. */
     branches: readonly RefName[];
@@ -84,6 +85,8 @@ export async function refillOwnWorkTree(git: MakingPlace, before: ThreadNote, co
   const reading = ['read-tree', '--reset', '-u', content.tree];
   await runWithoutFailing({ ...git, settings: ['checkout.workers=0'] }, reading, 'smudge');
   await runGit({ ...git, args: ['clean', '--quiet', '-ffd', ...(isOther ? ['-x'] : [])] });
+  // A merge that the last turn left would be taken for one of the next.
+  setMerging(git.location, content.merging ?? []);
   await settle(git, content, isOther ? undefined : before.branch);
 }
 

@@ -14,12 +14,15 @@ import { runWithoutFailing, type IndexRun } from './find-changes.ts';
 import { runGit } from '../process/run-git.ts';
 import { findGone, removeLinked } from './remove-linked.ts';
 import { runWorktree } from './run-worktree.ts';
+import { setMerging } from './unfinished-operation.ts';
 
 /** The content of a new linked work tree. */
 export type WorkTreeContent = {
   tree: ObjectId;
   /** The detached `HEAD`. */
   commit: ObjectId;
+  /** The commits that are being merged into it, whose files are in the tree. */
+  merging?: readonly ObjectId[];
   /** Leave `HEAD` on a branch of this name that has no commit yet. */
   unbornBranch?: string;
   /** Fetches promised blobs of a partial clone; git itself fetches nothing here. */
@@ -73,6 +76,7 @@ export async function restoreWorkTree(
     await content.bring?.(await contentsOf(run, tree));
     const { filters } = await runWithoutFailing(run, ['read-tree', '--reset', '-u', tree], 'smudge');
     await fillSparse(run, content);
+    setMerging(location, content.merging ?? []);
     if (unbornBranch !== undefined) {
       await runGit({ ...run, args: ['symbolic-ref', 'HEAD', `refs/heads/${unbornBranch}`] });
     }

@@ -14,6 +14,8 @@ import { describeMissing, missingFiles, type MissingFiles } from './missing-file
 import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
 import { GitEnded, runGit } from '../process/run-git.ts';
 import { packLooseObjects } from './pack-loose-objects.ts';
+import { isMadeForThread } from '../repository/thread-work-tree.ts';
+import { findOperation, readMerging, type Operation } from './unfinished-operation.ts';
 
 /** Limits of a snapshot. */
 export type SnapshotLimits = {
@@ -28,6 +30,10 @@ export type Snapshot = {
   tree: ObjectId;
   /** The commit that is checked out; absent on an unborn branch. */
   commit?: ObjectId;
+  /** The commits that were being merged into it, all of whose files are in the tree: in a work tree of a thread only. */
+  merging?: readonly ObjectId[];
+  /** The operation of git for which commits wait: in a work tree of a thread only. */
+  halfDone?: Operation['name'];
   /** The reason why the tree is only that of the commit; absent otherwise. */
   shortfall?: string;
   /** Files that the tree does not contain as they were: a tracked file is there as in the index, another file not at all. */
@@ -96,9 +102,28 @@ export async function takeSnapshot(repository: Repository, options: SnapshotOpti
   if (commit === undefined) return recorded;
   const { missing, tree } = recorded;
   if (missing === undefined || tree !== (await readCommit(repository.objects, commit)).tree)
-    return { ...recorded, commit };
+    return { ...recorded, commit, ...(await unfinishedIn(repository, options.location, commit)) };
   recorded.release();
   return fallBackTo(commit, describeMissing(missing));
+}
+
+/** What git has not finished in a work tree of a thread. In one of a person it is theirs to finish. */
+async function unfinishedIn(
+  { objects }: Repository,
+  location: RepositoryLocation,
+  commit: ObjectId,
+): Promise<Pick<Snapshot, 'merging' | 'halfDone'>> {
+  if (!isMadeForThread(location)) return {};
+  const operation = findOperation(location);
+  // An agent can write anything there.
+  const found = readMerging(location).map((id) =>
+    readCommit(objects, id).then(
+      () => [id],
+      () => [],
+    ),
+  );
+  const merging = (await Promise.all(found)).flat().filter((id) => id !== commit);
+  return { ...(merging.length > 0 && { merging }), ...(operation?.isHalfDone && { halfDone: operation.name }) };
 }
 
 async function record(

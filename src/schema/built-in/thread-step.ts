@@ -78,8 +78,8 @@ export type ThreadStep = TurnRecord & {
      */
     commit?: ObjectId;
     /**
-     * What the tree does not hold as it was: a tracked file stands there as in the index, another one not at all. The
-     * first of them are named, as `pathAsText` writes paths.
+     * What the tree does not hold as it was: a tracked file stands there as in the index, another one not at all; and the
+     * files with conflicts that are not resolved. The first of them are named, as `pathAsText` writes paths.
      */
     missing?: { count: number; files: { path: string; reason: string }[] };
   };

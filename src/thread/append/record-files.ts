@@ -17,8 +17,8 @@ export type StepRecord = {
 };
 
 /**
- * Makes the snapshot of a step: a commit with the files at its root, on the commit that was checked out, by the author and
- * the committer of the step. If the files could not be recorded, the record is the commit that was checked out.
+ * Makes the snapshot of a step: a commit with the files at its root, on the commit that was checked out and on those that were
+ * being merged into it, by the author and the committer of the step. If the files could not be recorded, the record is the commit that was checked out.
  *
  * @returns `undefined` if nothing can be recorded: the files are not known, and the commit that was checked out could be
  *   taken for a snapshot of this step
@@ -26,7 +26,7 @@ export type StepRecord = {
 export async function recordFiles(
   repository: Repository,
   { role, completedAtMs }: { role: string; completedAtMs: number },
-  { tree, commit: checkedOut, missing, shortfall, objects }: Omit<Snapshot, 'packs' | 'release'>,
+  { tree, commit: checkedOut, merging = [], missing, shortfall, objects }: Omit<Snapshot, 'packs' | 'release'>,
   { number, author }: { number: number; author: Identity },
 ): Promise<StepRecord | undefined> {
   const signatures = {
@@ -39,7 +39,7 @@ export async function recordFiles(
   }
   const data = encodeCommit({
     tree,
-    parents: checkedOut === undefined ? [] : [checkedOut],
+    parents: checkedOut === undefined ? [] : [checkedOut, ...merging],
     ...signatures,
     message: `files of ${role.replaceAll(/\p{Cc}+/gu, ' ')}, step ${number}\n`,
   });

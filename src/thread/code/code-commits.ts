@@ -17,11 +17,12 @@ import type { ThreadCode } from './thread-code.ts';
 export async function listCodeCommits(
   repository: Repository,
   git: GitPlace,
-  { thread, base, checkedOut, tip, snapshots }: ThreadCode,
+  { thread, base, checkedOut, merging, tip, snapshots }: ThreadCode,
   head: ObjectId | undefined,
 ): Promise<ObjectId[]> {
   const without = head === undefined ? [base] : [base, head];
-  const commits = checkedOut === undefined ? [] : await listRevisions(git, [checkedOut, '--not', ...without]);
+  const commits =
+    checkedOut === undefined ? [] : await listRevisions(git, [checkedOut, ...merging, '--not', ...without]);
   for (const id of commits) {
     const isOwn = snapshots.has(id) || (await readCommitNodesOnce(repository, id)).entries !== undefined;
     if (isOwn) throw uwfCommit(thread, id);
@@ -36,14 +37,14 @@ export async function listCodeCommits(
 export async function findMerged(
   { objects }: Repository,
   git: GitPlace,
-  { checkedOut, own, tree, thread }: ThreadCode,
+  { checkedOut, merging, own, tree, thread }: ThreadCode,
   head: ObjectId,
 ): Promise<ObjectId | undefined> {
   if (checkedOut === undefined || own.length === 0) return undefined;
   const found = await listRevisions(git, [`--grep=^Uwf-Thread: ${thread}$`, head, '--not', checkedOut]);
   for (const id of found) {
     const commit = await readCommit(objects, id);
-    if (commit.tree === tree && commit.parents.length === 1 && commit.parents[0] === checkedOut) return id;
+    if (commit.tree === tree && String(commit.parents) === String([checkedOut, ...merging])) return id;
   }
   return undefined;
 }

@@ -63,14 +63,16 @@ export class CodeChanges {
 
   /** Lists the commits that the base does not have, newest first; the tip is one of them. */
   async log(): Promise<CommitLine[]> {
-    const { base, checkedOut, own, message, tip, tree } = this.#code;
+    const { base, checkedOut, merging, own, message, tip, tree } = this.#code;
     const commits: CommitLine[] = [];
-    if (own.length > 0 && (checkedOut === undefined || (await this.#differs(checkedOut, tree)))) {
+    if (own.length > 0 && (checkedOut === undefined || merging.length > 0 || (await this.#differs(checkedOut, tree)))) {
       commits.push({ commit: tip, subject: message.split('\n', 1)[0] ?? '' });
     }
     if (checkedOut === undefined) return commits;
     const how = ['--no-show-signature', '--no-color', '--format=%H %s'];
-    const lines = (await this.#run(['log', ...how, checkedOut, '--not', base])).toString('utf8').split('\n');
+    const lines = (await this.#run(['log', ...how, checkedOut, ...merging, '--not', base]))
+      .toString('utf8')
+      .split('\n');
     for (const line of lines) {
       const [commit = ''] = line.split(' ', 1);
       if (isObjectId(commit)) commits.push({ commit, subject: line.slice(commit.length + 1) });

@@ -23,7 +23,7 @@ import type { Redactor } from '../../redaction/redactor.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { assertNoSecrets } from './code-secrets.ts';
 import { findMerged, listCodeCommits, listUnsigned, signedCode } from './code-commits.ts';
-import type { ThreadCode } from './thread-code.ts';
+import { asOneLine, assertResolved, type ThreadCode } from './thread-code.ts';
 
 export type MergeOptions = {
   env: GitEnvironment;
@@ -57,14 +57,16 @@ export type MergeReport = {
  * is then left in the work tree as `git merge` leaves it; a conflict of a squash or a rebase changes nothing. Commits that are made
  * here are signed where `git commit` would sign.
  * @throws {CodeHoldsSecrets} if what comes in has secrets
- * @throws {UwfError} as `readMergeTarget`, `listCodeCommits`, `tryMerge` and `moveTarget` do, and `unrelated-histories`; nothing is
- *   changed then
+ * @throws {UwfError} `unresolved-conflicts` and `unrelated-histories`, and as `readMergeTarget`, `listCodeCommits`, `tryMerge` and
+ *   `moveTarget` do; nothing is changed then
  */
 export async function mergeThread(
   repository: Repository,
-  code: ThreadCode,
+  found: ThreadCode,
   { env, mode, redactor }: MergeOptions,
 ): Promise<MergeReport> {
+  assertResolved(found);
+  const code = mode === 'rebase' ? asOneLine(repository, found) : found;
   const target = await readMergeTarget(repository, env);
   const { head, branch, location } = target;
   const git = { location, env };

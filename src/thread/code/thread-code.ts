@@ -4,6 +4,9 @@ import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { readCommit } from '../../git/stores/read.ts';
+import { nameSome, unresolvedIn } from '../../git/worktree/missing-files.ts';
+import { isJsonObject } from '../../json.ts';
+import { isString } from '../../shape.ts';
 import { codeMessage } from '../append/commit-message.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
 import { readChain } from '../read/read-chain.ts';
@@ -22,8 +25,10 @@ export type ThreadCode = {
   step: CommitOf<'step'>;
   /** The commit that was checked out then; `undefined` on an unborn branch. */
   checkedOut: ObjectId | undefined;
+  /** The commits that were being merged into it. */
+  merging: readonly ObjectId[];
   tree: ObjectId;
-  /** `checkedOut` if the step left its files; otherwise a commit on it with them, which `batch` has. */
+  /** `checkedOut` if the step left its files; otherwise a commit on it, and on `merging`, with them. */
   tip: ObjectId;
   /** The commit `tip`, unless it is `checkedOut`. The repository need not have it. */
   own: readonly GitObject[];
@@ -45,21 +50,57 @@ export async function findCode(repository: Repository, { id, head }: ThreadPoint
   const { base } = start.node;
   if (base === undefined) throw noBase(id);
   if (step === undefined) throw noFiles(id);
-  const { tree, checkedOut, form } = await recordedBy(repository, step);
+  const { tree, checkedOut, merging, form } = await recordedBy(repository, step);
   if (form === 'none') throw snapshotShort(id, step);
   const prompt = await readTextAt(repository, start, 'prompt.md');
   const summary = end && (await readTextAt(repository, end, 'summary.md'));
   const message = codeMessage(id, prompt, summary);
   const batch = new ObjectBatch(repository.objects.format);
-  const isCommitted = checkedOut !== undefined && (await readCommit(repository.objects, checkedOut)).tree === tree;
-  const tip = isCommitted ? checkedOut : batch.addCommit(tipCommit(repository, { tree, checkedOut, step, message }));
+  const isCommitted =
+    checkedOut !== undefined &&
+    merging.length === 0 &&
+    (await readCommit(repository.objects, checkedOut)).tree === tree;
+  const facts = { tree, checkedOut, merging, step, message };
+  const tip = isCommitted ? checkedOut : batch.addCommit(tipCommit(repository, facts));
   const snapshots = new Set(steps.flatMap(({ node }) => node.workspace?.commit ?? []));
   // In the earlier form, and if no files were recorded, a step names a commit of the user's.
   for (const each of steps) {
     const recorded = await recordedBy(repository, each);
     if (recorded.checkedOut !== undefined) snapshots.delete(recorded.checkedOut);
   }
-  return { thread: id, base, step, checkedOut, tree, tip, own: batch.objects, message, snapshots };
+  return { thread: id, base, step, checkedOut, merging, tree, tip, own: batch.objects, message, snapshots };
+}
+
+/**
+ * The same result on one line of commits: `git rebase` leaves out merges, with all that was changed in them.
+ */
+export function asOneLine(repository: Repository, code: ThreadCode): ThreadCode {
+  if (code.merging.length === 0) return code;
+  const batch = new ObjectBatch(repository.objects.format);
+  const flat = { ...code, merging: [] };
+  return { ...flat, tip: batch.addCommit(tipCommit(repository, flat)), own: batch.objects };
+}
+
+/**
+ * Checks that no file of a thread's code has a conflict that is not resolved: a block left it, or a turn in a person's work tree.
+ *
+ * @throws {UwfError} `unresolved-conflicts`
+ */
+export function assertResolved({ thread, step }: ThreadCode): void {
+  const { meta, merge, workspace, number } = step.node;
+  // A block has them in its meta.
+  const ofBlock = merge === undefined || !Array.isArray(meta['conflicts']) ? [] : meta['conflicts'];
+  const paths = [
+    ...ofBlock.flatMap((conflict) => (isJsonObject(conflict) && isString(conflict['path']) ? conflict['path'] : [])),
+    ...unresolvedIn(workspace?.missing),
+  ];
+  if (paths.length === 0) return;
+  throw new UwfError(`step ${number} of thread ${thread} left conflicts that are not resolved: ${nameSome(paths)}`, {
+    code: 'unresolved-conflicts',
+    kind: 'data',
+    hint: `a later step of the thread can resolve them; 'uwf thread merge ${thread} --branch <name>' makes a branch of the files as they are`,
+    facts: { thread, number },
+  });
 }
 
 type Steps = {
@@ -89,12 +130,18 @@ async function recordedBy({ objects }: Repository, step: CommitOf<'step'>): Prom
   return recorded;
 }
 
-type TipFacts = Pick<ThreadCode, 'tree' | 'checkedOut' | 'step' | 'message'>;
+type TipFacts = Pick<ThreadCode, 'tree' | 'checkedOut' | 'merging' | 'step' | 'message'>;
 
 /** The commit is the user's; its date is that of the step. */
-function tipCommit({ committer: user }: Repository, { tree, checkedOut, step, message }: TipFacts): Commit {
+function tipCommit({ committer: user }: Repository, { tree, checkedOut, merging, step, message }: TipFacts): Commit {
   const author = { ...user, atMs: step.commit.author.atMs };
-  return { tree, parents: checkedOut === undefined ? [] : [checkedOut], author, committer: author, message };
+  return {
+    tree,
+    parents: checkedOut === undefined ? [] : [checkedOut, ...merging],
+    author,
+    committer: author,
+    message,
+  };
 }
 
 /** A thread has no work tree of its own. */

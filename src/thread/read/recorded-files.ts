@@ -14,6 +14,8 @@ export type RecordedFiles = {
   tree: ObjectId;
   /** The commit that was checked out; absent on an unborn branch. */
   checkedOut: ObjectId | undefined;
+  /** The commits that were being merged into it. */
+  merging: readonly ObjectId[];
 };
 
 /** A step's commit, and its node's record of the files. */
@@ -34,10 +36,11 @@ export async function findRecordedFiles(objects: ObjectReader, step: StepOf): Pr
   const folder = (await readAnyTree(objects, step.commit.tree)).find(
     ({ name, mode }) => name === WORKSPACE_FOLDER && kindOfMode(mode) === 'folder',
   );
-  if (folder !== undefined) return { form: 'folder', tree: folder.id, checkedOut: commit };
+  if (folder !== undefined) return { form: 'folder', tree: folder.id, checkedOut: commit, merging: [] };
   const snapshot = commit && (await readSnapshot(objects, commit, step.commit));
-  if (snapshot === undefined) return { form: 'none', tree, checkedOut: commit };
-  return { form: 'commit', tree: snapshot.tree, checkedOut: snapshot.parents[0] };
+  if (snapshot === undefined) return { form: 'none', tree, checkedOut: commit, merging: [] };
+  const [checkedOut, ...merging] = snapshot.parents;
+  return { form: 'commit', tree: snapshot.tree, checkedOut, merging };
 }
 
 /** A snapshot, and whether its committer line is that of the step, too. */

@@ -35,6 +35,8 @@ export type StepFiles = {
   tree: ObjectId;
   /** The commit that was checked out; absent on an unborn branch. */
   commit: ObjectId | undefined;
+  /** The commits that were being merged into it. */
+  merging: readonly ObjectId[];
   /** False if files could not be recorded: those in `missing`, or all of them; then the tree is that of `commit`. */
   isWhole: boolean;
   missing: NonNullable<Step['node']['workspace']>['missing'];
@@ -48,14 +50,14 @@ export type StepFiles = {
 export async function filesOfStep(repository: Repository, step: Step): Promise<StepFiles | undefined> {
   const recorded = await findRecordedFiles(repository.objects, step);
   if (recorded === undefined) return undefined;
-  const { form, tree, checkedOut } = recorded;
+  const { form, tree, checkedOut, merging } = recorded;
   const { workspace } = step.node;
   if (workspace?.tree !== tree) {
     const what = form === 'folder' ? `its ${WORKSPACE_FOLDER}/` : 'the tree of its snapshot';
     throw new CorruptThread(step.id, `${what} is not the tree that its node names`);
   }
   const { missing } = workspace;
-  return { tree, commit: checkedOut, isWhole: form !== 'none' && missing === undefined, missing };
+  return { tree, commit: checkedOut, merging, isWhole: form !== 'none' && missing === undefined, missing };
 }
 
 /** A linked work tree, and whether it has all files that the step left. */
@@ -76,9 +78,10 @@ export async function restoreStep(
   const location = locationOf(repository);
   const files = await filesOfStep(repository, step);
   if (files === undefined) throw noSnapshot(step, await findRecordedBefore(repository, step));
-  const { tree, commit, isWhole, missing } = files;
+  const { tree, commit, merging, isWhole, missing } = files;
   // git creates a work tree only from a commit. If the step had none, the branch is made unborn afterwards.
-  const content = commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit };
+  const content =
+    commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit, merging };
   const bring = repository.objects.prefetch?.bind(repository.objects);
   return { ...(await restoreWorkTree({ location, env }, { ...content, bring }, folder)), isWhole, missing };
 }

@@ -97,7 +97,6 @@ async function checkWorkspace(
     if (recorded.tree !== tree) differ(snapshot?.tree);
     if (snapshot === undefined) return;
     if (!snapshot.isOfCommitter) report(WORKSPACE_FOLDER, 'its committer is not that of the step');
-    if (snapshot.parents.length > 1) report(WORKSPACE_FOLDER, `it has ${snapshot.parents.length} parents`);
     if (step.parents.at(-1) !== commit) report(WORKSPACE_FOLDER, 'it is not the last parent of the step');
   });
 }

@@ -133,9 +133,9 @@ async function snapshotOf(
 /** Compares snapshots to the first parent that stayed: the work tree of a branch begins at a snapshot of its caller. */
 async function isSameSnapshot(objects: ObjectReader, before: Commit, after: Commit): Promise<boolean> {
   for (let [was, is] = [before, after]; ;) {
-    if (was.parents.length !== is.parents.length || was.parents.length > 1) return false;
+    const [[parent, ...merged], [now, ...mergedNow]] = [was.parents, is.parents];
+    if (String(merged) !== String(mergedNow) || (parent === undefined) !== (now === undefined)) return false;
     if (!isMarked(was.message, is.message) || !(await isSameTree(objects, was.tree, is.tree))) return false;
-    const [[parent], [now]] = [was.parents, is.parents];
     if (parent === undefined || now === undefined || parent === now) return true;
     [was, is] = [await readCommit(objects, parent), await readCommit(objects, now)];
   }

@@ -14,6 +14,7 @@ case "$UWF_ROLE" in
     echo "\${line% *}" > "\${line##* }";;
   arbiter)
     git status --porcelain > seen
+    [ -z "$IDLE" ] || { printf -- '---\\n---\\nI look on.\\n'; exit; }
     for file in $(grep -l '^<<<<<<<' *); do sed -i '/^[<=>]\\{7\\}/d' "$file"; done;;
   tester) cat * > all;;
 esac
@@ -55,9 +56,15 @@ type Ran = CliRepository & {
   result: CommandResult;
   steps: Record<string, unknown>[];
   node: Record<string, unknown>;
+  thread: string;
 };
 
-async function run(phases: readonly Phase[], workflow = team('key')): Promise<Ran> {
+type Wanted = { workflow?: string; variables?: Record<string, string>; code?: number };
+
+async function run(
+  phases: readonly Phase[],
+  { workflow = team('key'), variables = {}, code = 0 }: Wanted = {},
+): Promise<Ran> {
   const repository = createCliRepository({
     '.uwf/workflows/team.yaml': workflow,
     '.uwf/workflows/implement.yaml': chain('implement', ['coder']),
@@ -69,9 +76,9 @@ async function run(phases: readonly Phase[], workflow = team('key')): Promise<Ra
   });
   repository.git('add', '-A');
   repository.git('commit', '-qm', 'code');
-  const env = { XDG_STATE_HOME: createTemporaryFolder(), PHASES: JSON.stringify(phases) };
+  const env = { XDG_STATE_HOME: createTemporaryFolder(), PHASES: JSON.stringify(phases), ...variables };
   const result = await repository.uwf(['run', 'team', '-p', 'go', '--json'], { env });
-  expect({ code: result.code, stderr: result.stderr, stdout: result.stdout.slice(-1500) }).toMatchObject({ code: 0 });
+  expect({ code: result.code, stderr: result.stderr, stdout: result.stdout.slice(-1500) }).toMatchObject({ code });
   const { thread } = JSON.parse(result.stdout.split('\n')[0] ?? '') as { thread: string };
   const listed = await repository.uwf(['step', 'list', thread, '--json'], { env });
   const steps = JSON.parse(listed.stdout) as Record<string, unknown>[];
@@ -79,7 +86,7 @@ async function run(phases: readonly Phase[], workflow = team('key')): Promise<Ra
   const { payload } = JSON.parse(repository.git('show', `${head}:step.json`)) as { payload: Record<string, unknown> };
   expect(await repository.uwf(['thread', 'verify', thread], { env })).toMatchObject({ code: 0 });
   expectCleanFsck(repository.dir);
-  return { ...repository, env, result, steps, node: payload };
+  return { ...repository, env, result, steps, node: payload, thread };
 }
 
 /** The content of a file that a step recorded. */
@@ -120,7 +127,7 @@ describe('the files of branches', () => {
       { id: 'b', file: 'two', text: '2' },
       { id: 'a', file: 'one', text: '1' },
     ];
-    const ran = await run(phases, team('end'));
+    const ran = await run(phases, { workflow: team('end') });
     // One at a time, in the order of the list.
     expect(ran.node['merge']).toMatchObject({ branches: [{ key: 'b' }, { key: 'a' }] });
   });
@@ -140,6 +147,32 @@ describe('the files of branches', () => {
     expect(fileOf(ran, 2, 'seen').split('\n')).toEqual(expect.arrayContaining(['UU shared', 'A  three']));
     expect(fileOf(ran, 2, 'shared')).toBe('from-a\nfrom-b');
     expect(fileOf(ran, 3, 'all')).toContain('from-a\nfrom-b');
+  });
+
+  const both = [
+    { id: 'a', file: 'shared', text: 'from-a' },
+    { id: 'b', file: 'shared', text: 'from-b' },
+  ];
+
+  test('whose conflict stays in them do not get into the branch, but into one of their own', async () => {
+    const workflow = team('key')
+      .replace('failed: { role: $END, returnCode: 1 }', 'failed: { role: arbiter }')
+      .replace('conflict: { role: arbiter }', 'conflict: { role: $END, returnCode: 0 }');
+    const { uwf, env, git, thread } = await run(both, { workflow });
+    const main = git('rev-parse', 'main');
+    expect(await uwf(['thread', 'merge', thread], { env })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('left conflicts that are not resolved: shared'),
+    });
+    expect(git('rev-parse', 'main')).toBe(main);
+    expect(await uwf(['thread', 'merge', thread, '--branch', 'look'], { env })).toMatchObject({ code: 0 });
+    expect(git('show', 'look:shared')).toContain('<<<<<<<');
+  });
+
+  test('whose conflict an arbiter leaves in them suspend its turn', async () => {
+    const { result, steps } = await run(both, { variables: { IDLE: 'yes' }, code: 4 });
+    expect(result.stdout).toContain('arbiter left conflicts that are not resolved');
+    expect(steps.map(({ role }) => role)).toEqual(['planner', 'build']);
   });
 
   test('leave no work tree and no branch behind', async () => {

@@ -44,8 +44,8 @@ If the thread has not ended with return code 0 (it failed, was cancelled, is sus
 terminal; without a terminal it needs --anyway.
 
 Nothing is changed if tracked files or the index differ from HEAD, if the branch moves meanwhile, if an untracked or ignored
-file would be overwritten, or if what comes in has secrets. A conflict stays in the work tree, as 'git merge' leaves it; with
---squash or --rebase it changes nothing. git's hooks do not run.
+file would be overwritten, or if what comes in has secrets, or conflicts that no step has resolved. A conflict stays in the work
+tree, as 'git merge' leaves it; with --squash or --rebase it changes nothing. git's hooks do not run.
 
 Where commit.gpgSign is set, the commits that uwf makes for the branch are signed as 'git commit' signs; if the signer fails, nothing
 is changed. Commits that agents made stay as they are, and the command lists those that are not signed.`,
@@ -78,7 +78,7 @@ is changed. Commits that agents made stay as they are, and the command lists tho
     { command: 'uwf thread merge 01KAM4 --branch topic', comment: 'to be looked at, or pushed for a review' },
   ],
   exitCodes: {
-    1: 'nothing was changed: the work tree has changes, a file is in the way, there are secrets, or the answer was no',
+    1: 'nothing was changed: the work tree has changes, a file is in the way, there are secrets or conflicts in what comes in, or the answer was no',
     2: 'the thread did not end with return code 0, and no person can be asked',
     5: 'there are conflicts, or the branch moved meanwhile',
   },
