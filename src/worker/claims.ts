@@ -8,6 +8,7 @@ import type { PushFence } from '../sync/push/plan-push.ts';
 import { remember } from '../sync/refs/tracking.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { activeRef } from '../thread/thread-refs.ts';
+import type { FencedPush } from './turn-queue.ts';
 
 /** Another worker has taken over the thread. What this one has done is not published. */
 export class ClaimLost extends UwfError {
@@ -25,8 +26,8 @@ export type WorkerIdentity = Pick<Claim, 'worker' | 'host' | 'session' | 'deadli
 
 /** A claim to be made. */
 export type WantedClaim = Pick<Claim, 'thread' | 'head' | 'role'> & {
-  /** How many workers have claimed this head before and fell silent. */
-  losses: number;
+  /** What became of the turns of this head that left nothing. */
+  losses: string[];
   /** The claim that it takes the place of; null: none may be there. */
   replaces: ObjectId | null;
   /** Is called when another worker has taken it over. */
@@ -44,7 +45,7 @@ type Held = {
   isReleased?: true;
 };
 
-/** One change of a claim; `next: null` removes it. */
+/** One change of a claim; `next: null` removes it, and one that is given back is not held any more. */
 type Change = { thread: ThreadId; held: Held; next: Claim | null; isNew?: true };
 
 type Send = (edits: readonly PushEdit[]) => Promise<readonly PushResult[]>;
@@ -90,7 +91,7 @@ export class Claims {
     if (wanted.length === 0) return Promise.resolve([]);
     return this.#inLine(async () => {
       const changes = wanted.map(({ replaces, lost, role, losses, ...place }): Change => {
-        const more = { ...(role !== undefined && { role }), ...(losses > 0 && { losses }) };
+        const more = { ...(role !== undefined && { role }), ...(losses.length > 0 && { losses }) };
         const claim = { ...place, ...this.#identity, count: 0, ...more };
         // Of a claim that was never held, nothing is lost.
         return { thread: place.thread, held: { claim, lost, id: replaces }, next: claim, isNew: true };
@@ -106,10 +107,10 @@ export class Claims {
    * Makes a push of another kind with the change of a thread's claim; see `Fence`.
    * @throws {ClaimLost}
    */
-  push<T>(thread: ThreadId, isLast: boolean, send: (fence: PushFence) => Promise<T>): Promise<T> {
+  push<T>(thread: ThreadId, { head, isLast }: FencedPush, send: (fence: PushFence) => Promise<T>): Promise<T> {
     return this.#inLine(async () => {
       this.#unhold(thread);
-      const changes = await this.#changes([thread], isLast);
+      const changes = await this.#changes([thread], isLast, (claim) => movedTo(claim, head));
       if (changes.length === 0) throw new ClaimLost(thread);
       let sent: T | undefined;
       await this.#send(changes, async (edits) => {
@@ -134,9 +135,15 @@ export class Claims {
     if (held !== undefined) held.lost = lost;
   }
 
-  /** How many workers had claimed the thread's head before this one and fell silent. */
-  lossesOf(thread: ThreadId): number {
-    return this.#held.get(thread)?.claim.losses ?? 0;
+  /** What became of the turns of the thread's head that left nothing. */
+  lossesOf(thread: ThreadId): string[] {
+    return this.#held.get(thread)?.claim.losses ?? [];
+  }
+
+  /** Notes that a turn of the thread's head has left nothing; the claim that gives it back says so. */
+  lose(thread: ThreadId, what: string): void {
+    const held = this.#held.get(thread);
+    if (held !== undefined) held.claim = { ...held.claim, losses: [...this.lossesOf(thread), what] };
   }
 
   isOnHold(thread: ThreadId): boolean {
@@ -174,13 +181,19 @@ export class Claims {
   }
 
   /** What becomes of claims that are held: they are renewed, or removed. */
-  async #changes(threads: readonly ThreadId[], isRemoval: boolean): Promise<Change[]> {
+  async #changes(
+    threads: readonly ThreadId[],
+    isRemoval: boolean,
+    moved: (claim: Claim) => Claim = (claim) => claim,
+  ): Promise<Change[]> {
     const changes: Change[] = [];
     for (const thread of threads) {
       const held = await this.#findHeld(thread);
       if (held === undefined) continue;
       const isGone = isRemoval || held.isReleased === true;
-      changes.push({ thread, held, next: isGone ? null : { ...held.claim, count: held.claim.count + 1 } });
+      const next = { ...moved(held.claim), count: held.claim.count + 1 };
+      const left = next.losses === undefined ? null : ({ ...next, givenBack: true } as const);
+      changes.push({ thread, held, next: isGone ? left : next });
     }
     return changes;
   }
@@ -239,11 +252,13 @@ export class Claims {
   #settle({ thread, held, next }: Change, value: ObjectId | null, result: PushResult | undefined): void {
     if (result === undefined) return;
     delete held.attempted;
-    if (isDone(result.outcome) && next === null) this.#held.delete(thread);
+    if (isDone(result.outcome) && (next === null || next.givenBack === true)) this.#held.delete(thread);
     else if (isDone(result.outcome) && next !== null) {
       held.id = value;
-      // A reason to hold it can have come meanwhile.
-      held.claim = { ...next, ...(held.claim.held !== undefined && { held: held.claim.held }) };
+      // A reason to hold it can have come meanwhile, or a turn can have been lost.
+      const { held: reason, losses, head } = held.claim;
+      const isSame = losses !== undefined && head === next.head;
+      held.claim = { ...next, ...(reason !== undefined && { held: reason }), ...(isSame && { losses }) };
       this.#held.set(thread, held);
     } else if (result.outcome === 'moved') this.#lose(thread);
   }
@@ -280,4 +295,10 @@ export class Claims {
     this.#line = done.catch(() => {});
     return done;
   }
+}
+
+/** The claim for another commit of its thread: what became of turns of the last one does not count there. */
+function movedTo({ losses, ...claim }: Claim, head: ObjectId | undefined): Claim {
+  const isSame = head === claim.head && losses !== undefined;
+  return { ...claim, ...(head !== undefined && { head }), ...(isSame && { losses }) };
 }

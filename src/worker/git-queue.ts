@@ -117,10 +117,12 @@ export class GitQueue implements TurnQueue {
     this.#offered = this.#offered.filter(({ thread }) => !taken.has(thread));
   }
 
-  /** How many workers claimed a thread at a head and fell silent. A claim that is still there has run out: the thread is free. */
-  #lossesAt(thread: ThreadId, head: ObjectId): number {
+  /** What became of the turns of a head that left nothing. A claim that is still there was given back, or has run out. */
+  #lossesAt(thread: ThreadId, head: ObjectId): string[] {
     const before = this.#view.claims.get(thread)?.claim;
-    return before?.head === head ? (before.losses ?? 0) + 1 : 0;
+    if (before?.head !== head) return [];
+    const silent = before.givenBack === true ? [] : [`${before.worker} on ${before.host} fell silent`];
+    return [...(before.losses ?? []), ...silent];
   }
 
   #isFree({ thread, head, needs }: TurnJob, { labels }: WorkOptions): boolean {
@@ -136,8 +138,9 @@ export class GitQueue implements TurnQueue {
     const lock: TurnLock = {
       signal: stop.signal,
       losses: this.#claims.lossesOf(thread),
+      lose: (what) => this.#claims.lose(thread, what),
       fence: {
-        push: (isLast, send) => this.#claims.push(thread, isLast, send),
+        push: (push, send) => this.#claims.push(thread, push, send),
         hold: (reason) => this.#claims.hold(thread, reason),
       },
     };

@@ -155,7 +155,8 @@ export class Publisher {
   async #push(isLast: boolean): Promise<void> {
     const { fence } = this.#lock;
     const send = (edits?: PushFence): ReturnType<typeof pushOnce> => this.#send(edits);
-    const { report, isContended } = await (fence === undefined ? send() : fence.push(isLast, send));
+    const head = (await findThread(this.#world.repository, this.#thread))?.head;
+    const { report, isContended } = await (fence === undefined ? send() : fence.push({ head, isLast }, send));
     const held = report.held.find(({ thread }) => this.#touched.has(thread));
     const [refused] = report.rejected;
     // Of an atomic push in which the remote refuses one ref, the others are undone: trying again at once would change nothing.

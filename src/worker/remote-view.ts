@@ -77,10 +77,10 @@ export class RemoteView {
     return (await readTrackedRef(this.#repository, this.#remote, activeRef(thread))) !== undefined;
   }
 
-  /** Tells whether a claim counts: it was not seen unchanged for its deadline, or the thread was stopped. */
+  /** Tells whether a claim counts: it was not given back or seen unchanged for its deadline, or the thread was stopped. */
   isClaimed(thread: ThreadId): boolean {
     const seen = this.#claims.get(thread);
-    if (seen === undefined) return false;
+    if (seen === undefined || seen.claim?.givenBack === true) return false;
     if (this.isStopped(thread)) return true;
     return monotonicMs() - seen.sinceMs < (seen.claim?.deadlineMs ?? CLAIM_DEADLINES.ofMalformed);
   }

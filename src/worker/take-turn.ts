@@ -1,4 +1,4 @@
-import { messageOf, UwfError } from '../errors.ts';
+import { messageOf, UwfError, type ErrorKind } from '../errors.ts';
 import { BranchesElsewhere } from '../engine/engine-errors.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
@@ -19,6 +19,9 @@ import { Publisher, StepHeldBack } from './publisher.ts';
 import { placesNow, placesOfChildren } from '../sync/refs/places.ts';
 import type { TurnJob, TurnLock, TurnVerdict } from './turn-queue.ts';
 import type { TurnWorld } from './turn-world.ts';
+
+/** A turn that has left nothing so many times is not begun again: it may end each worker that takes it, and each pays for it. */
+const MAX_LOSSES = 3;
 
 /**
  * Takes turns of a thread and publishes each: one turn, or as many as this worker can take while a fence keeps its right.
@@ -46,8 +49,10 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
       const hasEnded = (await findThread(repository, thread))?.isHistory === true;
       return !hasEnded && (await finder.canGoOn(thread, head)) ? 'again' : 'stale';
     }
+    let isLostCause = lock.losses.length >= MAX_LOSSES;
     while (isNext && head !== undefined) {
-      const waits = await takeTurn(world, thread, publisher, lock);
+      const waits = await (isLostCause ? giveUp(world, job, lock) : takeTurn(world, job, publisher, lock));
+      isLostCause = false;
       // An earlier process may have called some of them, and ended before it could publish them.
       publisher.add(await childrenOf(world, thread, head));
       head = (await findThread(repository, thread))?.head;
@@ -76,8 +81,11 @@ function tellOfStranger(world: TurnWorld, thread: ThreadId): void {
 }
 
 /** @returns whether the thread waits for branches that other machines run */
-async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher, lock: TurnLock): Promise<boolean> {
+async function takeTurn(world: TurnWorld, { thread }: TurnJob, publisher: Publisher, lock: TurnLock): Promise<boolean> {
+  const before = (await findThread(world.repository, thread))?.head;
+  let hasBegun = false;
   const onEvent = (event: EngineEvent): void => {
+    hasBegun ||= event.event === 'step.started' && event.thread === thread;
     publisher.tell(event);
     world.onEvent(event);
   };
@@ -89,9 +97,27 @@ async function takeTurn(world: TurnWorld, thread: ThreadId, publisher: Publisher
     else await engine.step(thread);
     return false;
   } catch (error) {
-    if (!(error instanceof BranchesElsewhere)) throw error;
-    return true;
+    if (error instanceof BranchesElsewhere) return true;
+    const isLost = hasBegun && !lock.signal.aborted && isOfTurn(error);
+    if (isLost && (await findThread(world.repository, thread))?.head === before)
+      lock.lose(`${world.identity.worker} on ${world.identity.host}: ${messageOf(error)}`);
+    throw error;
   }
+}
+
+/** What ends a turn and says nothing about it: other workers, what this machine lacks, a person who stops it. */
+const beside: ReadonlySet<ErrorKind> = new Set(['conflict', 'agent', 'interrupted']);
+
+function isOfTurn(error: unknown): boolean {
+  return !(error instanceof RemoteUnreachable) && !(error instanceof UwfError && beside.has(error.kind));
+}
+
+/** Suspends the thread in place of a turn that has left nothing several times. @returns as {@link takeTurn} */
+async function giveUp({ context, onTrouble }: TurnWorld, { thread }: TurnJob, lock: TurnLock): Promise<boolean> {
+  const { giveUpTurn } = await import('../engine/verbs/give-up.ts');
+  const reason = await giveUpTurn(context, thread, lock.losses);
+  if (reason !== undefined) onTrouble(`thread ${thread} is suspended: ${reason}`);
+  return false;
 }
 
 /** The children that a thread has called from a head. */

@@ -27,16 +27,23 @@ export function isCovered({ needs }: Pick<TurnJob, 'needs'>, labels: readonly st
  */
 export type TurnVerdict = 'done' | 'again' | 'stale';
 
+/** A push that a fence goes with. */
+export type FencedPush = {
+  /** The commit that the thread is at after it; `undefined` if it is over. */
+  head: ObjectId | undefined;
+  /** Whether the worker gives the thread back with it. */
+  isLast: boolean;
+};
+
 /**
  * Edits of a queue that have to go with the push of a step, so that a worker which lost its job publishes nothing.
  */
 export interface Fence {
   /**
    * Makes a push with the edits of this job; no other push of the queue is made meanwhile.
-   * @param isLast whether the worker gives the thread back with this push
    * @throws what `send` throws; whether the edits were made is found out before the next push
    */
-  push<T>(isLast: boolean, send: (fence: PushFence) => Promise<T>): Promise<T>;
+  push<T>(push: FencedPush, send: (fence: PushFence) => Promise<T>): Promise<T>;
   /** Keeps the job although it cannot be published now: another worker would pay for the turn again. */
   hold(reason: string): void;
 }
@@ -45,8 +52,13 @@ export interface Fence {
 export type TurnLock = {
   /** Aborted when the right is lost, or when the worker gives its jobs back: the agent must stop. */
   signal: AbortSignal;
-  /** How many workers had the job before and fell silent, as far as the queue knows. */
-  losses: number;
+  /** What became of the turns of the job that left nothing, as far as the queue knows: most of their workers fell silent. */
+  losses: readonly string[];
+  /**
+   * Notes that the turn has left nothing, for whoever is given the job next. It has to end as `again` then. What a worker that
+   * gives its jobs back cuts off is not lost.
+   */
+  lose: (what: string) => void;
   /** Where there is one, the worker may go on with further turns of the thread: the right is kept with each push. */
   fence?: Fence | undefined;
 };

@@ -1,11 +1,12 @@
 import type { UwfError } from '../errors.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { EngineOptions } from '../engine/engine-context.ts';
+import type { EngineContext, EngineOptions } from '../engine/engine-context.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+import type { WorkerIdentity } from './claims.ts';
 import type { JobFinder } from './find-jobs.ts';
 import type { TellTrouble, TurnJob } from './turn-queue.ts';
 
@@ -14,6 +15,10 @@ export type TurnWorld = {
   repository: Repository;
   remote: Remote;
   finder: JobFinder;
+  /** The worker, for people. */
+  identity: Pick<WorkerIdentity, 'worker' | 'host'>;
+  /** Decides about threads without running them. */
+  context: EngineContext;
   /** Opens an engine for one turn. */
   openEngine: (
     options: Required<Pick<EngineOptions, 'signal' | 'onEvent'>> & Pick<EngineOptions, 'catchUp'>,

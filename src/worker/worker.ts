@@ -14,15 +14,12 @@ import type { TurnJob, TurnQueue, TurnVerdict, Work } from './turn-queue.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { TurnWorld } from './turn-world.ts';
 import { WorkerTroubles } from './worker-troubles.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
 
 /** What a worker is, and what it takes. */
 export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished' | 'onUnable' | 'onTrouble'> & {
   /** Is told what goes wrong, one line each, without passwords. */
   onTrouble: (text: string) => void;
   identity: WorkerIdentity;
-  /** Decides about threads without running them. */
-  context: EngineContext;
   filter: WorkFilter;
   atOnce: number;
   labels: readonly string[];
@@ -61,7 +58,7 @@ const AWAY_MS = 15_000;
 /** A worker counts as idle when it has had nothing to do for so long; ms. */
 const IDLE_MS = 60_000;
 
-/** A turn that so many workers fell silent in is not begun again: it may end each that takes it, and each pays for it. */
+/** Where so many turns of a head left nothing, the last ones were to suspend the thread: even that ends each worker that tries. */
 const MAX_LOSSES = 5;
 
 /** Each time between two looks is longer or shorter by at most this part, so that workers do not look at the same time. */
@@ -137,7 +134,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     queue,
     async (job, lock) => {
       if (isStopping()) return 'again';
-      if (lock.losses >= MAX_LOSSES) return stopThread(options, job, lock.losses);
+      if (lock.losses.length >= MAX_LOSSES) return stopThread(options, job, lock.losses.length);
       taken += 1;
       monitor.began(job);
       // A worker that only looks loads nothing that runs turns.
@@ -227,7 +224,7 @@ async function stopThread(
   losses: number,
 ): Promise<TurnVerdict> {
   const { stopWork } = await import('../sync/claims/stop-work.ts');
-  const reason = `${losses} workers fell silent in this turn`;
+  const reason = `${losses} turns of it left nothing, and it could not be suspended`;
   await stopWork(repository, remote, [{ thread, head }], sync, { name: identity.worker, reason });
   onTrouble(`thread ${thread} is stopped: ${reason}; 'uwf thread run ${thread} --on ${remote.name}' lets it go on`);
   return 'stale';

@@ -253,6 +253,24 @@ export function describeTurnQueue(name: string, create: () => Promise<TurnQueueF
       expect((await desk.next()).job).toEqual(job);
     });
 
+    test('a turn that left nothing is told to whoever gets its job, and one that is given back is none', async () => {
+      const [job] = await seed(1);
+      await (await machine()).offer([job!]);
+      const losses: (readonly string[])[] = [];
+      for (const what of ['it failed', undefined, 'it failed again', undefined]) {
+        const desk = new TurnDesk();
+        const work = await start(desk);
+        const turn = await desk.next();
+        losses.push(turn.lock.losses);
+        if (what !== undefined) {
+          turn.lock.lose(what);
+          turn.answer('again');
+        }
+        await work.giveBack();
+      }
+      expect(losses).toEqual([[], ['it failed'], ['it failed'], ['it failed', 'it failed again']]);
+    });
+
     test('a worker whose job was taken away is told to stop, and goes on with other jobs', async () => {
       const [job, other] = await seed(2);
       const sender = await machine();

@@ -1,11 +1,11 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ObjectId } from '../../src/git/format/object-id.ts';
+import { parseObjectId, type ObjectId } from '../../src/git/format/object-id.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
-import { findClaim } from '../../src/sync/claims/claim.ts';
+import { findClaim, type Claim } from '../../src/sync/claims/claim.ts';
 import { Claims } from '../../src/worker/claims.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
@@ -21,7 +21,7 @@ test('a claim whose removal the remote refused is removed with the next renewal'
   const there = (): string[] =>
     runGit(host, ['for-each-ref', '--format=%(refname)', 'refs/uwf/claims']).split('\n').filter(Boolean);
 
-  expect(await claims.take([{ thread, head, losses: 0, replaces: null, lost: () => {} }])).toEqual([thread]);
+  expect(await claims.take([{ thread, head, losses: [], replaces: null, lost: () => {} }])).toEqual([thread]);
   const hook = join(host, 'hooks', 'pre-receive');
   writeFileSync(hook, '#!/bin/sh\necho not now >&2; exit 1\n');
   chmodSync(hook, 0o755);
@@ -35,11 +35,49 @@ test('a claim whose removal the remote refused is removed with the next renewal'
   await repository.close();
 });
 
-test.each(['1e999', '-1', '0.5', '9007199254740992'])('a claim with %s losses is malformed', async (losses) => {
+test('a claim tells what became of turns of its head until the thread moves, also when it is given back', async () => {
+  const { host, dir, thread, head } = await pushThread();
+  const env = isolatedGitEnvironment;
+  const repository = await openRepository(dir, { env });
+  const remote = await openRemote(repository, 'origin', { env, cwd: dir, direction: 'push', mayAsk: false });
+  const session = '0123456789abcdef';
+  const claims = new Claims(repository, remote, { worker: 'w', host: 'h', session, deadlineMs: 2_000 });
+  const name = `refs/uwf/claims/${thread}`;
+  const idThere = (): ObjectId | null => {
+    const id = runGit(host, ['for-each-ref', '--format=%(objectname)', name]).trim();
+    return id === '' ? null : parseObjectId(id);
+  };
+  const there = async (): Promise<Partial<Claim> | undefined> => findClaim(repository.objects, idThere());
+  const take = async (losses: string[]): Promise<void> => {
+    expect(await claims.take([{ thread, head, losses, replaces: idThere(), lost: () => {} }])).toEqual([thread]);
+  };
+
+  await take(['one']);
+  claims.lose(thread, 'two');
+  // A renewal that was under way does not take it away.
+  await claims.renew();
+  await claims.release([thread]);
+  expect(await there()).toMatchObject({ head, losses: ['one', 'two'], givenBack: true });
+  expect(claims.threads).toEqual([]);
+
+  await take(['one', 'two']);
+  expect(await there()).not.toHaveProperty('givenBack');
+  const next = parseObjectId('1'.repeat(40));
+  await claims.push(thread, { head: next, isLast: false }, async ({ edits, settle }) =>
+    settle(await remote.push({ edits, isForward: true })),
+  );
+  expect(await there()).toMatchObject({ head: next });
+  expect(await there()).not.toHaveProperty('losses');
+  await claims.release([thread]);
+  expect(idThere()).toBeNull();
+  await repository.close();
+});
+
+test.each(['3', '[3]', '"x"', `["${'x'.repeat(201)}"]`])('a claim with the losses %s is malformed', async (losses) => {
   const repository = createMapRepository();
   const { objects } = repository;
   const claim = { thread: '01KAM4Z0000000000000000000', head: '0'.repeat(40), worker: 'w', host: 'h' };
-  const text = JSON.stringify({ ...claim, session: '0123456789abcdef', count: 0, deadlineMs: 1_000, losses: 5 });
+  const text = JSON.stringify({ ...claim, session: '0123456789abcdef', count: 0, deadlineMs: 1_000, losses: ['x'] });
   const write = async (json: string): Promise<ObjectId> => {
     const batch = new ObjectBatch(objects.format);
     const tree = batch.addTree([{ mode: '100644', name: 'claim.json', id: batch.addBlob(json) }]);
@@ -47,6 +85,6 @@ test.each(['1e999', '-1', '0.5', '9007199254740992'])('a claim with %s losses is
     await objects.write(batch.objects);
     return id;
   };
-  expect(await findClaim(objects, await write(text))).toMatchObject({ losses: 5 });
-  expect(await findClaim(objects, await write(text.replace(':5}', `:${losses}}`)))).toBeUndefined();
+  expect(await findClaim(objects, await write(text))).toMatchObject({ losses: ['x'] });
+  expect(await findClaim(objects, await write(text.replace('["x"]', losses)))).toBeUndefined();
 });

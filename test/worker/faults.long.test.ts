@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { descendantsOf } from '../../src/agent/processes/process-table.ts';
@@ -186,23 +187,60 @@ test('the claim of a worker that died is removed from a thread that has ended, n
   expect(farm.claims()[0]).toContain(stopped);
 }, 60_000);
 
-test('a turn in which five workers fell silent is not begun again until a person says so', async () => {
+/** An agent that ends the worker that runs it, until a file is there. */
+const killer = `#!/bin/sh
+cat >/dev/null
+echo "begin $UWF_THREAD $UWF_ROLE" >> "$TURNS"
+[ "$UWF_ROLE" = plan ] && [ ! -e "$TURNS.spared" ] && kill -9 "$PPID"
+printf -- '---\\n$status: done\\n---\\n%s is done.\\n' "$UWF_ROLE"
+`;
+
+test.each(process.env['SUITE_WITHOUT_REDIS'] === '1' ? ['git'] : ['git', 'Redis'])(
+  'a thread whose turn ends each worker over %s waits for a person after three of them',
+  async (kind) => {
+    const queue = kind === 'Redis' ? ['--queue', (await startRedisServer()).url] : [];
+    const farm = new Farm(2, ['--label', 'docker', '--poll', '300ms', '--deadline', '2s', ...queue]);
+    farm.laptop.write('agent', killer);
+    farm.laptop.git('commit', '-qam', 'a killer');
+    farm.laptop.git('push', '-q', 'origin', 'HEAD:refs/heads/main');
+    for (const { scene } of farm.machines) scene.git('pull', '-q', 'origin', 'main');
+    const [thread = ''] = await farm.startThreads(1);
+    const shown = async (): Promise<Record<string, unknown>> => {
+      await farm.ok(farm.laptop, 'fetch');
+      return (await farm.ok(farm.laptop, 'thread', 'show', thread, '--json'))[0] ?? {};
+    };
+    await until('it is suspended', async () => {
+      for (const at of farm.machines.keys()) if (!farm.isRunning(at)) farm.startWorker(at);
+      return (await shown())['status'] === 'suspended';
+    });
+    expect(farm.begun()).toEqual([`${thread} plan`, `${thread} plan`, `${thread} plan`]);
+    const reason = expect.stringMatching(/^plan failed in 3 tries: .* fell silent/) as string;
+    expect((await shown())['suspension']).toMatchObject({ cause: 'agent', role: 'plan', reason });
+    writeFileSync(`${farm.env['TURNS']}.spared`, '');
+    await farm.ok(farm.laptop, 'thread', 'resume', thread, '--on', 'origin', '--background');
+    await farm.untilDone(undefined, 60_000);
+    for (const { worker } of farm.machines) worker?.process.kill('SIGTERM');
+    for (const { worker } of farm.machines) await worker?.outcome;
+    await expectWhole(farm, [thread]);
+  },
+  180_000,
+);
+
+test('a thread that cannot even be suspended is stopped at the remote, until a person says so', async () => {
   const farm = new Farm(1, ['--label', 'docker', '--poll', '300ms']);
   const [thread = ''] = await farm.startThreads(1);
-  const head = (): string => runGit(farm.host, ['rev-parse', farm.active()[0] ?? '']).trim();
-  writeClaim(farm, thread, head(), { losses: 4 });
+  const head = runGit(farm.host, ['rev-parse', farm.active()[0] ?? '']).trim();
+  writeClaim(farm, thread, head, { losses: ['a', 'b', 'c', 'd', 'e'], givenBack: true });
   const { code, stderr } = await farm.startWorker(0, '--drain').outcome;
+  const reason = '5 turns of it left nothing, and it could not be suspended';
   expect([code, stderr]).toEqual([
     0,
-    `uwf: thread ${thread} is stopped: 5 workers fell silent in this turn; 'uwf thread run ${thread} --on origin' lets it go on\n`,
+    `uwf: thread ${thread} is stopped: ${reason}; 'uwf thread run ${thread} --on origin' lets it go on\n`,
   ]);
-  expect(farm.begun()).toEqual([]);
   await farm.ok(farm.laptop, 'fetch');
   const [shown] = await farm.ok(farm.laptop, 'thread', 'show', thread, '--json');
-  expect(shown?.['claim']).toMatchObject({ stoppedBy: 'm0', reason: '5 workers fell silent in this turn' });
+  expect(shown?.['claim']).toMatchObject({ stoppedBy: 'm0', reason });
   await farm.ok(farm.laptop, 'thread', 'run', thread, '--on', 'origin', '--background');
-  // A fourth loss is not too many.
-  writeClaim(farm, thread, head(), { losses: 3 });
   expect((await farm.startWorker(0, '--drain').outcome).code).toBe(0);
   await expectWhole(farm, [thread]);
 }, 120_000);

@@ -42,7 +42,10 @@ describeTurnQueue('git', async () => {
     const look = async (): Promise<void> => {
       while (!stop.signal.aborted) {
         await view.look((id) => claims.isOwn(id), stop.signal);
-        await queue.offer([...view.threads.keys()].flatMap((thread) => jobs.get(thread) ?? []));
+        const there = [...view.threads.keys()].flatMap((thread) => jobs.get(thread) ?? []);
+        // The finder of a worker leaves out what is not fetched yet, too.
+        const has = await Promise.all(there.map(({ head }) => repository.objects.has(head)));
+        await queue.offer(there.filter((_, at) => has[at]));
         await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       }
     };

@@ -5,8 +5,11 @@ import { pushThreads } from '../../src/sync/push/push-threads.ts';
 import { removeRemoteThread } from '../../src/sync/removal/remove-remote-thread.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 import { Publisher } from '../../src/worker/publisher.ts';
+import type { TurnLock } from '../../src/worker/turn-queue.ts';
 import { startLoop } from '../thread/thread-fixture.ts';
 import { createPlaces, share, threadsOf, type Place } from '../sync/places.ts';
+
+const lock: TurnLock = { signal: new AbortController().signal, losses: [], lose: () => expect.unreachable() };
 
 test('a step of a thread that was removed at the remote meanwhile stays here', async () => {
   const { server, places } = createPlaces('Ada', 'Ben');
@@ -19,7 +22,7 @@ test('a step of a thread that was removed at the remote meanwhile stays here', a
     onTrouble: () => expect.unreachable(),
     openEngine: () => expect.unreachable(),
   };
-  const publisher = new Publisher(world, id, { signal: new AbortController().signal, losses: 0 });
+  const publisher = new Publisher(world, id, lock);
   await ben.do('append');
   const kept = await ben.threads();
   await removeRemoteThread(ada.context, ada.remote, id);
@@ -44,7 +47,7 @@ test('a remote that goes away while it is looked at why a push failed is waited 
     onTrouble: (trouble: unknown) => void troubles.push(trouble),
     openEngine: () => expect.unreachable(),
   };
-  const publisher = new Publisher(world, id!, { signal: new AbortController().signal, losses: 0 });
+  const publisher = new Publisher(world, id!, lock);
   publisher.add([child.id]);
   // Another clone has the child further.
   await ada.do('append', 1);

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
-import { createEngine } from '../../src/engine/engine.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { createEngine, type Engine } from '../../src/engine/engine.ts';
 import { BranchesElsewhere } from '../../src/engine/engine-errors.ts';
-import { messageOf } from '../../src/errors.ts';
+import { messageOf, UwfError, type ErrorKind } from '../../src/errors.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
+import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import type { Remote } from '../../src/git/transport/remote.ts';
 import { letGoOn, stopWork } from '../../src/sync/claims/stop-work.ts';
@@ -31,6 +33,11 @@ async function openClone(host: string): Promise<{ repository: Repository; remote
   return { repository, remote };
 }
 
+/** Nothing decides from it here. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing of it is used.
+const context = {} as EngineContext;
+const lock: TurnLock = { signal: new AbortController().signal, losses: [], lose: () => expect.unreachable() };
+
 test('a turn without a claim is not taken while the work on its thread is stopped at the remote', async () => {
   const { host, thread, head } = await pushThread();
   const { repository, remote } = await openClone(host);
@@ -44,6 +51,8 @@ test('a turn without a claim is not taken while the work on its thread is stoppe
     repository,
     remote,
     finder,
+    identity: { worker: 'w', host: 'h' },
+    context,
     openEngine: () => expect.unreachable(),
     sync: { env },
     goesOn: () => true,
@@ -53,11 +62,7 @@ test('a turn without a claim is not taken while the work on its thread is stoppe
     onUnable: () => expect.unreachable(),
   };
   const take = (): ReturnType<typeof takeTurns> =>
-    takeTurns(
-      world,
-      { remote: 'origin', thread, head, needs: [] },
-      { signal: new AbortController().signal, losses: 0 },
-    );
+    takeTurns(world, { remote: 'origin', thread, head, needs: [] }, lock);
 
   await stopWork(repository, remote, [{ thread, head }], { env });
   expect([await take(), asked]).toEqual(['stale', 0]);
@@ -77,6 +82,8 @@ test('a worker that has lost a thread says whether it is over, was stopped, or h
     repository,
     remote,
     finder,
+    identity: { worker: 'w', host: 'h' },
+    context,
     openEngine: async () => {
       await change();
       throw new ClaimLost(thread);
@@ -92,7 +99,7 @@ test('a worker that has lost a thread says whether it is over, was stopped, or h
   const lose = async (how: typeof change): Promise<void> => {
     change = how;
     const fence: TurnLock['fence'] = { push: () => expect.unreachable(), hold: () => {} };
-    expect(await takeTurns(world, job, { signal: new AbortController().signal, losses: 0, fence })).toBe('again');
+    expect(await takeTurns(world, job, { ...lock, fence })).toBe('again');
   };
 
   await lose(() => Promise.resolve());
@@ -161,6 +168,8 @@ test('a branch is held to what its siblings have used by now on machines that st
       repository,
       remote,
       finder,
+      identity: { worker: 'w', host: 'h' },
+      context,
       openEngine: (given) =>
         Promise.resolve(createEngine({ repository, config, env, workTrees, sharesTurns: true, ...given })),
       sync: { env, withCommits: true },
@@ -171,7 +180,7 @@ test('a branch is held to what its siblings have used by now on machines that st
       onUnable: () => expect.unreachable(),
     };
     const job = { remote: 'origin', thread: of, head, needs: [] };
-    expect(await takeTurns(world, job, { signal: new AbortController().signal, losses: 0 })).toBe('done');
+    expect(await takeTurns(world, job, lock)).toBe('done');
   };
   await takeOne(second, b);
   await takeOne(first, a);
@@ -180,4 +189,50 @@ test('a branch is held to what its siblings have used by now on machines that st
   expect(began).toEqual([b, a, a]);
   expect((await createEngine({ repository: second, config }).describe(b)).status).toBe('suspended');
   await second.close();
+});
+
+/** An error of a kind. */
+const fault = (kind: ErrorKind): Error => new UwfError('it went wrong', { code: 'x', kind });
+
+test.each<[string, Error, boolean, boolean]>([
+  ['a fault of the program', new Error('it went wrong'), true, true],
+  ['a full disk', fault('environment'), true, true],
+  ['a full disk before it began', fault('environment'), false, false],
+  ['another process', fault('conflict'), true, false],
+  ['a person who stops it', fault('interrupted'), true, false],
+  ['a missing agent', fault('agent'), true, false],
+  ['a remote that is away', new RemoteUnreachable('origin', 'no route'), true, false],
+])('a turn that %s ended counts as lost if it was begun and that says something about it', async (...given) => {
+  const [, error, hasBegun, isLost] = given;
+  const { host, thread, head } = await pushThread();
+  const { repository, remote } = await openClone(host);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing else of it is used.
+  const finder = { isWantedAt: () => Promise.resolve(true) } as unknown as JobFinder;
+  const world: TurnWorld = {
+    repository,
+    remote,
+    finder,
+    context,
+    identity: { worker: 'w', host: 'h' },
+    openEngine: ({ onEvent }) => {
+      const step = (): Promise<never> => {
+        const about = { thread, role: 'a', agent: 'a', number: 1, visit: 1 };
+        if (hasBegun) onEvent({ event: 'step.started', ...about });
+        return Promise.reject(error);
+      };
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Nothing else of it is used.
+      return Promise.resolve({ describe: async () => ({ status: 'idle' }), step } as unknown as Engine);
+    },
+    sync: { env },
+    goesOn: () => true,
+    onEvent: () => {},
+    onPublished: () => Promise.resolve(),
+    onTrouble: () => {},
+    onUnable: () => {},
+  };
+  const lost: string[] = [];
+  const job = { remote: 'origin', thread, head, needs: [] };
+  await takeTurns(world, job, { ...lock, lose: (what) => void lost.push(what) }).catch(() => {});
+  expect(lost).toEqual(isLost ? ['w on h: it went wrong'] : []);
+  await repository.close();
 });

@@ -26,7 +26,7 @@ export async function assertNotElsewhere(
     for (const { thread: id } of open) {
       const claim = await findClaim(repository.objects, await readTrackedRef(repository, other, claimRef(id)));
       isStopped ||= claim?.stoppedBy !== undefined;
-      if (claim === undefined || claim.stoppedBy !== undefined) continue;
+      if (claim === undefined || claim.givenBack === true || claim.stoppedBy !== undefined) continue;
       const who = `${oneLine(claim.worker)} on ${oneLine(claim.host)}`;
       throw new UwfError(
         `${who} works on thread ${id} at ${name}, and workers of ${remote.name} would take the same turn`,

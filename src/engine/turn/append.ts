@@ -3,6 +3,7 @@ import { UwfError } from '../../errors.ts';
 import { assertThere } from '../../git/repository/assert-there.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { endThread } from '../../thread/append/end-thread.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import { type ThreadState } from '../../thread/read/thread-state.ts';
@@ -150,12 +151,16 @@ export async function appendHeldTurn(step: ChosenStep): Promise<ThreadState | un
   return after;
 }
 
-/** Suspends a thread whose role may not run because of a limit. */
-export async function suspendAtLimit(step: PreparedTurn, reason: string): Promise<ThreadState> {
+/** A turn that is not run. */
+type UnrunTurn = TurnPlace &
+  Pick<PreparedTurn, 'choice' | 'record' | 'redaction'> & { request: Pick<PreparedTurn['request'], 'prompt'> };
+
+/** Suspends a thread whose role may not run. */
+export async function suspendUnrun(step: UnrunTurn, cause: SuspendCause, reason: string): Promise<ThreadState> {
   const { role, rule, again } = step.choice;
   const { prompt } = step.request;
   const used = { attempts: [], usage: null, session: undefined, trace: undefined };
-  const result = { kind: 'suspended', cause: 'limit', reason, text: undefined, ...used } as const;
+  const result = { kind: 'suspended', cause, reason, text: undefined, ...used } as const;
   const atMs = step.engine.repository.now();
   const times = { startedAtMs: atMs, completedAtMs: atMs };
   const { taken: redacted } = step.redaction;

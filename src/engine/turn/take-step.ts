@@ -14,7 +14,7 @@ import { keepTurn } from '../recovery/kept-turn.ts';
 import { findOpenTurns } from '../recovery/open-turns.ts';
 import { TurnLog } from '../recovery/turn-log.ts';
 import { filesBefore } from '../workspace/record-workspace.ts';
-import { appendEnd, appendHeldTurn, appendTurn, assertStorable, suspendAtLimit } from './append.ts';
+import { appendEnd, appendHeldTurn, appendTurn, assertStorable, suspendUnrun } from './append.ts';
 import { atLimit, chooseRole, journalFacts, openStep } from './decide.ts';
 import { prepareStep } from './prepare.ts';
 import { runUntilAccepted } from './run-until-accepted.ts';
@@ -106,7 +106,7 @@ async function storeAfter(
   const { engine, lease, state, choice, request, redaction } = step;
   const { role, again } = choice;
   const { repository } = engine;
-  if (step.limitReached !== undefined) return suspendAtLimit(step, step.limitReached);
+  if (step.limitReached !== undefined) return suspendUnrun(step, 'limit', step.limitReached);
   const { isolation } = step;
   // Most turns are not isolated, and load nothing for it.
   const observer = isIsolated(isolation) ? await import('../isolation/observe-others.ts') : undefined;

@@ -7,7 +7,7 @@ import type { ObjectStore } from '../../git/object-store.ts';
 import { readBlob, readCommit, readTree, type ObjectReader } from '../../git/stores/read.ts';
 import { parseJson } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
-import { isNumber, isString, objectOf, stringThat, type Shape } from '../../shape.ts';
+import { arrayOf, isNumber, isString, objectOf, stringThat, type Shape } from '../../shape.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 
@@ -20,6 +20,9 @@ const MAX_BYTES = 16 * 1024;
 const MAX_NAME = 200;
 /** The longest reason for holding a step back, in UTF-16 code units. */
 const MAX_REASON = 2_000;
+/** How many lost turns a claim tells of, and in how many UTF-16 code units each. */
+const MAX_LOSSES_TOLD = 8;
+const MAX_LOSS = 200;
 
 /** The shortest and the longest time, in ms, for which a claim counts while it does not change. */
 export const CLAIM_DEADLINES = { min: 1_000, max: 3_600_000, ofMalformed: 60_000 };
@@ -43,8 +46,10 @@ export type Claim = {
   role?: string;
   /** Why a finished turn is not published. */
   held?: string;
-  /** How many workers before this one had claimed this head and fell silent; absent: none. */
-  losses?: number;
+  /** What became of the turns of this head that left nothing, the newest last; absent: there was none. */
+  losses?: string[];
+  /** The worker has given the thread back: any other may take it at once, and the claim only carries `losses`. */
+  givenBack?: true;
   /** Who has stopped the work on the thread: no worker takes it, and the claim counts until it is removed. */
   stoppedBy?: string;
   /** Why a worker has stopped it; absent if a person did. */
@@ -54,8 +59,8 @@ export type Claim = {
 const isName = stringThat((text): text is string => text.length > 0 && text.length <= MAX_NAME);
 const isReason = stringThat((text): text is string => text.length <= MAX_REASON);
 
-// A number that JSON can carry and that is not whole, or infinite, could not be counted on.
-const isCount: Shape<number> = (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const isLosses: Shape<string[]> = arrayOf(stringThat((text): text is string => text.length <= MAX_LOSS));
+const isTrue: Shape<true> = (value): value is true => value === true;
 
 const isClaim = objectOf<Claim>({
   thread: stringThat(isThreadId),
@@ -67,7 +72,8 @@ const isClaim = objectOf<Claim>({
   deadlineMs: isNumber,
   role: { mayBe: isName },
   held: { mayBe: isReason },
-  losses: { mayBe: isCount },
+  losses: { mayBe: isLosses },
+  givenBack: { mayBe: isTrue },
   stoppedBy: { mayBe: isName },
   reason: { mayBe: isReason },
 });
@@ -84,10 +90,12 @@ export function claimRef(thread: ThreadId): RefName {
 export function makeClaim(format: ObjectFormat, claim: Claim, atMs: number): { id: ObjectId; batch: ObjectBatch } {
   const batch = new ObjectBatch(format);
   const held = claim.held?.slice(0, MAX_REASON);
-  const text = canonicalJson({ ...claim, ...(held !== undefined && { held }) });
+  const losses = claim.losses?.slice(-MAX_LOSSES_TOLD).map((loss) => loss.slice(0, MAX_LOSS));
+  const text = canonicalJson({ ...claim, ...(held !== undefined && { held }), ...(losses && { losses }) });
   const tree = batch.addTree([{ mode: '100644', name: FILE, id: batch.addBlob(text) }]);
   const who = claim.worker.replaceAll(/\s+/g, ' ');
-  const message = `${who} ${claim.stoppedBy === undefined ? 'works on' : 'has stopped'} ${claim.thread}\n`;
+  const does = claim.givenBack === true ? 'has given back' : 'works on';
+  const message = `${who} ${claim.stoppedBy === undefined ? does : 'has stopped'} ${claim.thread}\n`;
   return { id: batch.addOwnCommit({ tree, parents: [], message }, atMs), batch };
 }
 

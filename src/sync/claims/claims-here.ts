@@ -35,7 +35,8 @@ export async function readClaimsHere(repository: Repository, thread?: ThreadId):
     const { remote, thread: of = '' } = ofClaim.exec(name.slice(REMOTES_PREFIX.length))?.groups ?? {};
     if (remote === undefined || !isThreadId(of)) continue;
     const claim = await findClaim(objects, id);
-    if (claim !== undefined) claims.set(of, asKnown(remote, claim, changedAt(repository, name)));
+    if (claim !== undefined && claim.givenBack !== true)
+      claims.set(of, asKnown(remote, claim, changedAt(repository, name)));
   }
   return claims;
 }

@@ -41,7 +41,7 @@ export async function stopWork(
   const replaced = new Map<ThreadId, Claim>();
   await changeClaims(repository, remote, places, options, (place, claim) => {
     if (claim?.stoppedBy !== undefined) return undefined;
-    if (claim === undefined) replaced.delete(place.thread);
+    if (claim === undefined || claim.givenBack === true) replaced.delete(place.thread);
     else replaced.set(place.thread, claim);
     return { ...place, ...who };
   });

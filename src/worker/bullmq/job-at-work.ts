@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TakeTurn, TellTrouble, TurnJob, TurnVerdict } from '../turn-queue.ts';
 import { dropJob, returnJob } from './listened-queue.ts';
 import type { LockedJob } from './listened-queue.ts';
+import type { StoredTurn } from './stored-job.ts';
 import type { RedisConnection } from './redis-connection.ts';
 
 const FIRST_PAUSE_MS = 1_000;
@@ -10,11 +11,15 @@ const MAX_PAUSE_MS = 30_000;
 /** A job that this worker has: from its lock to its end. */
 export class JobAtWork {
   readonly #job: TurnJob;
+  readonly #losses: readonly string[];
+  /** What became of its turn, if that left nothing. */
+  #lost: string | undefined;
   readonly #abort = new AbortController();
   #locked: LockedJob;
 
-  constructor(job: TurnJob, locked: LockedJob) {
+  constructor({ losses = [], ...job }: StoredTurn, locked: LockedJob) {
     this.#job = job;
+    this.#losses = losses;
     this.#locked = locked;
   }
 
@@ -35,8 +40,10 @@ export class JobAtWork {
   /** Takes the turn. A turn that throws can be tried again. */
   async take(take: TakeTurn, onTrouble: TellTrouble): Promise<TurnVerdict> {
     const { signal } = this.#abort;
+    const silent = Array.from({ length: this.#locked.job.stalledCounter }, () => 'a worker fell silent');
+    const losses = [...this.#losses, ...silent];
     try {
-      return await take(this.#job, { signal, losses: this.#locked.job.stalledCounter });
+      return await take(this.#job, { signal, losses, lose: (what) => (this.#lost = what) });
     } catch (error) {
       if (!signal.aborted) onTrouble(error, this.#job.thread);
       return 'again';
@@ -50,7 +57,8 @@ export class JobAtWork {
    */
   async settle(verdict: TurnVerdict, connection: RedisConnection, stop: AbortSignal): Promise<void> {
     if (verdict === 'again') await this.#pause(stop);
-    const end = verdict === 'again' ? returnJob : dropJob;
+    const giveBack = (locked: LockedJob): Promise<void> => returnJob(locked, this.#data());
+    const end = verdict === 'again' ? giveBack : dropJob;
     try {
       await end(this.#locked);
     } catch (error) {
@@ -59,6 +67,11 @@ export class JobAtWork {
       // If this fails too, the lock runs out, and another worker finds what the thread's ref says.
       await end(this.#locked);
     }
+  }
+
+  /** The data of the job with what has become of its turn; `undefined` if that is nothing new. */
+  #data(): StoredTurn | undefined {
+    return this.#lost === undefined ? undefined : { ...this.#job, losses: [...this.#losses, this.#lost] };
   }
 
   async #pause(stop: AbortSignal): Promise<void> {

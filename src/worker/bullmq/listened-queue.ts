@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Job, Worker } from 'bullmq';
 import type { QueuePackages } from './load-packages.ts';
 import type { RedisConnection } from './redis-connection.ts';
+import type { StoredTurn } from './stored-job.ts';
 
 /** How long locks live, and how often the locks of others are looked at. */
 export type LockTimes = { lockMs: number; tickMs: number };
@@ -83,8 +84,9 @@ export async function dropJob({ job, token }: LockedJob): Promise<void> {
   await unlessGone(job.moveToCompleted(null, token, false));
 }
 
-/** Gives a job back, as the next one to be taken. */
-export async function returnJob({ job, token }: LockedJob): Promise<void> {
+/** Gives a job back, as the next one to be taken. @param data what it is to hold from now on, if that is something else */
+export async function returnJob({ job, token }: LockedJob, data?: StoredTurn): Promise<void> {
+  if (data !== undefined) await unlessGone(job.updateData(data));
   await unlessGone(job.moveToWait(token));
 }
 

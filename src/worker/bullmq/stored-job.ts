@@ -5,14 +5,18 @@ import { isThreadId } from '../../thread/thread-id.ts';
 import type { TurnJob } from '../turn-queue.ts';
 
 /** A job as BullMQ takes it. */
-export type StoredJob = { name: string; data: TurnJob; opts: JobsOptions };
+export type StoredJob = { name: string; data: StoredTurn; opts: JobsOptions };
 
-const isTurnJob = objectOf<TurnJob>({
+/** The data of a job: the turn, and what became of those that left nothing and whose workers went on. */
+export type StoredTurn = TurnJob & { losses?: string[] };
+
+const isStoredTurn = objectOf<StoredTurn>({
   remote: isString,
   thread: stringThat(isThreadId),
   head: stringThat(isObjectId),
   role: { mayBe: isString },
   needs: arrayOf(isString),
+  losses: { mayBe: arrayOf(isString) },
 });
 
 /**
@@ -32,6 +36,6 @@ export function storedJob({ remote, thread, head, role, needs }: TurnJob): Store
 }
 
 /** Reads a job that any client of the server can have written; `undefined` if it is none. */
-export function readStoredJob(data: unknown): TurnJob | undefined {
-  return isTurnJob(data) ? data : undefined;
+export function readStoredJob(data: unknown): StoredTurn | undefined {
+  return isStoredTurn(data) ? data : undefined;
 }

@@ -78,7 +78,7 @@ describe('a thread that was removed', () => {
     const claims = new Claims(ben.repository, ben.remote, who);
     let isLost = false;
     const lost = (): void => void (isLost = true);
-    expect(await claims.take([{ thread: id, head, losses: 0, replaces: null, lost }])).toEqual([id]);
+    expect(await claims.take([{ thread: id, head, losses: [], replaces: null, lost }])).toEqual([id]);
     await removeRemoteThread(ada.context, ada.remote, id);
     expect(await server.refs.list('refs/uwf/claims/')).toEqual([]);
     await claims.renew();

@@ -189,7 +189,7 @@ describe.skipIf(noRedisServer !== undefined)('a worker on Redis', () => {
     const { desk } = await startMachine(server.url);
     process.kill(holder.pid, 'SIGKILL');
     const turn = await desk.next();
-    expect([turn.job, turn.lock.losses]).toEqual([job, 1]);
+    expect([turn.job, turn.lock.losses]).toEqual([job, ['a worker fell silent']]);
   });
 
   test('stops the turn of a job that it lost while it was frozen', async () => {
