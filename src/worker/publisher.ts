@@ -22,6 +22,9 @@ const MAX_RETRY_MS = 15_000;
 
 type PublisherWorld = Pick<TurnWorld, 'repository' | 'remote' | 'sync' | 'onTrouble' | 'openEngine'>;
 
+/** So often a push is tried again at once where another ref than expected was at the remote, or one that it could not lock. */
+const MAX_CONTENDED = 8;
+
 /** Another ref than expected was at the remote. */
 class Contended extends Error {}
 
@@ -84,7 +87,7 @@ export class Publisher {
     try {
       while (this.#isDue) {
         this.#isDue = false;
-        await this.#push(false);
+        await this.#push(false, false);
       }
     } finally {
       // After a failure the next step is tried, too.
@@ -110,17 +113,16 @@ export class Publisher {
    */
   async publish(isLast: boolean): Promise<void> {
     await this.#beside;
-    let isContended = false;
+    let contended = 0;
     let wait = FIRST_RETRY_MS;
     for (;;) {
       try {
-        if (isContended) await this.#catchUp();
-        isContended = false;
-        await this.#push(isLast);
+        if (contended > 0) await this.#catchUp();
+        await this.#push(isLast, contended === MAX_CONTENDED);
         return;
       } catch (error) {
         if (error instanceof Contended) {
-          isContended = true;
+          contended += 1;
           continue;
         }
         if (!(error instanceof RemoteUnreachable)) throw error;
@@ -152,7 +154,8 @@ export class Publisher {
     await engine.cancel(thread, { reason: 'its block was decided without it' });
   }
 
-  async #push(isLast: boolean): Promise<void> {
+  /** @param isHeld whether a step that another push got in the way of is held back */
+  async #push(isLast: boolean, isHeld: boolean): Promise<void> {
     const { fence } = this.#lock;
     const send = (edits?: PushFence): ReturnType<typeof pushOnce> => this.#send(edits);
     const head = (await findThread(this.#world.repository, this.#thread))?.head;
@@ -160,7 +163,7 @@ export class Publisher {
     const held = report.held.find(({ thread }) => this.#touched.has(thread));
     const [refused] = report.rejected;
     // Of an atomic push in which the remote refuses one ref, the others are undone: trying again at once would change nothing.
-    if (isContended && refused === undefined) throw new Contended();
+    if (isContended && refused === undefined && !isHeld) throw new Contended();
     const reason = held?.reason ?? refused?.reason;
     if (reason === undefined) return;
     this.#lock.fence?.hold(reason);

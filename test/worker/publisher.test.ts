@@ -1,4 +1,9 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import { createEngine } from '../../src/engine/engine.ts';
+import { openRepository } from '../../src/git/open-repository.ts';
+import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
 import { fetchThreads } from '../../src/sync/fetch/fetch-threads.ts';
 import { pushThreads } from '../../src/sync/push/push-threads.ts';
@@ -7,6 +12,8 @@ import { parseThreadId } from '../../src/thread/thread-id.ts';
 import { Publisher } from '../../src/worker/publisher.ts';
 import type { TurnLock } from '../../src/worker/turn-queue.ts';
 import { startLoop } from '../thread/thread-fixture.ts';
+import { isolatedGitEnvironment as env, runGit } from '../helpers/temporary-repository.ts';
+import { pushThread } from './pushed-thread.ts';
 import { createPlaces, share, threadsOf, type Place } from '../sync/places.ts';
 
 const lock: TurnLock = { signal: new AbortController().signal, losses: [], lose: () => expect.unreachable() };
@@ -59,4 +66,27 @@ test('a remote that goes away while it is looked at why a push failed is waited 
   await publisher.publish(true);
   expect(troubles).toHaveLength(1);
   expect(fetch.mock.calls.length).toBeGreaterThan(1);
+});
+
+test('a step whose ref the remote cannot lock is held back, and published when it can', async () => {
+  const { host, dir, thread } = await pushThread();
+  const repository = await openRepository(dir, { env });
+  const remote = await openRemote(repository, 'origin', { env, cwd: dir, direction: 'push', mayAsk: false });
+  await fetchThreads({ repository }, remote, { env });
+  await createEngine({ repository, config: { agents: {}, roles: {} } }).cancel(thread);
+  const openEngine = (): never => expect.unreachable();
+  const world = { repository, remote, sync: { env }, onTrouble: openEngine, openEngine };
+  const publisher = new Publisher(world, thread, {
+    signal: new AbortController().signal,
+    losses: [],
+    lose: () => expect.unreachable(),
+  });
+  const lock = join(host, `refs/threads/${thread}.lock`);
+  writeFileSync(lock, '');
+  const reason = expect.stringContaining(`${thread}.lock`) as string;
+  await expect(publisher.publish(true)).rejects.toMatchObject({ code: 'step-held-back', reason });
+  rmSync(lock);
+  await publisher.publish(true);
+  expect(runGit(host, ['for-each-ref', '--format=%(refname)'])).toMatch(/^refs\/history\/\S+$/);
+  await repository.close();
 });
