@@ -22,6 +22,9 @@ export const HISTORY_PREFIX = 'refs/history/';
 /** Where tracking refs live, by the name of the remote. */
 export const REMOTES_PREFIX = 'refs/uwf/remotes/';
 
+/** Where the archive of this repository lives. */
+export const ARCHIVE_PREFIX = 'refs/uwf/archive/';
+
 /** The ref of an active thread. */
 export function activeRef(id: ThreadId): RefName {
   return parseRefName(ACTIVE_PREFIX + id);

@@ -302,7 +302,12 @@ describe('a removed thread', () => {
     const dry = ['thread', 'rm', shared1.toLowerCase(), `--remote=${server.dir}`, '-n'];
     expect(await other.uwf(dry)).toMatchObject({ code: 0, stdout: expect.stringContaining('would remove') });
     expect(shared(server)).toContain(shared1);
-    expect(await other.json(dry.slice(0, -1))).toEqual({ thread: shared1, head: null, remote: server.dir });
+    expect(await other.json(dry.slice(0, -1))).toEqual({
+      thread: shared1,
+      head: null,
+      unmerged: null,
+      remote: server.dir,
+    });
     expect(shared(server)).toBe('');
     expect(await other.uwf(['thread', 'rm', '--ended', '--before', '1d', '--remote'])).toMatchObject({ code: 2 });
   });

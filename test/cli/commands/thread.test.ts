@@ -353,7 +353,7 @@ describe('the end of a thread', () => {
       code: 2,
       stderr: expect.stringContaining('--force'),
     });
-    expect(await repository.json(['thread', 'rm', thread, '--force'])).toEqual({ thread, head: oid });
+    expect(await repository.json(['thread', 'rm', thread, '--force'])).toEqual({ thread, head: oid, unmerged: null });
     expect(repository.git('for-each-ref')).toBe('');
     expect(await repository.uwf(['thread', 'show', thread])).toMatchObject({ code: 2 });
   });

@@ -1,21 +1,26 @@
 import { findLease } from '../../../engine/leases/find-lease.ts';
 import { takeLease } from '../../../engine/leases/lease.ts';
+import { messageOf } from '../../../errors.ts';
+import { plural } from '../../../format-time.ts';
 import type { ObjectId } from '../../../git/format/object-id.ts';
-import type { Repository } from '../../../git/repository.ts';
+import type { GitEnvironment, Repository } from '../../../git/repository.ts';
 import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
 import { lastSeenAt } from '../../../sync/refs/tracking.ts';
 import { removeRemoteThread } from '../../../sync/removal/remove-remote-thread.ts';
 import { findArchivePlace } from '../../../thread/archive/find-archived.ts';
+import { amountOf, findUnmergedWork, NotMerged, type UnmergedWork } from '../../../thread/code/unmerged-work.ts';
 import { faultOf } from '../../../thread/fault-of.ts';
 import { findThread, getThread, listPointers, type ThreadPointer } from '../../../thread/find/find-thread.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/read/thread-status.ts';
 import { removeThread, removeThreads } from '../../../thread/remove/remove-thread.ts';
+import { activeRef, ARCHIVE_PREFIX, REMOTES_PREFIX, scratchRef } from '../../../thread/thread-refs.ts';
 import { NewerFormat, WrongThreadState } from '../../../thread/thread-errors.ts';
 import { isThreadId, type ThreadId } from '../../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { momentOption } from '../../command-line/parse-value.ts';
 import { optionalThreadArgument } from '../../command-line/shared-arguments.ts';
+import { EXIT } from '../../errors/exit-code.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { openRemoteHere, withExchangeOptions } from '../../open/open-remote.ts';
 import { openForWriting } from '../../open/open-repository.ts';
@@ -25,27 +30,35 @@ import type { CliEnvironment } from '../../process/cli-environment.ts';
 import { inPlaceOf } from '../../../or-else.ts';
 
 /**
- * A thread that was removed; `head` is null if it was not here. `remote` is where it was removed too, with --remote; null if
- * the remote did not have it.
+ * A thread that was removed; `head` is null if it was not here. `unmerged` is what was nowhere but in it. `remote` is where it was
+ * removed too, with --remote; null if the remote did not have it.
  */
-type Removed = { thread: ThreadId; head: ObjectId | null; remote?: string | null };
+type Removed = {
+  thread: ThreadId;
+  head: ObjectId | null;
+  unmerged: UnmergedWork | null;
+  remote?: string | null;
+};
+
+/** How threads are removed. */
+type How = { env: GitEnvironment; force: boolean; isDry: boolean };
 
 /** So many threads lose their refs in one change. */
 const BATCH = 500;
 
 export const command: Command = defineCommand({
   description: `Removes a thread's refs, what was put under it, and what this machine keeps of it (journal, sessions); its
-commits are then git's to collect, unless another thread (a fork, a parent) still has them. A thread that is not over is
-removed with --force only, one that a process works on not at all.
+commits are then git's to collect, unless another thread (a fork, a parent) still has them. A thread that is not over, or whose work
+in a work tree of its own is merged nowhere, is removed with --force only, one that a process works on not at all.
 
 A later fetch does not bring the thread back unless you name it: 'uwf fetch <remote> <thread>'. Remotes keep it. --remote
 removes it there too and leaves a mark: the next sync of others removes their copy, unless it has steps that the remote
 never had.
 
-With --ended --before it removes all threads that were over by then.`,
+With --ended --before it removes all threads that were over by then; those with work that is merged nowhere stay.`,
   arguments: [optionalThreadArgument],
   options: {
-    force: { short: 'f', summary: 'remove it although it is not over' },
+    force: { short: 'f', summary: 'remove it although it is not over, or its work is merged nowhere' },
     ended: { summary: 'remove all threads that are over; needs --before' },
     before: momentOption('only those that were over before then: 90d, 2026-11-21'),
     remote: {
@@ -58,8 +71,11 @@ With --ended --before it removes all threads that were over by then.`,
   json: {
     thread: 'the thread, or with --before a list of all these',
     head: 'the commit that it was at; null if only the remote had it',
+    unmerged:
+      'with --force, its work that was merged nowhere: commits and files (their numbers), and commit, which has the files; null if there was none',
     remote: 'with --remote, where it was removed, too; null if that did not have it',
   },
+  exitCodes: { 1: 'the thread stays, or with --before some of the threads: their work is merged nowhere' },
   examples: [
     { command: 'uwf thread rm 01KAM4', comment: 'a thread that is over' },
     { command: 'uwf thread rm --ended --before 90d', comment: 'all that have been over for 90 days' },
@@ -77,43 +93,51 @@ With --ended --before it removes all threads that were over by then.`,
     if (args.thread === undefined && remote !== undefined) {
       throw new UsageError('--remote removes one thread at a time', 'name it');
     }
-    const isDry = options['dry-run'];
+    const how = { env: cli.env, force: options.force, isDry: options['dry-run'] };
+    const { isDry } = how;
     const repository = await openForWriting(cli);
     const seenAt = await lastSeenAt(repository);
     let removed: Removed[];
+    let kept: NotMerged[] = [];
     if (args.thread === undefined) {
       const threads = await findEndedBefore(repository, options.before?.(cli.now()) ?? 0);
-      if (!isDry) await removeAll(repository, threads);
-      removed = threads.map(({ id, head }) => ({ thread: id, head }));
+      ({ removed, kept } = await removeAll(repository, threads, how));
     } else if (remote === undefined) {
-      removed = [await removeHere(repository, args.thread, { force: options.force, isDry })];
+      removed = [await removeHere(repository, args.thread, how)];
     } else {
       const name = remote === true ? undefined : remote;
-      removed = [await removeEverywhere(cli, repository, name, args.thread, { force: options.force, isDry })];
+      removed = [await removeEverywhere(cli, repository, name, args.thread, how)];
     }
     const [only] = removed;
     await out.result(args.thread !== undefined && only ? only : removed, () =>
       removed.map((each) => lineOf(each, isDry, out.paint)).join('\n'),
     );
-    if (removed.length === 0) out.hint('no thread was over by then');
-    if (remote !== undefined || isDry) return;
+    for (const { message } of kept) out.note(`uwf: ${message}`);
+    if (kept.length > 0) out.hint(`${plural(kept.length, 'thread')} stayed; --force removes them, too`);
+    else if (removed.length === 0) out.hint('no thread was over by then');
+    const lost = removed.find(({ unmerged }) => unmerged !== null)?.unmerged;
+    if (lost && !isDry) out.hint(`until git has collected it, 'git branch <name> ${lost.commit}' brings the work back`);
+    if (kept.length > 0) return EXIT.failed;
+    if (remote !== undefined || isDry) return EXIT.done;
     const shared = removed.find(({ thread }) => seenAt.has(thread)) ?? only;
-    if (shared === undefined) return;
+    if (shared === undefined) return EXIT.done;
     const { thread } = shared;
     // What a remote has archived has no ref there.
     const where = seenAt.get(thread)?.[0] ?? (await findArchivePlace(repository, thread))?.remote;
-    if (where === undefined) return;
+    if (where === undefined) return EXIT.done;
     const at = oneLine(where);
     out.hint(`${at} still has it, and no fetch brings it back but 'uwf fetch ${at} ${thread}'`);
+    return EXIT.done;
   },
 });
 
-function lineOf({ thread, head, remote }: Removed, isDry: boolean, paint: Palette): string {
+function lineOf({ thread, head, unmerged, remote }: Removed, isDry: boolean, paint: Palette): string {
   const verb = isDry ? 'would remove' : 'removed';
   const there =
     remote === undefined ? '' : remote === null ? '; the remote did not have it' : ` at ${oneLine(remote)}, too`;
   if (head === null) return `${verb} thread ${paint.id(thread)} at ${oneLine(remote ?? '')}; it was not here`;
-  return `${verb} thread ${paint.id(thread)} (was ${head})${there}`;
+  const lost = unmerged === null ? '' : ` with work that is merged nowhere: ${amountOf(unmerged)}`;
+  return `${verb} thread ${paint.id(thread)} (was ${head})${lost}${there}`;
 }
 
 /**
@@ -129,10 +153,57 @@ async function findEndedBefore(repository: Repository, beforeMs: number): Promis
   return found;
 }
 
-async function removeAll(repository: Repository, threads: readonly ThreadPointer[]): Promise<void> {
-  for (let at = 0; at < threads.length; at += BATCH) {
-    await removeThreads(repository, threads.slice(at, at + BATCH));
+/** Removes threads that are over, but for those whose work is nowhere else. What only other threads of these have is not kept. */
+async function removeAll(
+  repository: Repository,
+  threads: readonly ThreadPointer[],
+  how: How,
+): Promise<{ removed: Removed[]; kept: NotMerged[] }> {
+  const removed: (Removed & { pointer: ThreadPointer })[] = [];
+  const kept: NotMerged[] = [];
+  const refs = new Set<string>(threads.map(({ ref }) => ref));
+  for (const pointer of threads) {
+    try {
+      const unmerged = await findLost(repository, pointer, how, (ref) => refs.has(ref));
+      removed.push({ thread: pointer.id, head: pointer.head, unmerged, pointer });
+    } catch (error) {
+      if (!(error instanceof NotMerged)) throw error;
+      kept.push(error);
+    }
   }
+  for (let at = 0; at < removed.length && !how.isDry; at += BATCH) {
+    await removeThreads(
+      repository,
+      removed.slice(at, at + BATCH).map(({ pointer }) => pointer),
+    );
+  }
+  return { removed: removed.map(({ pointer: _pointer, ...each }) => each), kept };
+}
+
+/**
+ * Finds the work that a removal would lose.
+ *
+ * @param isLeaving tells the refs that go with the thread
+ * @returns null if it would lose none; with `force` also if that cannot be told
+ * @throws {NotMerged} without `force`
+ */
+async function findLost(
+  repository: Repository,
+  pointer: ThreadPointer,
+  { env, force }: How,
+  isLeaving: (ref: string) => boolean,
+): Promise<UnmergedWork | null> {
+  let unmerged: UnmergedWork | undefined;
+  try {
+    unmerged = await findUnmergedWork(repository, env, pointer, isLeaving);
+  } catch (error) {
+    if (force) return null;
+    if (faultOf(error) === undefined) throw error;
+    throw new NotMerged(pointer.id, `cannot be read, so whether it is merged is not known: ${messageOf(error)}`);
+  }
+  if (unmerged === undefined) return null;
+  if (!force) throw new NotMerged(pointer.id, `is merged nowhere: ${amountOf(unmerged)}`);
+  return unmerged;
 }
 
 /**
@@ -146,21 +217,21 @@ async function removeEverywhere(
   repository: Repository,
   name: string | undefined,
   thread: string,
-  { force, isDry }: { force: boolean; isDry: boolean },
+  how: How,
 ): Promise<Removed> {
   const remote = await openRemoteHere(cli, repository, { name, direction: 'push' });
   return withExchangeOptions(cli, async (exchange) => {
     const whole = thread.toUpperCase();
     if (isThreadId(whole) && (await findThread(repository, whole)) === undefined) {
-      if (!isDry) await removeRemoteThread({ repository }, remote, whole, exchange);
-      return { thread: whole, head: null, remote: remote.url };
+      if (!how.isDry) await removeRemoteThread({ repository }, remote, whole, exchange);
+      return { thread: whole, head: null, unmerged: null, remote: remote.url };
     }
     let url: string | null = remote.url;
     const before = async (id: ThreadId): Promise<void> => {
       const removing = removeRemoteThread({ repository }, remote, id, exchange);
       url = await removing.then(() => remote.url, inPlaceOf(ThreadNotThere, null));
     };
-    const removed = await removeHere(repository, thread, { force, isDry, before });
+    const removed = await removeHere(repository, thread, { ...how, remote: remote.name, before });
     return { ...removed, remote: url };
   });
 }
@@ -169,31 +240,37 @@ async function removeEverywhere(
  * Removes one thread from this repository.
  *
  * @param before runs first, under the thread's lease; if it throws, nothing is removed
+ * @param remote the remote that `before` removes it from
  * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` if there is no such thread, or several
- * @throws {WrongThreadState} if it is not over, without `force`
+ * @throws {WrongThreadState} {NotMerged} if it is not over, or its work is merged nowhere, without `force`
  * @throws {LeaseHeld} if another process works on it
  */
 async function removeHere(
   repository: Repository,
   idOrPrefix: string,
-  { force, isDry, before }: { force: boolean; isDry: boolean; before?: (thread: ThreadId) => Promise<void> },
+  { before, remote, ...how }: How & { before?: (thread: ThreadId) => Promise<void>; remote?: string },
 ): Promise<Removed> {
   const thread = await getThread(repository, idOrPrefix);
   const { id, head } = thread;
   const status = await readStatus(repository, thread);
-  if (!isOver(status) && status !== 'running' && !force) {
+  if (!isOver(status) && status !== 'running' && !how.force) {
     const end = status === 'corrupt' ? '' : `'uwf thread cancel ${id}' ends it; `;
     const hint = `${end}--force removes it as it is`;
     throw new WrongThreadState(id, status, 'it is not over', hint);
   }
-  if (isDry) return { thread: id, head };
+  const isLeaving = (ref: string): boolean =>
+    [thread.ref, activeRef(id), scratchRef(id)].some((own) => own === ref) ||
+    (thread.isArchived === true && ref.startsWith(ARCHIVE_PREFIX)) ||
+    (remote !== undefined && ref.startsWith(`${REMOTES_PREFIX}${remote}/`) && ref.endsWith(`/${id}`));
+  const unmerged = await findLost(repository, thread, how, isLeaving);
+  if (how.isDry) return { thread: id, head, unmerged };
   // Under the lease: otherwise a turn could begin whose step would have no thread.
   const lease = await takeLease(repository, id);
   try {
     await before?.(id);
     const pointer = await getThread(repository, id);
     await removeThread(repository, pointer);
-    return { thread: id, head: pointer.head };
+    return { thread: id, head: pointer.head, unmerged };
   } finally {
     lease.release();
   }
