@@ -44,6 +44,8 @@ export type ModelServer = {
   /** The value of `baseUrl`. */
   url: string;
   requests: ModelRequest[];
+  /** Those of them that have been answered to the end. */
+  answered: Set<ModelRequest>;
   /** Bytes that were written in a flood. */
   flooded(): number;
 };
@@ -63,11 +65,13 @@ export async function startModelServer(
   const answerTo: Script =
     typeof script === 'function' ? script : (_, index) => script[Math.min(index, script.length - 1)]!;
   const requests: ModelRequest[] = [];
+  const answered = new Set<ModelRequest>();
   let floodedBytes = 0;
   const server = createServer((request, response) => {
     void readBody(request).then((body) => {
       const seen = asModelRequest(request, body);
       requests.push(seen);
+      response.once('finish', () => answered.add(seen));
       return answer(response, answerTo(seen, requests.length - 1), (bytes) => (floodedBytes += bytes));
     });
   });
@@ -77,7 +81,7 @@ export async function startModelServer(
     server.close();
   });
   const { port } = server.address() as AddressInfo; // of a server that listens on a port
-  return { url: `http://127.0.0.1:${port}/v1`, requests, flooded: () => floodedBytes };
+  return { url: `http://127.0.0.1:${port}/v1`, requests, answered, flooded: () => floodedBytes };
 }
 
 async function answer(
