@@ -158,14 +158,14 @@ test.runIf(isLinux)(
 );
 
 test('a child that has had its time is replaced before its limit ends it', async () => {
-  const busy = '$count($map([1..4000], function($n){ $n * $n })) > 0';
+  const busy = '$count($map([1..12000], function($n){ $n * $n })) > 0';
   const pids = new Set<number | undefined>();
   for (let round = 0; round < 1000 && pids.size < 2; round += 1) {
     try {
-      expect(await child.evaluate(task(busy, 100), scopeOf(1))).toBe(true);
+      expect(await child.evaluate(task(busy, 500), scopeOf(1))).toBe(true);
       pids.add(child.pid);
     } catch (error) {
-      // On a busy machine 100 ms can pass before it is done. Its child is killed then, which is not what is looked for.
+      // On a busy machine 500 ms can pass before it is done. Its child is killed then, which is not what is looked for.
       if (!(error instanceof ExpressionTimeout)) throw error;
       pids.clear();
     }
