@@ -3,7 +3,7 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import { isDone, refusalIn, type PushEdit, type PushResult, type Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { claimsRefused } from '../sync/claims/claim-errors.ts';
-import { claimRef, makeClaim, type Claim } from '../sync/claims/claim.ts';
+import { claimRef, makeClaim, movedTo, type Claim } from '../sync/claims/claim.ts';
 import type { PushFence } from '../sync/push/plan-push.ts';
 import { remember } from '../sync/refs/tracking.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
@@ -295,10 +295,4 @@ export class Claims {
     this.#line = done.catch(() => {});
     return done;
   }
-}
-
-/** The claim for another commit of its thread: what became of turns of the last one does not count there. */
-function movedTo({ losses, ...claim }: Claim, head: ObjectId | undefined): Claim {
-  const isSame = head === claim.head && losses !== undefined;
-  return { ...claim, ...(head !== undefined && { head }), ...(isSame && { losses }) };
 }

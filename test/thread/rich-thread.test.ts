@@ -846,6 +846,7 @@ describe('a thread', () => {
       tree: second!.node.workspace?.tree,
       commit: undefined,
       isWhole: true,
+      merging: [],
       missing: undefined,
     });
     const tree = new ObjectBatch().addTree([]);

@@ -81,11 +81,10 @@ async function growChild(
     state: stateHash(caller),
     role,
     head: caller.head.id,
-    depth: depth + 1,
-    // Some as earlier versions called them.
-    ...(dice(3) > 0 && { call: { id, ...call } }),
   };
-  const child = await growOn(repository, dice, await startLoop(repository, { parent }), depth + 1);
+  // Some as earlier versions called them.
+  const keyed = dice(3) > 0 ? { id, parent: { ...parent, call } } : { parent };
+  const child = await growOn(repository, dice, await startLoop(repository, { ...keyed, depth: depth + 1 }), depth + 1);
   return child.end ? child : cancel(repository, child);
 }
 

@@ -7,7 +7,7 @@ import { runGit } from '../../git/process/run-git.ts';
 import type { GitPlace } from '../../git/process/spawn-git.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
 import { INCLUDE_FILE, noteCopied } from '../../git/worktree/copied-files.ts';
-import type { Unrecordable } from '../../git/worktree/find-changes.ts';
+import type { Unrecordable } from '../../git/worktree/missing-files.ts';
 
 /**
  * Copies the ignored files that `.worktreeinclude` of the main work tree names, except those that the new work tree does not

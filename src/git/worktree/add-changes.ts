@@ -1,4 +1,5 @@
-import { requiredFilters, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
+import { requiredFilters, type ChangedFile, type IndexRun } from './find-changes.ts';
+import type { Unrecordable } from './missing-files.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 
 /** Makes git stream new files into one pack that it syncs, instead of a file for each. */

@@ -1,4 +1,5 @@
-import { changedPaths, type ChangedFile, type IndexRun, type Unrecordable } from './find-changes.ts';
+import { changedPaths, type ChangedFile, type IndexRun } from './find-changes.ts';
+import type { Unrecordable } from './missing-files.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import { inPlaceOf } from '../../or-else.ts';
 

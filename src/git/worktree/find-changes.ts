@@ -5,12 +5,9 @@ import { discoverRepository } from '../repository/discover.ts';
 import { withoutPlaces } from '../repository/git-directory.ts';
 import { hasMarks, lookIntoFolders, measureFile, type FolderContent } from './measure-files.ts';
 import { readMarked } from './copied-files.ts';
-import { UNRESOLVED } from './missing-files.ts';
+import { UNRESOLVED, type Unrecordable } from './missing-files.ts';
 import { ownPrograms } from '../repository/own-programs.ts';
 import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
-
-/** A path that cannot be recorded as it is, with the reason and a remedy. `path` is in Latin-1: each byte is a character. */
-export type Unrecordable = { path: string; reason: string };
 
 /** A file or link that is new or may have changed; its path is in Latin-1. */
 export type ChangedFile = { path: string; bytes: number; isTracked: boolean };

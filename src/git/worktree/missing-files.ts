@@ -1,5 +1,7 @@
 import { pathAsText, printedPath } from '../format/quote-path.ts';
-import type { Unrecordable } from './find-changes.ts';
+
+/** A path that cannot be recorded as it is, with the reason and a remedy. `path` is in Latin-1: each byte is a character. */
+export type Unrecordable = { path: string; reason: string };
 
 /** Files that a snapshot does not contain as they were. */
 export type MissingFiles = {

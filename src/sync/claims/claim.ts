@@ -121,3 +121,9 @@ export async function readClaim(objects: ObjectReader, id: ObjectId): Promise<Cl
   const deadlineMs = Math.min(Math.max(claim.deadlineMs, CLAIM_DEADLINES.min), CLAIM_DEADLINES.max);
   return Number.isNaN(deadlineMs) ? undefined : { ...claim, deadlineMs };
 }
+
+/** The claim for another commit of its thread: what became of turns of the last one does not count there. */
+export function movedTo({ losses, ...claim }: Claim, head: ObjectId | undefined): Claim {
+  const isSame = head === claim.head && losses !== undefined;
+  return { ...claim, ...(head !== undefined && { head }), ...(isSame && { losses }) };
+}

@@ -46,7 +46,7 @@ describe('the files of a step', () => {
     const start = await createScene();
     const workspace = { tree, commit: code, objects: [] };
     const snapshot = await appendStep(repository, start, stepDraft({ workspace }));
-    const recorded = { tree, commit: code, isWhole: true, missing: undefined };
+    const recorded = { tree, commit: code, isWhole: true, merging: [], missing: undefined };
     expect(await filesAt(snapshot)).toEqual(recorded);
     const folder = await asFolder(snapshot, code);
     expect(await filesAt(folder)).toEqual(recorded);
@@ -63,21 +63,33 @@ describe('the files of a step', () => {
       start,
       stepDraft({ workspace: { tree: codeTree, commit: code, objects: [] } }),
     );
-    expect(await filesAt(same)).toEqual({ tree: codeTree, commit: code, isWhole: true, missing: undefined });
+    expect(await filesAt(same)).toEqual({
+      tree: codeTree,
+      commit: code,
+      isWhole: true,
+      merging: [],
+      missing: undefined,
+    });
     expect(same.head.commit.parents.at(-1)).not.toBe(code);
     const unborn = await appendStep(
       repository,
       await startLoop(repository),
       stepDraft({ workspace: { tree, objects: [] } }),
     );
-    expect(await filesAt(unborn)).toEqual({ tree, commit: undefined, isWhole: true, missing: undefined });
+    expect(await filesAt(unborn)).toEqual({ tree, commit: undefined, isWhole: true, merging: [], missing: undefined });
   });
 
   test('are those of the commit that was checked out if they could not be recorded', async () => {
     const start = await createScene();
     const workspace = { tree: codeTree, commit: code, shortfall: 'too slow', objects: [] };
     const short = await appendStep(repository, start, stepDraft({ workspace }));
-    expect(await filesAt(short)).toEqual({ tree: codeTree, commit: code, isWhole: false, missing: undefined });
+    expect(await filesAt(short)).toEqual({
+      tree: codeTree,
+      commit: code,
+      isWhole: false,
+      merging: [],
+      missing: undefined,
+    });
     expect(short.head.commit.parents.at(-1)).toBe(code);
     expect((await new Verification(repository).verify(short.head.id)).findings).toEqual([]);
   });
@@ -102,6 +114,6 @@ describe('the files of a step', () => {
     repository.refMap.set(`refs/threads/${folder.id}` as never, folder.head.id);
     const mixed = await appendStep(repository, folder, stepDraft({ role: 'checker', rule: 1, workspace }));
     expect((await new Verification(repository).verify(mixed.head.id)).findings).toEqual([]);
-    expect(await filesAt(mixed)).toEqual({ tree, commit: code, isWhole: true, missing: undefined });
+    expect(await filesAt(mixed)).toEqual({ tree, commit: code, isWhole: true, merging: [], missing: undefined });
   });
 });

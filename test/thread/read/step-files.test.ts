@@ -40,14 +40,19 @@ describe('the files of a step', () => {
     for (const step of steps) found.push(await filesOfStep(repository, step));
     expect(found).toEqual([
       undefined,
-      { tree, commit: undefined, isWhole: true, missing: undefined },
+      { tree, commit: undefined, isWhole: true, merging: [], missing: undefined },
       { tree, commit: undefined, isWhole: false, missing },
     ]);
   });
 
   test('are those of the commit alone where they could not be recorded', async () => {
     const { repository, steps } = await stepsWith([{ ...recorded, commit: checkedOut, shortfall: 'it took too long' }]);
-    expect(await filesOfStep(repository, steps[0]!)).toMatchObject({ tree, isWhole: false, missing: undefined });
+    expect(await filesOfStep(repository, steps[0]!)).toMatchObject({
+      tree,
+      isWhole: false,
+      merging: [],
+      missing: undefined,
+    });
   });
 
   test('are corrupt where the commit has others than the node names', async () => {
