@@ -41,7 +41,7 @@ describe('the files of a step', () => {
     expect(found).toEqual([
       undefined,
       { tree, commit: undefined, isWhole: true, merging: [], missing: undefined },
-      { tree, commit: undefined, isWhole: false, missing },
+      { tree, commit: undefined, isWhole: false, merging: [], missing },
     ]);
   });
 
