@@ -297,7 +297,7 @@ describe('what is kept of a thread that goes on', () => {
 
   test('serves a child of the thread', async () => {
     const { start, last, head } = state;
-    const parent = { thread: start.hash, state: last!.hash, role: 'writer', head: head.id, depth: 1 };
+    const parent = { thread: start.hash, state: last!.hash, role: 'writer', head: head.id };
     const child = await startWith(remote, 'true', parent);
     const reads: Reads = new Map();
     const local = machine(head.id, await keptAt(head.id));

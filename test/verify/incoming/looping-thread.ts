@@ -15,7 +15,7 @@ export async function startWith(remote: Repository, when: string, parent?: Threa
   ];
   const workflow = writeWorkflowTree(batch, { ...loop, moderator: rules });
   const agents = { writer: { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} } };
-  return startThread(remote, batch, { workflow, prompt: 'Write.', agents, parent });
+  return startThread(remote, batch, { workflow, prompt: 'Write.', agents, ...(parent && { parent, depth: 1 }) });
 }
 
 /** Adds steps that the rules of such a thread agree with. */
