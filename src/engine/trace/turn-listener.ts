@@ -90,9 +90,9 @@ export class TurnListener {
     const { clock } = this.#turn;
     clock.touch();
     this.hasHeardAnswer ||= isAnswer(event);
-    const before = JSON.stringify(this.trace.usage);
+    const before = amountOf(this.trace.usage);
     this.#passOn(this.#redacting.hear(event));
-    this.#noteRequest(event, JSON.stringify(this.trace.usage) !== before);
+    this.#noteRequest(event, amountOf(this.trace.usage) !== before);
     if (event.kind === 'session') this.session = event.session;
     this.#tellOwner();
     if (event.kind === 'usage' || event.kind === 'turn-end') this.#checkBudget();
@@ -153,6 +153,12 @@ function isAnswer(event: AgentEvent): boolean {
 /** Tells whether an event is the work of a model. */
 function isWork(kind: AgentEvent['kind']): boolean {
   return ['text', 'thought', 'plan', 'tool-call'].includes(kind);
+}
+
+/** What a usage says, for comparing: a sign of life that reports nothing more is no report. */
+function amountOf(usage: Usage | undefined): string {
+  const { inputTokens = 0, outputTokens = 0, turns = 0, costUsd = 0, isAtLeast = false } = usage ?? {};
+  return [inputTokens, outputTokens, turns, costUsd, isAtLeast].join(' ');
 }
 
 type Told = AgentTold extends infer T ? (T extends AgentTold ? Omit<T, 'thread' | 'role'> : never) : never;

@@ -172,6 +172,13 @@ function historyDay(git: (...args: string[]) => string): string {
   return git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/history').split('/')[0] ?? '';
 }
 
+test('a sign of life without a cost does not report the request that is out', async () => {
+  const sign: ReportedAct = { emit: { kind: 'usage', usage: { ...used(0), costUsd: 0 } } };
+  const scene = await createScene(() => ({ first: [[asks, sign, { waitFor: '/never' }]] }));
+  await cutOff(scene, 2, 'kill');
+  expect(await scene.engine.describe(scene.thread)).toMatchObject({ usage: { turns: 0, isAtLeast: true } });
+});
+
 test('an agent that reports nothing leaves nothing behind', async () => {
   const scene = await createScene((hold) => ({ first: [[{ emit: { kind: 'plan', text: 'Well.' } }, hold, done]] }));
   await cutOff(scene, 1);
