@@ -171,16 +171,17 @@ export async function suspendUnrun(step: UnrunTurn, cause: SuspendCause, reason:
 export async function appendEnd(step: Step, ending: Ending): Promise<ThreadState> {
   const { engine } = step;
   const state = await storeOpenTurns(step);
-  const { returnCode, text } =
-    ending.kind === 'failed'
-      ? { returnCode: 1, text: ending.error.message }
-      : {
-          returnCode: ending.returnCode,
-          text: ending.summary ?? (state.last ? await readTextAt(engine.repository, state.last, 'output.md') : ''),
-        };
-  const redaction = engine.redaction().passingPart();
-  const clean = redaction.text(text);
-  const summary = redaction.failure === undefined ? clean : 'The summary could not be searched for secrets.';
+  const returnCode = ending.kind === 'failed' ? 1 : ending.returnCode;
+  const summary = await summaryOf(engine, state, ending);
   const outcome = ending.kind === 'end' && returnCode === 0 ? 'completed' : 'failed';
   return endThread(engine.repository, state, { outcome, returnCode, summary });
+}
+
+/** The summary of an end. The text of the last step is stored as it is: another one would not be what the rules say. */
+async function summaryOf(engine: EngineContext, state: ThreadState, ending: Ending): Promise<string> {
+  const text = ending.kind === 'failed' ? ending.error.message : ending.summary;
+  if (text === undefined) return state.last ? readTextAt(engine.repository, state.last, 'output.md') : '';
+  const redaction = engine.redaction().passingPart();
+  const clean = redaction.text(text);
+  return redaction.failure === undefined ? clean : 'The summary could not be searched for secrets.';
 }
