@@ -290,6 +290,8 @@ export const kinds: Record<string, Kind> = {
     },
   },
   'a merge in progress': {
+    // The tree of a step has the file with its marks.
+    missing: /top has a conflict that is not resolved/,
     build: ({ dir, git, write, commit }) => {
       git('checkout', '-qb', 'side');
       write('top', 'side\n');
