@@ -45,7 +45,8 @@ export function describeTurnQueue(name: string, create: () => Promise<TurnQueueF
       const all = {
         atOnce: 1,
         labels: [],
-        onTrouble: (trouble: unknown) => void troubles.push(messageOf(trouble)),
+        onTrouble: (trouble: unknown, thread?: string) =>
+          void troubles.push(`${thread === undefined ? '' : `thread ${thread}: `}${messageOf(trouble)}`),
         ...options,
       };
       const work = await (await machine()).work(desk.take, all);
