@@ -55,7 +55,7 @@ export type TurnLock = {
   /** What became of the turns of the job that left nothing, as far as the queue knows: most of their workers fell silent. */
   losses: readonly string[];
   /**
-   * Notes that the turn has left nothing, for whoever is given the job next. It has to end as `again` then. What a worker that
+   * Notes that the turn has left nothing, for the worker that gets the job next. It has to end as `again` then. What a worker that
    * gives its jobs back cuts off is not lost.
    */
   lose: (what: string) => void;

@@ -4,20 +4,31 @@ import { expect, test } from 'vitest';
 import { parseObjectId, type ObjectId } from '../../src/git/format/object-id.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import type { Repository } from '../../src/git/repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
+import type { Remote } from '../../src/git/transport/remote.ts';
 import { findClaim, type Claim } from '../../src/sync/claims/claim.ts';
 import { Claims } from '../../src/worker/claims.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
 import { pushThread } from './pushed-thread.ts';
 
-test('a claim whose removal the remote refused is removed with the next renewal', async () => {
-  const { host, dir, thread, head } = await pushThread();
+type Scene = Awaited<ReturnType<typeof pushThread>> & { repository: Repository; remote: Remote; claims: Claims };
+
+/** A thread at a host, and a clone whose worker can claim it. */
+async function openClaims(): Promise<Scene> {
+  const pushed = await pushThread();
+  const { dir } = pushed;
   const env = isolatedGitEnvironment;
   const repository = await openRepository(dir, { env });
   const remote = await openRemote(repository, 'origin', { env, cwd: dir, direction: 'push', mayAsk: false });
   const session = '0123456789abcdef';
   const claims = new Claims(repository, remote, { worker: 'w', host: 'h', session, deadlineMs: 2_000 });
+  return { ...pushed, repository, remote, claims };
+}
+
+test('a claim whose removal the remote refused is removed with the next renewal', async () => {
+  const { host, thread, head, repository, claims } = await openClaims();
   const there = (): string[] =>
     runGit(host, ['for-each-ref', '--format=%(refname)', 'refs/uwf/claims']).split('\n').filter(Boolean);
 
@@ -36,12 +47,7 @@ test('a claim whose removal the remote refused is removed with the next renewal'
 });
 
 test('a claim tells what became of turns of its head until the thread moves, also when it is given back', async () => {
-  const { host, dir, thread, head } = await pushThread();
-  const env = isolatedGitEnvironment;
-  const repository = await openRepository(dir, { env });
-  const remote = await openRemote(repository, 'origin', { env, cwd: dir, direction: 'push', mayAsk: false });
-  const session = '0123456789abcdef';
-  const claims = new Claims(repository, remote, { worker: 'w', host: 'h', session, deadlineMs: 2_000 });
+  const { host, thread, head, repository, remote, claims } = await openClaims();
   const name = `refs/uwf/claims/${thread}`;
   const idThere = (): ObjectId | null => {
     const id = runGit(host, ['for-each-ref', '--format=%(objectname)', name]).trim();
