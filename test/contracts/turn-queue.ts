@@ -254,7 +254,7 @@ export function describeTurnQueue(name: string, create: () => Promise<TurnQueueF
       expect((await desk.next()).job).toEqual(job);
     });
 
-    test('a turn that left nothing is told to whoever gets its job, and one that is given back is none', async () => {
+    test('a turn that left nothing is told to the worker that gets its job, and one that is given back is none', async () => {
       const [job] = await seed(1);
       await (await machine()).offer([job!]);
       const losses: (readonly string[])[] = [];

@@ -33,7 +33,7 @@ describe('the shipped workflows', () => {
   );
 });
 
-test('of the reviewers of parallel-review two that agree decide, whoever ends first', async () => {
+test('of the reviewers of parallel-review two that agree decide, in whatever order they end', async () => {
   const { definition } = await loadWorkflowFile(`${folder}parallel-review.yaml`);
   const reviews = definition!.blocks!['reviews']!;
   const keys = Object.keys(reviews.branches ?? {});

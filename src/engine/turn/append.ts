@@ -6,7 +6,7 @@ import { errnoOf } from '../../git/format/object-errors.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { endThread } from '../../thread/append/end-thread.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
-import { type ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import { relinkOwnTree } from '../isolation/work-tree-folder.ts';
 import { whyNotApart } from '../isolation/why-not-apart.ts';

@@ -145,7 +145,7 @@ test('nothing is stored or run too deep, by commands and children together', asy
   await expect(below({ depth: 3, maxDepth: 3 }).ask(thread, 'Why?')).rejects.toMatchObject(tooDeep);
 
   const nested = await below({ depth: 2, maxDepth: 3 }).start({ definition: outer, prompt: 'x' });
-  // Whoever runs it: the limit of the turn above is its own.
+  // Also when no agent runs it, the limit of the turn above is its own.
   expect(await engine.run(nested.thread)).toMatchObject({
     event: 'thread.suspended',
     cause: 'limit',

@@ -154,7 +154,7 @@ describe.each(['stop', 'kill'] as const)('a turn that was cut off (%s)', (how) =
     await expectSound(scene);
   });
 
-  test('of a step that is done again: its cost goes with the next turn, whoever takes it', async () => {
+  test('of a step that is done again: its cost goes with the next turn of any role', async () => {
     const scene = await createScene((hold) => ({ first: [[tells(2), hold, done]], second: [[done]] }));
     const { engine, thread, go } = scene;
     writeFileSync(go, '');

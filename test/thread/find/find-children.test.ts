@@ -19,9 +19,8 @@ function childOf(repository: Repository, caller: ThreadState): Promise<ThreadSta
     state: stateHash(caller),
     role: 'writer',
     head: caller.head.id,
-    depth: 1,
   };
-  return startLoop(repository, { parent });
+  return startLoop(repository, { parent, depth: 1 });
 }
 
 /** A caller, two children of it, a child of another thread, and more threads than are looked at one by one. */
