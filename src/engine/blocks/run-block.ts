@@ -95,9 +95,12 @@ class BlockRun {
         // Signals are heard, and git repacks, however much of the work needs no waiting.
         await eventsHandled();
       }
-    } finally {
-      await this.#stopRunning();
+    } catch (error) {
+      // As where one branch fails: the others are paid for, and come to rest by themselves.
+      await this.#untilAtRest();
+      throw error;
     }
+    await this.#stopRunning();
     if (this.#verdict.kind === 'open') {
       const [failure] = this.#failures;
       if (engine.signal.aborted) throw new Interrupted(this.#turn.state.id, engine.signal.reason);
@@ -228,6 +231,10 @@ class BlockRun {
   /** What was stored of a branch stays; its turn is cut off. */
   async #stopRunning(): Promise<void> {
     for (const stop of this.#stops.values()) stop.abort(new Error('the block goes on without it'));
+    await this.#untilAtRest();
+  }
+
+  async #untilAtRest(): Promise<void> {
     while (this.#stops.size > 0) await new Promise<void>((resolve) => (this.#wake = resolve));
   }
 

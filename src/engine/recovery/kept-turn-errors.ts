@@ -22,6 +22,8 @@ type NotStored = {
  * `code` and `kind` are those of the error that kept it from being stored.
  */
 export class ReplyNotStored extends UwfError {
+  declare readonly thread: ThreadId;
+
   constructor({ thread, role, cause, path, said }: NotStored) {
     const known = cause instanceof UwfError ? cause : undefined;
     const reason = messageOf(cause);
