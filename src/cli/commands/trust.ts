@@ -13,7 +13,8 @@ export const command: Command = defineCommand({
   description: `Agents that a repository configures run with all your rights. They run only after you have agreed to their
 configuration in .uwf/config.yaml, or uwf/config.yaml of the git folder, and to the files of the repository that it names;
 'git' stands for the programs that the repository's own git configuration would run. After a change you are asked again.
-Your own configuration, limits and the binding of roles need no agreement.
+What these files read or start in turn is not covered: what 'make' takes from its Makefile, 'npm', 'just' and 'task' from
+theirs, the modules of a script. Your own configuration, limits and the binding of roles need no agreement.
 
 Without arguments it shows what you have not agreed to, with what changed, and asks for one key at a terminal. With names of
 agents, or --all, it does not ask. The agreement is kept for each repository in your own state folder. If an agent works in

@@ -114,6 +114,10 @@ export function openClaims(claims: readonly TrustClaim[], store: TrustStore): Tr
   });
 }
 
+/** What an agreement is to. */
+const COVERED = `You agree to these lines and files; when one changes, you are asked again. What they read or
+start in turn, and is not listed, is not covered: a Makefile, the scripts of package.json.`;
+
 /** How many rows of 80 columns a person is expected to read before pressing a key. */
 const MAX_ROWS = 200;
 
@@ -137,7 +141,8 @@ export async function askForAll(
     throw new NotTrusted(claims, hint);
   }
   const names = visible([...new Set(claims.map(({ name }) => name))].join(', '));
-  cli.stderr.write(`\n${paint.title('This repository would run, with all that you may do:')}\n\n${text}\n`);
+  const title = paint.title('This repository would run, with all that you may do:');
+  cli.stderr.write(`\n${title}\n\n${text}\n\n${paint.quiet(COVERED)}\n`);
   const key = await askKey(cli, `Trust ${names}? [y/N]`, 'yn\r\n');
   if (key !== 'y') throw new NotTrusted(claims, hintToTrust(repository, claims));
 }

@@ -604,6 +604,7 @@ describe('at a terminal', () => {
     expect(first.all).toContain('config.argv: ["sh","one.sh"]');
     expect(first.all).toContain('config.argv: ["sh","two.sh"]');
     expect(first.all).toContain('snapshot.mode: "on"');
+    expect(first.all).toContain('is not covered: a Makefile');
     expect(first.all.match(/\[y\/N\]/g)).toHaveLength(1);
     expect(ran(repository)).toEqual(['ran-one', 'ran-two']);
     expect((await atTerminal(repository, run, '')).all).not.toContain('[y/N]');
