@@ -345,11 +345,17 @@ function workOf({ world: { main, commonDir } }: Outcome): string[] {
   });
 }
 
-describe.each(['the main work tree', 'a linked work tree', 'a work tree of dotfiles'] as const)('in %s', (place) => {
+/** A campaign by hand plays each scenario in all three places; otherwise each is played in one, and without isolation in another. */
+const EVERYWHERE = process.env['SUITE_HOOKS_EVERYWHERE'] === '1';
+const places = ['the main work tree', 'a linked work tree', 'a work tree of dotfiles'] as const;
+
+describe.each(places)('in %s', (place) => {
+  const shareOf = <T>(all: readonly T[], shift = 0): T[] =>
+    all.filter((_, at) => EVERYWHERE || (at + shift) % places.length === places.indexOf(place));
   // The variables of dotfiles are given already.
   const isGiven = place === 'a work tree of dotfiles';
   const local = Object.entries(isGiven ? operations : { ...operations, ...ofVariables });
-  test.each([...local, ...Object.entries(atRemote)])(
+  test.each(shareOf([...local, ...Object.entries(atRemote)]))(
     'an isolated turn that %s starts touches nothing of the user',
     (_, scenario) => {
       const isolated = play(place, 'isolated', scenario);
@@ -362,7 +368,7 @@ describe.each(['the main work tree', 'a linked work tree', 'a work tree of dotfi
     },
   );
 
-  test.each(local)(
+  test.each(shareOf(local, 1))(
     'a turn that is not isolated and that %s starts does what its program does without uwf',
     (_, scenario) => {
       const shared = play(place, 'shared', scenario);

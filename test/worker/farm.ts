@@ -140,6 +140,14 @@ export class Farm {
     return () => rmSync(path, { force: true });
   }
 
+  /** Gives the remote a branch whose commit is lost. @returns what takes it away again */
+  breakBranch(): () => void {
+    const id = runGit(this.host, ['commit-tree', '-m', 'lost', 'main^{tree}']).trim();
+    runGit(this.host, ['update-ref', 'refs/heads/lost', id]);
+    rmSync(join(this.host, 'objects', id.slice(0, 2), id.slice(2)));
+    return () => void spawnSync('git', ['update-ref', '-d', 'refs/heads/lost'], { cwd: this.host });
+  }
+
   /** The threads that are active at the remote. */
   active(): string[] {
     return runGit(this.host, ['for-each-ref', '--format=%(refname)', 'refs/threads']).split('\n').filter(Boolean);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,8 +10,8 @@ import { runGit } from '../helpers/temporary-repository.ts';
 import { expectWhole, Farm, TURNS } from './farm.ts';
 
 /** A campaign by hand takes more of all three. */
-const FAULTS = Number(process.env['SUITE_WORKER_FAULTS'] ?? 20);
-const THREADS = Number(process.env['SUITE_WORKER_THREADS'] ?? 15);
+const FAULTS = Number(process.env['SUITE_WORKER_FAULTS'] ?? 15);
+const THREADS = Number(process.env['SUITE_WORKER_THREADS'] ?? 9);
 const MACHINES = Number(process.env['SUITE_WORKERS'] ?? 3);
 
 type Fault = () => Promise<void> | void;
@@ -22,6 +23,18 @@ function chosen<T>(all: readonly T[]): T {
   const one = all[Math.floor(Math.random() * all.length)];
   if (one === undefined) throw new Error('there is nothing to choose from');
   return one;
+}
+
+/** How often a person looks for threads that wait, in ms. */
+const LOOK_MS = 10_000;
+
+/** Lets threads go on whose turn was cut off three times: that may be chance. The remote may be away just then. */
+async function resumeSuspended({ laptop, env }: Farm): Promise<void> {
+  await laptop.uwf(['fetch'], { env });
+  const { json } = await laptop.uwf(['thread', 'list', '--status', 'suspended', '--json'], { env });
+  for (const { thread } of json) {
+    await laptop.uwf(['thread', 'resume', String(thread), '--on', 'origin', '--background'], { env });
+  }
 }
 
 /** Lets faults happen at random moments while workers work, and checks that nothing is lost or done twice without a cause. */
@@ -42,7 +55,10 @@ async function expectToEndure(
       remote.cut({ direction: 'up', afterBytes: Math.floor(Math.random() * 3_000) });
       return () => remote.cut(undefined);
     },
-    gc: () => void runGit(farm.host, ['gc', '-q']),
+    // It fails where the branch is broken.
+    gc: () => void spawnSync('git', ['gc', '-q'], { cwd: farm.host }),
+    // The host refuses each push that creates a ref, and carries out its deletions.
+    break: () => farm.breakBranch(),
     ...more,
   };
   const threads = await farm.startThreads(THREADS);
@@ -51,6 +67,7 @@ async function expectToEndure(
   let happened = 0;
   let killed = 0;
   let nextAtMs = 0;
+  let lookAtMs = performance.now() + LOOK_MS;
   const mendDue = async (nowMs: number): Promise<void> => {
     for (const due of mends.filter(({ atMs }) => atMs <= nowMs)) {
       mends.splice(mends.indexOf(due), 1);
@@ -61,6 +78,10 @@ async function expectToEndure(
     const nowMs = performance.now();
     await mendDue(nowMs);
     for (const at of farm.machines.keys()) if (!farm.isRunning(at)) farm.startWorker(at);
+    if (nowMs >= lookAtMs) {
+      await resumeSuspended(farm);
+      lookAtMs = performance.now() + LOOK_MS;
+    }
     if (happened >= FAULTS || nowMs < nextAtMs) return;
     const name = chosen(Object.keys(faults));
     const mend = faults[name]?.(chosen([...farm.machines.keys()]));
@@ -68,7 +89,7 @@ async function expectToEndure(
     happened += 1;
     if (name === 'kill' || name === 'stop' || name === 'cut') killed += 1;
     nextAtMs = nowMs + Math.random() * 2_000;
-  });
+  }, 1_500_000);
   await mendDue(Infinity);
   for (const at of farm.machines.keys()) farm.signal(at, 'SIGKILL');
   for (const { worker } of farm.machines) await worker?.outcome;

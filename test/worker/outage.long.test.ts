@@ -8,7 +8,7 @@ import { runGit } from '../helpers/temporary-repository.ts';
 import { expectWhole, Farm } from './farm.ts';
 
 /** A campaign by hand takes more of both. */
-const THREADS = Number(process.env['SUITE_WORKER_THREADS'] ?? 8);
+const THREADS = Number(process.env['SUITE_WORKER_THREADS'] ?? 4);
 const AWAY_MS = Number(process.env['SUITE_WORKER_AWAY_MS'] ?? 4_000);
 
 test.each(['git', 'Redis'])(
@@ -42,7 +42,12 @@ test.each(['git', 'Redis'])(
     // worker take it too: whose step came second is told of each.
     const isSecond = /is not published: the remote has steps of it that are not here/u;
     const lines = said.map((text) => text.split('\n').filter((line) => !redis || !isSecond.test(line)));
-    const kinds = lines.map((all) => all.join('\n').match(/^uwf: .*?(?=$| cannot be reached| is lost)/gm)?.toSorted());
+    const kinds = lines.map((all) =>
+      all
+        .join('\n')
+        .match(/^uwf: .*?(?=$| cannot be reached| is lost)/gm)
+        ?.toSorted(),
+    );
     const names = ['origin', ...(redis ? [`Redis at 127.0.0.1:${redis.port}`] : [])];
     const expected = names.flatMap((name) => [`uwf: ${name}`, `uwf: ${name} is back`]);
     expect(kinds).toEqual(farm.machines.map(() => expected.toSorted()));

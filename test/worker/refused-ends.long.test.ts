@@ -31,7 +31,7 @@ import { act, createLedger } from '../sync/clones.ts';
 import { startLoop } from '../thread/thread-fixture.ts';
 
 /** How many threads end. A campaign by hand takes more. */
-const ENDS = Number(process.env['SUITE_REFUSED_ENDS'] ?? 200);
+const ENDS = Number(process.env['SUITE_REFUSED_ENDS'] ?? 60);
 
 /** A host, and a clone with a remote that leads there. */
 type Scene = { host: string; http: GitHttpServer | undefined; repository: Repository; remote: Remote };
