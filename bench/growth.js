@@ -64,7 +64,7 @@ const axes = {
     },
     afterStep: {
       'fetch of one step': (folder) => ({ cwd: besides(folder).reader, words: ['fetch', 'origin'] }),
-      'push of one step': (folder) => ({ cwd: folder, words: ['push', 'bare'] }),
+      'push of one step': (folder) => ({ cwd: folder, words: ['push', '--all', 'bare'] }),
     },
   },
   threads: {

@@ -52,7 +52,7 @@ async function makeTeam(root, { clones: count, threads, turnSeconds }) {
     for (let thread = 0; thread < threads; thread += 1) {
       run(laptop, process.execPath, uwf, 'thread', 'start', 'work', '-p', `${thread}`);
     }
-    run(laptop, process.execPath, uwf, 'push', 'origin');
+    run(laptop, process.execPath, uwf, 'push', '--all', 'origin');
     return { host, laptop, clones, env, run };
   } catch (error) {
     host.stop();

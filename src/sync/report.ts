@@ -2,6 +2,7 @@ import type { CommitLine } from '../git/process/list-commits.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { SecretPlace } from '../thread/secrets/secret-scan.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+import type { NewThread } from './push/new-threads.ts';
 
 /** How a fetch or a push changed one thread: at the receiving side. */
 export type ThreadChange = {
@@ -86,6 +87,8 @@ export type PushReport = {
   held: Held[];
   /** Ended threads that were moved into the remote's archive. */
   archived?: ThreadId[];
+  /** Threads that the remote has nothing of, that nobody named, and that `chooseNew` did not choose: they stay here. */
+  unsent?: NewThread[];
   /** Threads that were not named but whose commits were sent too: callers of a pushed child, children of a pushed caller. */
   alongside: ThreadId[];
   /** Commits of the user's code that the push published, the newest first. */

@@ -1,10 +1,16 @@
 import type { Redactor } from '../redaction/redactor.ts';
 import type { GitEnvironment } from '../git/repository.ts';
+import type { ChooseNew } from './push/new-threads.ts';
 
 /** Options of a fetch, a push, or both. */
 export type SyncOptions = {
   /** Ids, or unique prefixes of ids, of the threads to exchange; default: all threads and workflows. */
   threads?: readonly string[] | undefined;
+  /**
+   * Chooses, in a push of all threads, among those that the remote has nothing of; the others stay here. It is asked once about
+   * each, before anything of it is sent. Default: all are sent.
+   */
+  chooseNew?: ChooseNew | undefined;
   /** Fetches only threads that started at or after this time, in ms since 1970. */
   sinceMs?: number | undefined;
   /** Fetches only threads that ended on the UTC day of this time or later; ms since 1970. */

@@ -4,7 +4,8 @@ import type { Repository } from '../git/repository.ts';
 import { fetchFrom } from './fetch/fetch-threads.ts';
 import { pushScope } from './push/plan-push.ts';
 import { pushArchive } from './archive/push-archive.ts';
-import { addArchivePush, emptyReport, mergeReports, pushOnce } from './push/push-threads.ts';
+import { addArchivePush, emptyReport, mergeReports, newThreads, pushOnce } from './push/push-threads.ts';
+import type { NewThreads } from './push/new-threads.ts';
 import type { FetchReport, SyncReport } from './report.ts';
 import type { SyncOptions } from './sync-options.ts';
 
@@ -25,15 +26,18 @@ export async function syncThreads(
 ): Promise<SyncReport> {
   const pushed = emptyReport(remote);
   const refused = new Set<string>();
+  let news: NewThreads | undefined;
   let fetched: FetchReport | undefined;
   for (let round = 1; ; round += 1) {
     const { report, there } = await fetchFrom(repository, remote, options, true);
     fetched = fetched ? later(fetched, report) : report;
     const scope = await pushScope(repository, options.threads);
-    const push = await pushOnce(repository, remote, { there, scope, refused }, options);
+    news ??= newThreads(repository, scope, options);
+    const push = await pushOnce(repository, remote, { there, scope, refused, news }, options);
     mergeReports(pushed, push.report, refused);
     if (!push.isContended || round === MAX_ROUNDS) {
-      if (scope === undefined) addArchivePush(pushed, await pushArchive(repository, remote, options));
+      if (scope === undefined) addArchivePush(pushed, await pushArchive(repository, remote, options, { news }));
+      if (news !== undefined) pushed.unsent = news.unsent;
       return { fetched, pushed };
     }
     await sleep(Math.random() * MAX_WAIT_MS * Math.min(round, 4), undefined, { signal: options.signal });

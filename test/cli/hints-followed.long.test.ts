@@ -160,7 +160,13 @@ const scenes: Record<string, () => Promise<Scene>> = {
     const repository = createLoopRepository();
     repository.git('remote', 'add', 'origin', createTemporaryRepository({ bare: true }).dir);
     const thread = await startedIn(repository, 'loop');
-    return scene(repository, ['thread', 'run', thread], ['push'], ['fetch'], ['thread', 'rm', thread, '--force']);
+    return scene(
+      repository,
+      ['thread', 'run', thread],
+      ['push', '--all'],
+      ['fetch'],
+      ['thread', 'rm', thread, '--force'],
+    );
   },
   'a fetch of a question': async () => {
     const repository = createLoopRepository(asks);
@@ -168,7 +174,7 @@ const scenes: Record<string, () => Promise<Scene>> = {
     repository.git('commit', '-qm', 'x', '--allow-empty');
     repository.git('push', '-q', 'origin', 'HEAD');
     await repository.uwf(['run', 'loop', ...prompt]);
-    await repository.uwf(['push']);
+    await repository.uwf(['push', '--all']);
     const config = scriptedConfig(asks);
     return {
       ...(await scene(
@@ -185,12 +191,12 @@ const scenes: Record<string, () => Promise<Scene>> = {
     repository.git('commit', '-qm', 'x', '--allow-empty');
     repository.git('push', '-q', 'origin', 'HEAD');
     const thread = await startedIn(repository, 'loop');
-    await repository.uwf(['push']);
+    await repository.uwf(['push', '--all']);
     const other = cloneCliRepository(dir, { '.uwf/config.yaml': scriptedConfig(loopReplies) });
     await other.uwf(['fetch']);
     await other.uwf(['thread', 'step', thread]);
-    await other.uwf(['push']);
-    return scene(repository, ['thread', 'step', thread], ['push']);
+    await other.uwf(['push', '--all']);
+    return scene(repository, ['thread', 'step', thread], ['push', '--all']);
   },
   'no such thread': async () => scene(createLoopRepository(), ['thread', 'show', '01KTWEWZ760000000000000000']),
   'a registration': async () => scene(createLoopRepository(), ['workflow', 'add', 'loop']),

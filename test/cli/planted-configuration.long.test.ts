@@ -121,7 +121,7 @@ test('a remote that runs a program is asked for nothing, unless the user allows 
   reader.git('config', 'protocol.allow', 'always');
   reader.git('config', 'protocol.ext.allow', 'always');
   reader.git('config', 'remote.origin.url', `ext::${program} %S`);
-  const commands = [['fetch'], ['push'], ['sync'], ['thread', 'list', '--remote=origin']];
+  const commands = [['fetch'], ['push', '--all'], ['sync', '--all'], ['thread', 'list', '--remote=origin']];
   for (const words of commands) {
     const { code, stderr } = await reader.uwf(words);
     expect([code, stderr], words.join(' ')).toEqual([1, expect.stringContaining("transport 'ext' not allowed")]);

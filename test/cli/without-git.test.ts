@@ -45,14 +45,14 @@ describe('without git', () => {
   });
 
   test.each([
-    ['push'],
+    ['push', '--all'],
     ['push', 'origin', '01KTWEWZ760000000000000000'],
     ['push', '01KTWEWZ760000000000000000'],
     ['push', 'https://example.com/x.git'],
     ['push', 'threads.bundle'],
     ['fetch'],
     ['fetch', 'ssh://example.com/x.git'],
-    ['sync'],
+    ['sync', '--all'],
     ['thread', 'list', '--remote'],
     ['thread', 'rm', '01KTWEWZ760000000000000000', '--remote'],
   ])('uwf %s %s %s %s says that it needs git', (...words) => {

@@ -39,7 +39,7 @@ test('a block that two clones run in turn, each killed, pays no turn twice that 
   for (let at = 0; at < THREADS; at += 1) {
     const [started] = await ok(one, 'thread', 'start', 'outer', '-p', 'Go.', '--json');
     const thread = String(started?.['thread']);
-    await ok(one, 'push');
+    await ok(one, 'push', '--all');
     let isKilled = true;
     for (let turn = 1; isKilled; turn += 1) {
       const scene = turn % 2 === 0 ? one : two;
@@ -50,7 +50,7 @@ test('a block that two clones run in turn, each killed, pays no turn twice that 
       const after = [paidTurns(one), paidTurns(two)];
       const twice = pushed.filter((each) => after.some((now, clone) => now.get(each) !== paid[clone]?.get(each)));
       expect({ thread, turn, twice }).toEqual({ thread, turn, twice: [] });
-      await ok(scene, 'push');
+      await ok(scene, 'push', '--all');
     }
     await ok(one, 'sync');
     await ok(two, 'sync');
@@ -72,7 +72,7 @@ test('a block that two clones run at the same time gives forks, and nothing is l
   const [one, two] = clones;
   const [started] = await ok(one, 'thread', 'start', 'outer', '-p', 'Go.', '--json');
   const thread = String(started?.['thread']);
-  await ok(one, 'push');
+  await ok(one, 'push', '--all');
   await ok(two, 'fetch');
   await Promise.all(clones.map((scene) => ok(scene, 'thread', 'run', thread)));
   const commitsOf = (scene: Scene): string[] =>

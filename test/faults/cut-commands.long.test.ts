@@ -122,7 +122,8 @@ describe('a connection that is cut', () => {
     `uwf %s, cut ${CUTS} times: nothing lost, nothing half there, and the next one completes`,
     async (command, threadsAre) => {
       const scene = await Scene.create(threadsAre);
-      const run = ({ local }: Place): Promise<CommandResult> => runCommand([command], { cwd: local });
+      const run = ({ local }: Place): Promise<CommandResult> =>
+        runCommand(command === 'push' ? ['push', '--all'] : [command], { cwd: local });
       const near = ({ local, server }: Place): string => (threadsAre === 'local' ? local : server);
       const far = ({ local, server }: Place): string => (threadsAre === 'local' ? server : local);
       for (const cut of await planCuts(scene, run)) {

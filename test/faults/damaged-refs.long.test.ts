@@ -158,7 +158,7 @@ test('a fetch refuses what would be written over a damaged ref, and brings all e
   const scene = await createScene();
   const { hurt, other, uwf } = scene;
   const remote = createTemporaryRepository({ bare: true });
-  await uwf(['push', remote.dir]);
+  await uwf(['push', '--all', remote.dir]);
   scene.git('update-ref', '-d', `refs/threads/${other}`);
   writeFileSync(scene.path(`refs/threads/${hurt}`), '');
   const { code, all } = await uwf(['fetch', remote.dir]);

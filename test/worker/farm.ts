@@ -94,7 +94,7 @@ export class Farm {
       const [started] = await this.ok(this.laptop, 'thread', 'start', 'work', '-p', `Task ${at}.`, '--json');
       threads.push(String(started?.['thread']));
     }
-    await this.ok(this.laptop, 'push');
+    await this.ok(this.laptop, 'push', '--all');
     return threads;
   }
 

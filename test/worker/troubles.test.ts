@@ -12,7 +12,7 @@ test('a worker whose looks fail for two reasons in turn says each once', async (
   git('commit', '-q', '--allow-empty', '-m', 'code');
   git('push', '-q', server.dir, 'HEAD:refs/heads/main');
   await json(['thread', 'start', 'loop', '-p', 'x']);
-  expect((await uwf(['push', server.dir])).code).toBe(0);
+  expect((await uwf(['push', '--all', server.dir])).code).toBe(0);
   const calls = join(createTemporaryFolder(), 'calls');
   const hook = `#!/bin/sh\necho >> '${calls}'\n[ $(($(wc -l < '${calls}') % 2)) = 0 ] && echo even || echo odd\nexit 1\n`;
   writeFileSync(join(server.dir, 'hooks/pre-receive'), hook, { mode: 0o755 });

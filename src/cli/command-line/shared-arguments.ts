@@ -63,6 +63,12 @@ export const publishOptions: Record<'with-commits' | 'allow-secrets', { summary:
   'allow-secrets': { summary: 'send threads although they have what looks like a secret' },
 } satisfies Record<string, OptionSpec>;
 
+/** The options of commands that send all threads. */
+export const pushOptions: typeof publishOptions & { all: { summary: string } } = {
+  all: { summary: 'send the threads that are new there, too, and do not ask' },
+  ...publishOptions,
+};
+
 /** The option that names the remote whose workers do the work. */
 export const onOption: TextOption & { candidates: 'remote' } = {
   value: '<remote>',

@@ -3,6 +3,7 @@ import { momentOption } from '../command-line/parse-value.ts';
 import { exitCodeOfSharing } from '../errors/exit-code.ts';
 import { foldGathered } from '../open/fold-gathered.ts';
 import { withExchangeOptions } from '../open/open-remote.ts';
+import { aboutReport, withAbout } from '../sharing/about-threads.ts';
 import { hintAfterFetch } from '../sharing/hint-after-fetch.ts';
 import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
 import { formatFetch } from '../sharing/sync-report.ts';
@@ -26,7 +27,8 @@ the agents of this machine.`,
   json: {
     remote: 'the remote as it was named',
     url: 'where it is',
-    threads: 'threads that are new here, went forward, ended, were removed or forked: thread, change, before, head',
+    threads:
+      'threads that are new here, went forward, ended, were removed or forked: thread, change, before, head, workflow, prompt',
     workflows: 'the same of workflows',
     refused: 'what failed a check, and why: ref, reason',
     held: 'threads that wait for a person to decide, and why',
@@ -61,7 +63,8 @@ the agents of this machine.`,
         spine: options.spine,
       }),
     );
-    await out.result(report, () => formatFetch(report, out.paint));
+    const about = await aboutReport(repository, report);
+    await out.result(withAbout(report, about), () => formatFetch(report, out.paint, about));
     if (report.isWhole) {
       out.note('the remote cannot leave anything out, so everything was fetched');
       out.hint("'git config uploadpack.allowFilter true' in that repository lets it");

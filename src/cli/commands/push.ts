@@ -2,19 +2,23 @@ import type { Repository } from '../../git/repository.ts';
 import type { PushReport } from '../../sync/report.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
-import { publishOptions } from '../command-line/shared-arguments.ts';
+import { pushOptions } from '../command-line/shared-arguments.ts';
 import { exitCodeOfSharing } from '../errors/exit-code.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { withExchangeOptions } from '../open/open-remote.ts';
 import type { Output } from '../output/output.ts';
+import { aboutReport, withAbout } from '../sharing/about-threads.ts';
+import { NewThreadsChoice } from '../sharing/choose-new.ts';
 import { hintAtHeldBack, leftOf } from '../sharing/held-back.ts';
 import { findOpenBelow } from '../sharing/open-below.ts';
 import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
 import { formatPush, isEmpty } from '../sharing/sync-report.ts';
 
 export const command: Command = defineCommand({
-  description: `Sends what the remote does not have of all threads and registered workflows, or of the threads that are
-named, in one connection. Nothing there is overwritten: a thread only moves forward. If the remote thread has steps that are
+  description: `Sends what the remote does not have of the threads that it knows, and of registered workflows; or of the threads
+that are named. Threads that are new there are listed with their workflow and the first words of their prompt, and sent if you
+agree; without a terminal they stay here, unless you name them or give --all. What a thread called goes with it. 'push: all' in
+the configuration says --all for every push. Nothing there is overwritten: a thread only moves forward. If the remote thread has steps that are
 not here, it is rejected until you fetch it; 'uwf sync' does both. The ref of a thread that is over moves to refs/history/
 there too.
 
@@ -27,25 +31,29 @@ held and their places are listed, unless you give --allow-secrets. 'uwf scan' se
   arguments: remoteArguments,
   options: {
     thread: onlyThreadsOption,
-    ...publishOptions,
+    ...pushOptions,
     'dry-run': { short: 'n', summary: 'say what would be sent, and send nothing' },
   },
   json: {
     remote: 'the remote as it was named',
     url: 'where it is',
-    threads: 'threads that are new there, went forward, ended or were removed: thread, change, before, head',
+    threads:
+      'threads that are new there, went forward, ended or were removed: thread, change, before, head, workflow, prompt',
     workflows: 'the same of workflows',
     rejected: 'what the remote did not take, and why',
     held: 'threads that stay here, why, and which commits of your code or places of secrets they would publish',
+    unsent:
+      'threads that are new there and stay here, because nobody chose them: thread, head, below, workflow, prompt',
     alongside: 'threads that were not named, and whose commits went along',
     commits: 'commits of your code that went along',
     secrets: 'with --allow-secrets, the places of secrets that were sent: commit, step, node, file, at, rule',
   },
   examples: [
-    { command: 'uwf push', comment: 'everything, to the remote that git would push to' },
+    { command: 'uwf push', comment: 'what the remote knows; what is new there if you agree' },
+    { command: 'uwf push --all', comment: 'everything, to the remote that git would push to' },
     { command: 'uwf push origin 01KAM4 01KAN8', comment: 'two threads and nothing else' },
-    { command: 'uwf push --dry-run', comment: 'what others would see' },
-    { command: 'uwf push threads.bundle', comment: 'into a file, to be carried' },
+    { command: 'uwf push --all --dry-run', comment: 'what others would see' },
+    { command: 'uwf push --all threads.bundle', comment: 'into a file, to be carried' },
   ],
   exitCodes: {
     1: 'something is no sound thread, or would publish commits of your code or secrets; the rest was sent',
@@ -59,27 +67,39 @@ held and their places are listed, unless you give --allow-secrets. 'uwf scan' se
       import('../../sync/push/push-threads.ts'),
     ]);
     const isDryRun = options['dry-run'];
-    const report = await withExchangeOptions(cli, async (exchange) =>
+    const redactor = await scanningRedactor(cli, repository);
+    const choice = await NewThreadsChoice.open(
+      { cli, out, repository, remote, redactor },
+      { all: options.all, isDry: isDryRun },
+    );
+    const report = await withExchangeOptions(cli, (exchange, pause) =>
       pushThreads({ repository }, remote, {
         ...exchange,
         threads,
+        chooseNew: choice.chooseNew(pause),
         withCommits: options['with-commits'],
         allowSecrets: options['allow-secrets'],
-        redactor: await scanningRedactor(cli, repository),
+        redactor,
         dryRun: isDryRun,
       }),
     );
     // By the tracking refs alone there may be nothing to push. A remote is asked about the threads that are named.
     const isAsked = threads !== undefined || !remote.isConfigured;
-    await out.result(report, () => formatPush(report, out.paint, { isDry: isDryRun, isAsked }));
+    const about = await aboutReport(repository, report, redactor);
+    const isDecided = choice.isAsked;
+    await out.result(withAbout(report, about), () =>
+      formatPush(report, out.paint, { about, isDry: isDryRun, isAsked, isDecided }),
+    );
     // What the remote refuses for reasons of its own, a sync does not change.
     const left = leftOf(report);
+    const unsent = choice.undecided(report.unsent);
     const isLeft = left.undecided.some((each) => !('remedy' in each));
     if (isEmpty(report) && !isAsked) out.hint("'uwf sync' asks the remote whether it still has it");
     if (isLeft) out.hint("'uwf sync' takes in what others have pushed, and pushes again");
     hintAtHeldBack(report, { repository, remote, withCommits: options['with-commits'] }, out);
     if (threads !== undefined) await hintAtOpenChildren(repository, report, out);
-    return exitCodeOfSharing(left);
+    choice.hint(report.unsent);
+    return exitCodeOfSharing(left, { refused: [], undecided: unsent });
   },
 });
 

@@ -6,7 +6,8 @@ import type { Output } from '../output/output.ts';
 import type { TrustClaim } from '../trust/claim.ts';
 import { claimsHere } from '../trust/claims-here.ts';
 import { formatClaims, visible } from '../trust/format-claims.ts';
-import { NotTrusted, askForAll, canAskForTrust, openClaims } from '../trust/gate.ts';
+import { canAskForTrust } from '../process/cli-environment.ts';
+import { NotTrusted, askForAll, openClaims } from '../trust/gate.ts';
 import { TrustStore, findNew, type Trusted } from '../trust/trust-file.ts';
 
 export const command: Command = defineCommand({

@@ -8,8 +8,8 @@ export async function configHere(cli: CliEnvironment, repository: Repository): P
   const { loadConfig } = await import('../../engine/config/config.ts');
   const from = { userFolder: configFolder(cli.env) };
   const config = await loadConfig(repository, from);
-  const letsSecretsOut = config.settings?.some(({ name }) => name === 'redact') === true;
-  if (!letsSecretsOut || trustsAll(cli)) return config;
+  const letsOut = config.settings?.some(({ name }) => name === 'redact' || name === 'push') === true;
+  if (!letsOut || trustsAll(cli)) return config;
   const [{ claimOfSetting }, { findNew, TrustStore }] = await Promise.all([
     import('../trust/claim.ts'),
     import('../trust/trust-file.ts'),

@@ -37,16 +37,19 @@ export async function openRemoteHere(
 /** What every exchange with a remote is told here. */
 type ExchangeOptions = Required<Pick<SyncOptions, 'env' | 'signal'>> & Pick<SyncOptions, 'onProgress'>;
 
-/** Lets a command exchange something with a remote; at a terminal its progress is shown until it is done. */
+/**
+ * Lets a command exchange something with a remote; at a terminal its progress is shown until it is done, and taken away by
+ * `pause`, before a person is asked.
+ */
 export async function withExchangeOptions<T>(
   cli: CliEnvironment,
-  exchange: (options: ExchangeOptions) => Promise<T>,
+  exchange: (options: ExchangeOptions, pause: () => void) => Promise<T>,
 ): Promise<T> {
   const { env, signal } = cli;
-  if (cli.stderr.isTTY !== true) return exchange({ env, signal });
+  if (cli.stderr.isTTY !== true) return exchange({ env, signal }, () => {});
   const progress = new ProgressLine(cli.stderr);
   try {
-    return await exchange({ env, signal, onProgress: (line) => progress.tell(line) });
+    return await exchange({ env, signal, onProgress: (line) => progress.tell(line) }, () => progress.clear());
   } finally {
     progress.clear();
   }

@@ -72,6 +72,14 @@ export function canAsk(cli: Pick<CliEnvironment, 'stdin' | 'stderr'>): boolean {
   return cli.stderr.isTTY === true && cli.stdin.isTTY === true;
 }
 
+/**
+ * Tells whether a person can be asked for agreement. A command that an agent runs in its turn asks no one, although it may have
+ * a terminal.
+ */
+export function canAskForTrust(cli: Pick<CliEnvironment, 'stdin' | 'stderr' | 'env'>): boolean {
+  return cli.env['UWF_THREAD'] === undefined && canAsk(cli);
+}
+
 /** Whether the environment trusts every repository, as in a CI. */
 export function trustsAll({ env }: Pick<CliEnvironment, 'env'>): boolean {
   return env['UWF_TRUST'] === 'all';

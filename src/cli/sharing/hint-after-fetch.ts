@@ -16,7 +16,8 @@ const MAX_THREADS = 20;
 export async function hintAfterFetch(out: Output, repository: Repository, report: FetchReport): Promise<void> {
   const lost = report.refused.find(({ reason }) => reason === NOT_BROUGHT);
   if (lost !== undefined) {
-    const send = `'git push ${report.remote} :${lost.ref}' and then 'uwf sync ${report.remote}'`;
+    const thread = lost.ref.split('/').at(-1);
+    const send = `'git push ${report.remote} :${lost.ref}' and then 'uwf push ${report.remote} ${thread}'`;
     out.hint(`if the remote has lost it, a clone that has all of ${lost.ref} sends it again with ${send}`);
   }
   const present = report.threads.flatMap(({ thread, head }) => (head === null ? [] : [{ thread, head }]));

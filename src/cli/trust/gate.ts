@@ -5,7 +5,7 @@ import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ownPrograms, ownProgramsFor, type GitUse } from '../../git/repository/own-programs.ts';
 import type { RunView } from '../follow/run-view.ts';
-import { canAsk, trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
+import { canAskForTrust, trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
 import { claimOfAgent, claimOfGit, claimOfSetting, type TrustClaim } from './claim.ts';
 import { formatClaims, visible } from './format-claims.ts';
 import { FileHasher } from './hash-files.ts';
@@ -18,14 +18,6 @@ export class NotTrusted extends UwfError {
     const text = `you have not agreed to what this repository would run: ${visible(names.join(', '))}`;
     super(text, { code: 'not-trusted', kind: 'agent', hint, facts: { names } });
   }
-}
-
-/**
- * Tells whether a person can be asked for agreement. A command that an agent runs in its turn asks no one, although it may have
- * a terminal.
- */
-export function canAskForTrust(cli: CliEnvironment): boolean {
-  return cli.env['UWF_THREAD'] === undefined && canAsk(cli);
 }
 
 /**

@@ -39,6 +39,9 @@ export type ConfigContext = {
 /** When the files that a step left are recorded: never, always, or if they differ from the last record. */
 export type SnapshotMode = 'off' | 'on' | 'changed';
 
+/** Whether a push of all threads asks about those that the remote does not have yet, or sends them. */
+export type PushMode = 'ask' | 'all';
+
 /** How a configuration has files recorded. */
 export type ConfigSnapshot = Partial<SnapshotLimits> & {
   /** For roles that do not say it themselves; default: `off`. */
@@ -65,6 +68,7 @@ export type ConfigFile = {
   limits?: ConfigLimits;
   context?: ConfigContext & { compactor?: string };
   foldPacks?: boolean;
+  push?: PushMode;
   redact?: JsonValue;
   snapshot?: ConfigSnapshot;
   isolation?: ConfigIsolation;
@@ -155,6 +159,10 @@ const properties = {
     { description: 'what agents are told of a thread' },
   ),
   foldPacks: flagSchema('whether git repacks small packs (true)'),
+  push: enumSchema(
+    ['ask', 'all'],
+    "whether 'uwf push' asks about threads that are new at the remote, or sends all ('ask')",
+  ),
   redact,
   isolation: objectSchema(
     {},

@@ -10,7 +10,7 @@ import { DEFAULT_MAX_CHARACTERS } from '../../thread/context/agent-context.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';
 import type { ConfigMistake } from './config-errors.ts';
-import type { ConfigContext, ConfigIsolation, ConfigLimits, ConfigSnapshot } from './config-schema.ts';
+import type { ConfigContext, ConfigIsolation, ConfigLimits, ConfigSnapshot, PushMode } from './config-schema.ts';
 import type { AgentReference, ConfigSetting, ParsedConfig } from './parse-config.ts';
 import { joinRedacts, type ConfigRedact } from './redact-config.ts';
 import { isNotThere } from '../../git/format/object-errors.ts';
@@ -36,6 +36,8 @@ export type Config = {
   isolation?: ConfigIsolation;
   /** Whether git folds small packs in the background while agents work; default: true. */
   foldPacks?: boolean;
+  /** Whether a push of all threads sends those that the remote does not have yet; default: `ask`. */
+  push?: PushMode;
   /** What is no secret here, what else is one, or that nothing is taken out. */
   redact?: ConfigRedact;
   /** What the files of the repository and of its git folder set beside agents, and a person has to agree to. */
@@ -94,13 +96,12 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
   const isolations = files.flatMap((file) => file.isolation ?? []);
   const settings = [shared, machine].flatMap((file) => file?.settings ?? []);
   const rolesHere = { ...shared?.roles, ...machine?.roles };
-  // Without a person's agreement a file can only have more taken out, never less.
+  const isRefused = (file: ParsedConfig, name: string): boolean =>
+    file !== user && file.settings.some((one) => one.name === name && from.isAgreed?.(one) === false);
+  // Without a person's agreement a file can only have more taken out, never less, and nothing more published.
   const redactOf = (file: ParsedConfig | undefined): ConfigRedact | undefined =>
-    file?.redact &&
-    file !== user &&
-    file.settings.some((one) => one.name === 'redact' && from.isAgreed?.(one) === false)
-      ? { isOff: false, rules: file.redact.rules, allow: [] }
-      : file?.redact;
+    file?.redact && isRefused(file, 'redact') ? { isOff: false, rules: file.redact.rules, allow: [] } : file?.redact;
+  const push = files.findLast((file) => file.push === 'ask' || (file.push === 'all' && !isRefused(file, 'push')))?.push;
   const redacts = files.flatMap((file) => redactOf(file) ?? []);
   const ownRedacts = [user, machine].flatMap((file) => redactOf(file) ?? []);
   const mistakes = files.flatMap((file) => file.mistakes);
@@ -127,6 +128,7 @@ export async function loadConfig(repository: Repository, from: ConfigOptions = {
     ...(redacts.length > 0 && { redact: joinRedacts(redacts, ownRedacts) }),
     ...(settings.length > 0 && { settings }),
     ...(foldPacks !== undefined && { foldPacks }),
+    ...(push !== undefined && { push }),
     ...(defaultAgent !== undefined && { defaultAgent: defaultAgent.agent }),
   };
 }

@@ -13,6 +13,7 @@ import {
   type ConfigIsolation,
   type ConfigLimits,
   type ConfigSnapshot,
+  type PushMode,
 } from './config-schema.ts';
 import { readRedact, type ConfigRedact } from './redact-config.ts';
 import type { Diagnostic } from '../../workflow/diagnostics/diagnostic.ts';
@@ -39,6 +40,7 @@ export type ParsedConfig = {
   snapshot?: ConfigSnapshot;
   isolation?: ConfigIsolation;
   foldPacks?: boolean;
+  push?: PushMode;
   redact?: ConfigRedact & { place: Omit<ConfigMistake, 'message'> };
   settings: ConfigSetting[];
   mistakes: ConfigMistake[];
@@ -76,7 +78,17 @@ class ConfigParser {
   }
 
   #parsed(config: ConfigFile, redact: ParsedConfig['redact']): ParsedConfig {
-    const { agents = {}, roles = {}, defaultAgent, limits = {}, context = {}, snapshot, isolation, foldPacks } = config;
+    const {
+      agents = {},
+      roles = {},
+      defaultAgent,
+      limits = {},
+      context = {},
+      snapshot,
+      isolation,
+      foldPacks,
+      push,
+    } = config;
     const { compactor, ...ofContext } = context;
     const reference = (agent: string, ...path: string[]): AgentReference => ({ agent, place: this.#place(path) });
     const settings = Object.entries(config).filter(([name]) => name !== 'agents' && !HARMLESS.includes(name));
@@ -96,6 +108,7 @@ class ConfigParser {
       ...(snapshot !== undefined && { snapshot }),
       ...(isolation !== undefined && { isolation }),
       ...(foldPacks !== undefined && { foldPacks }),
+      ...(push !== undefined && { push }),
       ...(redact !== undefined && { redact }),
       settings: settings.map(([name, value]) => ({ name, value, declaredAt: this.#declaredAt(name) })),
       mistakes: this.#mistakes,

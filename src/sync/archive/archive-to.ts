@@ -25,7 +25,7 @@ export async function archiveTo(
 ): Promise<Required<Pick<PushReport, 'held' | 'rejected'>> & { archived: ThreadPointer[] }> {
   const place = placeOf(repository, remote);
   const lines = threads.map(({ id, ref, head }) => ({ id, end: head, endedOn: dayOfEnd(ref) }));
-  const { archived: sent, held, rejected } = await pushArchive(repository, remote, options, lines);
+  const { archived: sent, held, rejected } = await pushArchive(repository, remote, options, { threads: lines });
   if (options.dryRun) {
     const ids = new Set(sent);
     return { archived: threads.filter(({ id }) => ids.has(id)), held, rejected };

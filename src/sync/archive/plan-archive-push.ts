@@ -23,7 +23,8 @@ import { relateTips } from '../reconcile/relate-tips.ts';
 import { deletionOf } from '../refs/shared-ref.ts';
 import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
 import { trackingName } from '../refs/tracking.ts';
-import type { Held } from '../report.ts';
+import type { NewThreads } from '../push/new-threads.ts';
+import type { Held, ThreadChange } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { findRewritten, type ArchiveThere } from './archive-there.ts';
 
@@ -38,7 +39,16 @@ export function toBringChains({ name, isConfigured, refPrefix = 'refs/' }: Remot
 }
 
 /** What changes at a remote whose archive takes threads in. */
-type ArchivePlan = { edits: PushEdit[]; batch: ObjectBatch; archived: ThreadId[]; held: Held[] };
+type ArchivePlan = {
+  edits: PushEdit[];
+  batch: ObjectBatch;
+  archived: ThreadId[];
+  /** Those of them that the remote had nothing of. */
+  fresh: ThreadChange[];
+  held: Held[];
+  /** Whether none stays here because nobody chose it. */
+  isWhole: boolean;
+};
 
 /** What a push of the archive is planned from. */
 type ArchiveFacts = {
@@ -47,6 +57,7 @@ type ArchiveFacts = {
   archive: ArchiveThere;
   /** The threads to archive; `undefined`: all that are archived here. */
   threads: readonly ArchivedThread[] | undefined;
+  news?: NewThreads | undefined;
 };
 
 /** A thread that the archive there takes in. */
@@ -54,6 +65,8 @@ type Intake = {
   line: ArchivedThread;
   /** Whether its line changes there. */
   isNew: boolean;
+  /** Whether the remote knows nothing of the thread. */
+  isUnknown: boolean;
   /** Its refs there, which are deleted. */
   deletions: PushEdit[];
   /** Absent if the remote has the commits of the thread. */
@@ -64,19 +77,27 @@ type Intake = {
 export async function planArchivePush(
   repository: Repository,
   remote: Remote,
-  { there: refs, archive, threads }: ArchiveFacts,
+  { there: refs, archive, threads, news }: ArchiveFacts,
   options: SyncOptions,
 ): Promise<ArchivePlan> {
   const { redacted } = await readSortedRefs(repository);
   const redactions = await Redactions.read(repository.objects, redacted);
   const there = sortRefs(refs);
-  const intakes: Intake[] = [];
+  const found: Intake[] = [];
   for await (const line of threads ?? (await openArchive(repository)).startingWith('')) {
     const isRewritten = redactions.isGone(line.end) || there.redacted.get(line.id) !== redacted.get(line.id);
     if (isRewritten || there.removed.has(line.id)) continue;
     const intake = await intakeOf(repository, line, there, archive.list);
-    if (intake) intakes.push(intake);
+    if (intake) found.push(intake);
   }
+  const withheld = new Set<ThreadId>();
+  if (news !== undefined) {
+    const heads = new Map(found.flatMap(({ line, isUnknown }) => (isUnknown ? [[line.id, line.end]] : [])));
+    const has = async (id: ThreadId): Promise<boolean> =>
+      there.threads.has(id) || (await archive.list.find(id)) !== undefined;
+    for (const id of await news.withhold(heads, { ids: [...there.threads.keys()], has })) withheld.add(id);
+  }
+  const intakes = found.filter(({ line }) => !withheld.has(line.id));
   const offers = intakes.flatMap(({ offer }) => (offer ? [offer] : []));
   const listAll = (): Promise<RemoteRef[]> => remote.list(['refs/*'], options.signal);
   await new HoldBack(repository, listAll, redactions, options).threads(offers);
@@ -99,7 +120,9 @@ export async function planArchivePush(
   const remedy = toBringChains(remote);
   held.push(...changes.stuck.map((thread) => ({ thread, reason: OF_ANOTHER_CLONE, remedy })));
   const edits = [...changes.edits, ...taken.flatMap(({ deletions }) => deletions)];
-  return { edits, batch: changes.batch, archived: taken.map(({ line }) => line.id), held };
+  const fresh = taken.flatMap(({ offer }) => offer?.change ?? []);
+  const archived = taken.map(({ line }) => line.id);
+  return { edits, batch: changes.batch, archived, fresh, held, isWhole: withheld.size === 0 };
 }
 
 /** @returns `undefined` if the remote has it archived already, or has steps of it that do not lead to this end */
@@ -116,13 +139,15 @@ async function intakeOf(
   const isNew = known === undefined || (known.place !== undefined && line.place === undefined);
   if (!isNew && tips.length === 0) return undefined;
   for (const { id } of tips) if (!(await isBehind(repository, id, head))) return undefined;
+  const isUnknown = known === undefined && tips.length === 0;
   const deletions = tips.map((tip) => deletionOf(thread, tip));
   const isThere = !isNew || line.place !== undefined || tips.some(({ id }) => id === head);
-  if (isThere) return { line, isNew, deletions };
+  if (isThere) return { line, isNew, isUnknown, deletions };
   const change = { thread, change: 'new' as const, head, before: tips[0]?.id ?? null };
   return {
     line,
     isNew,
+    isUnknown,
     deletions,
     offer: { thread, edits: [{ name, value: head, expected: null }], change, needs: [] },
   };

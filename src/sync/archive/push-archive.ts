@@ -5,7 +5,8 @@ import type { Repository } from '../../git/repository.ts';
 import { LIST_REF, type ArchivedThread } from '../../thread/archive/archive-list.ts';
 import { ENDS_PREFIX } from '../../thread/archive/kept-ends.ts';
 import { Refusals } from '../refusals.ts';
-import type { PushReport } from '../report.ts';
+import type { PushReport, ThreadChange } from '../report.ts';
+import type { NewThreads } from '../push/new-threads.ts';
 import { SHARED_PATTERNS } from '../refs/shared-ref.ts';
 import { readSortedRefs } from '../refs/sorted-refs.ts';
 import { readTrackedRef, remember } from '../refs/tracking.ts';
@@ -21,23 +22,27 @@ const MOVED = 'others push to the archive at the same time; push again';
 const SENT_REF = parseRefName('refs/uwf/archive/sent');
 
 /** What a push of the archive did. */
-export type ArchivePush = Required<Pick<PushReport, 'archived' | 'held' | 'rejected'>>;
+export type ArchivePush = Required<Pick<PushReport, 'archived' | 'held' | 'rejected'>> & {
+  /** The archived threads that the remote had nothing of. */
+  threads: ThreadChange[];
+};
 
 /**
  * Moves ended threads into the archive of a remote: one push lists them, keeps their ends, and deletes their refs there, each
  * under its expected value. Threads that the remote does not have yet are checked as by any push.
  *
  * Two clones that do so at once both succeed: the push of the later one fails, and is planned again on what is there then.
- * @param threads the threads; default: all that are archived here, and it does nothing if the remote had them all before
+ * @param which.threads the threads; default: all that are archived here, and it does nothing if the remote had them all before
+ * @param which.news has those chosen that are new to the remote; default: all are sent
  * @throws {RemoteUnreachable} if the outcome of the push is unknown; pushing again shows it
  */
 export async function pushArchive(
   repository: Repository,
   remote: Remote,
   options: SyncOptions,
-  threads?: readonly ArchivedThread[],
+  { threads, news }: { threads?: readonly ArchivedThread[]; news?: NewThreads | undefined } = {},
 ): Promise<ArchivePush> {
-  const done: ArchivePush = { archived: [], held: [], rejected: [] };
+  const done: ArchivePush = { archived: [], threads: [], held: [], rejected: [] };
   const here = await repository.refs.read(LIST_REF);
   if (threads === undefined && !(await isDue(repository, remote, here, options))) return done;
   const { planArchivePush } = await import('./plan-archive-push.ts');
@@ -46,13 +51,13 @@ export async function pushArchive(
     const there = await remote.list([...SHARED_PATTERNS, `${ENDS_PREFIX}*`], signal);
     const archive = await openArchiveThere(repository, remote, there, options);
     if (archive.fault !== undefined) return { ...done, rejected: [{ ref: LIST_REF, reason: archive.fault }] };
-    const { edits, batch, archived, held } = await planArchivePush(
+    const { edits, batch, archived, fresh, held, isWhole } = await planArchivePush(
       repository,
       remote,
-      { there, archive, threads },
+      { there, archive, threads, news },
       options,
     );
-    if (dryRun) return { ...done, archived, held };
+    if (dryRun) return { ...done, archived, threads: fresh, held };
     const guard = await repository.objects.write(batch.objects);
     try {
       const results =
@@ -62,9 +67,9 @@ export async function pushArchive(
       const made = edits.filter(({ name }) => !left.has(name));
       await remember(repository, remote, made);
       if (failed.length === 0) {
-        const isAll = threads === undefined && held.length === 0 && here !== undefined;
+        const isAll = threads === undefined && isWhole && held.length === 0 && here !== undefined;
         if (isAll) await remember(repository, remote, [{ name: SENT_REF, value: here }]);
-        return { ...done, archived, held };
+        return { ...done, archived, threads: fresh, held };
       }
       const refusals = new Refusals();
       for (const { name, outcome, reason } of failed) if (outcome === 'refused') refusals.add(name, reason);

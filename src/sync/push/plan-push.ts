@@ -16,6 +16,7 @@ import { openArchiveThere, tipOfArchived } from '../archive/archive-there.ts';
 import { leadsTo } from '../reconcile/join-registrations.ts';
 import { HoldBack } from './hold-back.ts';
 import { createLineage } from '../reconcile/lineage.ts';
+import type { NewThreads } from './new-threads.ts';
 import { offerThread, type Offer, type OfferLineage } from './offer-thread.ts';
 import { offerRecords, type PushSides } from './offer-records.ts';
 import { Redactions } from '../reconcile/redactions.ts';
@@ -39,7 +40,13 @@ export type PushPart = {
 };
 
 /** What a push changes at the remote. */
-export type PushPlan = { parts: PushPart[]; held: Held[]; rejected: Refusal[] };
+export type PushPlan = {
+  parts: PushPart[];
+  held: Held[];
+  rejected: Refusal[];
+  /** Threads that are new to the remote, and were not chosen. */
+  withheld: ReadonlySet<ThreadId>;
+};
 
 /** The threads to push; `undefined`: all threads and workflows. */
 type PushScope = ReadonlySet<ThreadId> | undefined;
@@ -54,6 +61,8 @@ export type PushFacts = {
   scope: PushScope;
   /** Names of refs that the remote does not allow to change: not to be tried again. The push adds to them. */
   refused: Set<string>;
+  /** Has the threads chosen that are new to the remote; absent: all of the scope are sent. */
+  news?: NewThreads | undefined;
   /** Edits that have to go with all others, or none goes. */
   fence?: PushFence | undefined;
 };
@@ -81,7 +90,7 @@ export async function pushScope(repository: Repository, threads: readonly string
 export async function planThreadPush(
   repository: Repository,
   remote: Remote,
-  { there: listed, scope, refused }: PushFacts,
+  { there: listed, scope, refused, news }: PushFacts,
   options: SyncOptions,
 ): Promise<PushPlan> {
   const here = await readSortedRefs(repository);
@@ -91,10 +100,13 @@ export async function planThreadPush(
   let all: Promise<RemoteRef[]> | undefined;
   const listAll = (): Promise<RemoteRef[]> => (all ??= remote.list(['refs/*'], options.signal));
   const holdBack = new HoldBack(repository, listAll, redactions, options);
-  const plan: PushPlan = { parts: [], held: [], rejected: [] };
   const sides: PushSides = { here, there, redactions, scope };
   const archive = await openArchiveThere(repository, remote, listed, options);
   const offers = await offerAll(repository, sides, archive.list);
+  const withheld = news === undefined ? new Set<ThreadId>() : await withholdNew(news, offers, sides, archive.list);
+  // Of a thread that stays here no record of its redaction leaves either.
+  for (const thread of withheld) for (const known of [offers, here.threads]) known.delete(thread);
+  const plan: PushPlan = { parts: [], held: [], rejected: [], withheld };
   for (const offer of await offerRecords(repository, sides)) {
     const known = offers.get(offer.thread);
     if (known === undefined) offers.set(offer.thread, offer);
@@ -177,6 +189,26 @@ async function offerAll(
     offers.set(thread, offer);
   }
   return offers;
+}
+
+/** Finds the threads that the remote has nothing of and that stay here. One that a redaction gave another id is known there. */
+function withholdNew(
+  news: NewThreads,
+  offers: ReadonlyMap<ThreadId, Offer>,
+  { there, redactions }: PushSides,
+  archive: ArchiveList,
+): Promise<Set<ThreadId>> {
+  const has = async (thread: ThreadId): Promise<boolean> =>
+    there.threads.has(thread) || (await archive.find(thread)) !== undefined;
+  const renamed = new Set<ThreadId>();
+  for (const [before, records] of redactions.records)
+    if (there.threads.has(before)) for (const { thread } of records) renamed.add(thread);
+  const heads = new Map<ThreadId, ObjectId>();
+  for (const [thread, { change, held }] of offers) {
+    if (change?.change !== 'new' || change.head === null || held !== undefined || renamed.has(thread)) continue;
+    heads.set(thread, change.head);
+  }
+  return news.withhold(heads, { ids: [...there.threads.keys()], has: async (id) => renamed.has(id) || has(id) });
 }
 
 /** The end of a thread in the remote's archive, for a thread of which the remote has no ref. */

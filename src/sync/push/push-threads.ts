@@ -15,11 +15,12 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { pushArchive, type ArchivePush } from '../archive/push-archive.ts';
+import { NewThreads } from './new-threads.ts';
 import { editsOf, planThreadPush, pushScope, type PushFacts, type PushPart } from './plan-push.ts';
 import { Refusals } from '../refusals.ts';
 import type { PushReport } from '../report.ts';
 import { SHARED_PATTERNS } from '../refs/shared-ref.ts';
-import { sortRefs } from '../refs/sorted-refs.ts';
+import { readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
 
@@ -53,10 +54,16 @@ export async function pushThreads(
     ? refsOf(await readTracked(repository, remote))
     : await remote.list(SHARED_PATTERNS, options.signal);
   let isAsked = !remote.isConfigured;
+  const news = newThreads(repository, scope, options);
+  if (news !== undefined && !isAsked && (await mayHaveNew(repository, there))) {
+    // A person is asked about what the remote lacks, not about what is not known of it.
+    there = await remote.list(SHARED_PATTERNS, options.signal);
+    isAsked = true;
+  }
   const report = emptyReport(remote);
   const refused = new Set<string>();
   for (let round = 1; ; round += 1) {
-    const pushed = await pushOnce(repository, remote, { there, scope, refused }, options);
+    const pushed = await pushOnce(repository, remote, { there, scope, refused, news }, options);
     mergeReports(report, pushed.report, refused);
     if (!pushed.isContended || round === MAX_ROUNDS) break;
     // The tracking refs are out of date. Threads that fast-forward from the remote's present refs can still be pushed.
@@ -64,8 +71,23 @@ export async function pushThreads(
     isAsked = true;
   }
   if (!isAsked && refused.size === 0) await pushLost(repository, remote, { scope, report, refused }, options);
-  if (scope === undefined) addArchivePush(report, await pushArchive(repository, remote, options));
+  if (scope === undefined) addArchivePush(report, await pushArchive(repository, remote, options, { news }));
+  if (news !== undefined) report.unsent = news.unsent;
   return report;
+}
+
+/** What has new threads chosen in a push of all; `undefined` if all are sent, or those that are named. */
+export function newThreads(
+  repository: Repository,
+  scope: PushFacts['scope'],
+  { chooseNew }: SyncOptions,
+): NewThreads | undefined {
+  return scope === undefined && chooseNew !== undefined ? new NewThreads(repository, chooseNew) : undefined;
+}
+
+async function mayHaveNew(repository: Repository, there: readonly RemoteRef[]): Promise<boolean> {
+  const { threads } = sortRefs(there);
+  return [...(await readSortedRefs(repository)).threads.keys()].some((thread) => !threads.has(thread));
 }
 
 /**
@@ -94,7 +116,8 @@ async function pushLost(
 }
 
 /** Adds what the push of the archive did, which follows that of the threads. */
-export function addArchivePush(report: PushReport, { archived, held, rejected }: ArchivePush): void {
+export function addArchivePush(report: PushReport, { archived, threads, held, rejected }: ArchivePush): void {
+  report.threads.push(...threads);
   if (archived.length > 0) report.archived = archived;
   report.held.push(...held);
   report.rejected.push(...rejected);
@@ -109,7 +132,7 @@ export async function pushOnce(
 ): Promise<Pushed> {
   const { there, scope, refused, fence } = facts;
   const { dryRun, signal, onProgress } = options;
-  const { parts, held, rejected } = await planThreadPush(repository, remote, facts, options);
+  const { parts, held, rejected, withheld } = await planThreadPush(repository, remote, facts, options);
   const report: PushReport = { ...emptyReport(remote), held, rejected };
   const edits = [...editsOf(parts), ...(fence?.edits ?? [])];
   if (edits.length === 0) return { report, isContended: false };
@@ -118,7 +141,9 @@ export async function pushOnce(
     ? edits.map(({ name }): PushResult => ({ name, outcome: 'done' }))
     : pushSparing(remote, { edits, isForward: true, signal, onProgress }, spare);
   // Runs while the push waits for the remote. An error is thrown below, once the outcome of the push is known.
-  const goingAlong = scope && findAllAlongside(repository, parts, scope, there);
+  const named = scope ?? new Set(parts.flatMap(({ thread }) => thread?.thread ?? []));
+  const isPart = scope !== undefined || withheld.size > 0;
+  const goingAlong = isPart ? findAllAlongside(repository, parts, named, there) : undefined;
   goingAlong?.catch(() => {});
   const results = await pushing;
   fence?.settle(results.slice(edits.length - fence.edits.length));

@@ -19,7 +19,7 @@ async function createEnded(
   ada.git('remote', 'add', 'origin', server.dir);
   expect((await ada.uwf(['run', 'loop', '-p', 'x'])).code).toBe(0);
   const [{ thread } = { thread: '' }] = (await ada.json(['thread', 'list', '--all'])) as { thread: string }[];
-  expect((await ada.uwf(['push'])).code).toBe(0);
+  expect((await ada.uwf(['push', '--all'])).code).toBe(0);
   return { server, ada, thread };
 }
 
@@ -35,7 +35,7 @@ describe('uwf archive', () => {
     expect(await ada.json(['archive'])).toMatchObject({ threads: [] });
     expect(await ada.json(['archive', ...everything])).toMatchObject({ threads: [thread] });
     expect([namesOf(ada), namesOf(server)]).toMatchObject([[], { length: 1 }]);
-    expect((await ada.uwf(['push'])).stdout).toContain('1 thread archived');
+    expect((await ada.uwf(['push', '--all'])).stdout).toContain('1 thread archived');
     expect(namesOf(server)).toEqual([]);
 
     const ben = cloneCliRepository(server.dir);
@@ -72,7 +72,7 @@ describe('uwf archive', () => {
     await ada.uwf(['archive', ...everything]);
     expect(await ada.uwf(['archive', '--restore', thread])).toMatchObject({ code: 0, stderr: '' });
     await ada.uwf(['archive', ...everything]);
-    await ada.uwf(['push']);
+    await ada.uwf(['push', '--all']);
     const { stderr } = await ada.uwf(['archive', '--restore', thread]);
     expect(stderr).toBe('hint: origin has archived it, too: the next fetch from there does so here again\n');
     await ada.uwf(['fetch']);
@@ -85,7 +85,7 @@ describe('uwf archive', () => {
     ada.git('remote', 'add', 'cold', cold.dir);
     expect(await ada.json(['archive', ...everything, '--to', 'cold'])).toMatchObject({ threads: [thread], held: [] });
     expect([namesOf(ada), namesOf(cold)]).toEqual([[], []]);
-    expect((await ada.uwf(['push'])).code).toBe(0);
+    expect((await ada.uwf(['push', '--all'])).code).toBe(0);
     expect(namesOf(server)).toEqual([]);
     for (const { dir } of [ada, server]) expectCleanFsck(dir);
     const missing = await ada.uwf(['thread', 'show', thread]);
@@ -99,7 +99,7 @@ describe('uwf archive', () => {
     const cold = createTemporaryRepository({ bare: true });
     ada.git('remote', 'add', 'cold', relative(ada.dir, cold.dir));
     await ada.uwf(['archive', ...everything, '--to', 'cold']);
-    await ada.uwf(['push']);
+    await ada.uwf(['push', '--all']);
     const ben = cloneCliRepository(server.dir);
     await ben.uwf(['fetch']);
     expect((await ben.uwf(['thread', 'show', thread])).stderr).toContain(`uwf fetch ${cold.dir} ${thread}`);
@@ -108,7 +108,7 @@ describe('uwf archive', () => {
   test('leaves a scan in a clone that does not have the threads without them, and the scan says so', async () => {
     const { server, ada, thread } = await createEnded();
     await ada.uwf(['archive', ...everything]);
-    await ada.uwf(['push']);
+    await ada.uwf(['push', '--all']);
     expect(await ada.json(['scan'])).toMatchObject({ elsewhere: [] });
     const ben = cloneCliRepository(server.dir);
     await ben.uwf(['fetch']);
@@ -129,7 +129,7 @@ describe('uwf archive', () => {
   test('does not hide that a remote keeps a thread that is removed here', async () => {
     const { ada, thread } = await createEnded();
     await ada.uwf(['archive', ...everything]);
-    await ada.uwf(['push']);
+    await ada.uwf(['push', '--all']);
     const { code, stderr } = await ada.uwf(['thread', 'rm', thread]);
     expect(code).toBe(0);
     expect(stderr).toBe(`hint: origin still has it, and no fetch brings it back but 'uwf fetch origin ${thread}'\n`);
@@ -139,14 +139,14 @@ describe('uwf archive', () => {
     const { server, ada, thread } = await createEnded();
     const { head } = (await ada.json(['thread', 'show', thread])) as { head: string };
     await ada.uwf(['archive', ...everything]);
-    await ada.uwf(['push']);
+    await ada.uwf(['push', '--all']);
     expect((await ada.uwf(['thread', 'rm', thread, '--remote'])).code).toBe(0);
     for (const repository of [ada, server]) {
       repository.git('gc', '--quiet', '--prune=now');
       expect(() => repository.git('cat-file', '-e', head)).toThrow('exited with');
       expectCleanFsck(repository.dir);
     }
-    expect((await ada.uwf(['sync'])).code).toBe(0);
+    expect((await ada.uwf(['sync', '--all'])).code).toBe(0);
     expect((await ada.uwf(['thread', 'show', thread])).code).toBe(2);
   });
 
@@ -157,17 +157,17 @@ describe('uwf archive', () => {
     const ben = cloneCliRepository(server.dir);
     await ben.uwf(['fetch']);
     await ada.uwf(['archive', ...everything]);
-    await ada.uwf(['push']);
-    expect(await ben.json(['sync'])).toMatchObject({ fetched: { archived: [thread] } });
+    await ada.uwf(['push', '--all']);
+    expect(await ben.json(['sync', '--all'])).toMatchObject({ fetched: { archived: [thread] } });
 
     const env = { DEPLOY_TOKEN: secret };
     expect((await ada.uwf(['scan'], { env })).code).toBe(1);
     const { code, stderr } = await ada.uwf(['thread', 'redact', thread], { env });
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("'uwf push origin'") });
-    expect((await ada.uwf(['push'], { env })).code).toBe(0);
-    expect((await ben.uwf(['sync'], { env })).code).toBe(0);
+    expect((await ada.uwf(['push', '--all'], { env })).code).toBe(0);
+    expect((await ben.uwf(['sync', '--all'], { env })).code).toBe(0);
     expect((await ben.uwf(['archive', ...everything])).code).toBe(0);
-    expect((await ben.uwf(['sync'], { env })).code).toBe(0);
+    expect((await ben.uwf(['sync', '--all'], { env })).code).toBe(0);
     for (const repository of [ada, ben, server]) {
       repository.git('reflog', 'expire', '--expire=now', '--all');
       repository.git('gc', '--quiet', '--prune=now');
@@ -184,7 +184,7 @@ describe('uwf archive', () => {
     const told = `---\n$status: written\nwords: 3\n---\nThe password is ${secret}.`;
     const { server, ada, thread } = await createEnded({ ...loopReplies, writer: [told, told] });
     expect((await ada.uwf(['run', 'loop', '-p', 'y'])).code).toBe(0);
-    expect((await ada.uwf(['push', '--allow-secrets'])).code).toBe(0);
+    expect((await ada.uwf(['push', '--all', '--allow-secrets'])).code).toBe(0);
     const ben = cloneCliRepository(server.dir);
     await ben.uwf(['fetch']);
     const others = (await ben.json(['thread', 'list', '--all'])) as { thread: string }[];
@@ -192,13 +192,13 @@ describe('uwf archive', () => {
     // A third thread is in the same chain, so that no other clone makes the same commits.
     expect((await ada.uwf(['run', 'loop', '-p', 'z'])).code).toBe(0);
     await ada.uwf(['archive', ...everything]);
-    await ada.uwf(['push', '--allow-secrets']);
-    await ben.uwf(['sync']);
+    await ada.uwf(['push', '--all', '--allow-secrets']);
+    await ben.uwf(['sync', '--all']);
 
     const env = { DEPLOY_TOKEN: secret };
     const remedyIn = (stderr: string): string => /git fetch origin .*$/m.exec(stderr)?.[0] ?? '';
     expect((await ben.uwf(['thread', 'redact', thread], { env })).code).toBe(0);
-    const push = await ben.uwf(['push'], { env });
+    const push = await ben.uwf(['push', '--all'], { env });
     expect(push).toMatchObject({ code: 5, stdout: expect.stringContaining('the commits that keep it are not here') });
     expect(push.stderr).not.toContain('uwf sync');
     const removal = await ben.uwf(['thread', 'rm', other, '--remote']);
@@ -206,7 +206,7 @@ describe('uwf archive', () => {
     expect(remedyIn(removal.stderr)).toBe(remedyIn(push.stderr));
 
     execFileSync('sh', ['-c', remedyIn(push.stderr)], { cwd: ben.dir, stdio: 'ignore' });
-    expect((await ben.uwf(['push'], { env })).code).toBe(0);
+    expect((await ben.uwf(['push', '--all'], { env })).code).toBe(0);
     const head = await headOf(ben, other);
     expect((await ben.uwf(['thread', 'rm', other, '--remote'])).code).toBe(0);
     for (const repository of [ben, server]) {

@@ -32,7 +32,7 @@ test('a command runs a role with needs without asking, also of a thread that was
   expect((await home.uwf(['run', 'loop', '-p', 'the task'])).code).toBe(0);
   const { thread } = (await home.json(['thread', 'start', 'loop', '-p', 'more'])) as { thread: string };
   const { hash } = (await home.json(['workflow', 'add', 'loop'])) as { hash: string };
-  expect((await home.uwf(['push'])).code).toBe(0);
+  expect((await home.uwf(['push', '--all'])).code).toBe(0);
 
   const clone = cloneCliRepository(server.dir, { '.uwf/config.yaml': scriptedConfig(loopReplies) });
   const fetched = await clone.json(['fetch']);

@@ -42,13 +42,13 @@ describe.each(ways)('a host that takes only branches and tags, over %s', (way) =
     const { server, home } = await createPair(way);
     const thread = await start(home);
     for (const verb of ['push', 'sync']) {
-      const { code, stderr } = await home.uwf([verb]);
+      const { code, stderr } = await home.uwf([verb, '--all']);
       expect(code).toBe(7);
       expect(stderr).toContain(command);
       expect(stderr).toContain('uwf/**');
     }
     setPrefix(home);
-    expect(await home.json(['push'])).toMatchObject({ threads: [{ thread, change: 'new' }], rejected: [] });
+    expect(await home.json(['push', '--all'])).toMatchObject({ threads: [{ thread, change: 'new' }], rejected: [] });
     expect(refsOf(server)).toEqual([`refs/heads/uwf/threads/${thread}`]);
   });
 
@@ -56,8 +56,8 @@ describe.each(ways)('a host that takes only branches and tags, over %s', (way) =
     const { server, home, away } = await createPair(way);
     setPrefix(home, away);
     const [thread, other] = [await start(home), await start(away)];
-    expect((await home.uwf(['push'])).code).toBe(0);
-    expect(await away.json(['sync'])).toMatchObject({
+    expect((await home.uwf(['push', '--all'])).code).toBe(0);
+    expect(await away.json(['sync', '--all'])).toMatchObject({
       fetched: { threads: [{ thread, change: 'new' }], refused: [] },
       pushed: { threads: [{ thread: other, change: 'new' }], rejected: [] },
     });
@@ -66,7 +66,7 @@ describe.each(ways)('a host that takes only branches and tags, over %s', (way) =
 
     // Ends away: the history ref comes, and the active one goes.
     expect((await away.uwf(['thread', 'run', thread])).code).toBe(0);
-    expect((await away.uwf(['push'])).code).toBe(0);
+    expect((await away.uwf(['push', '--all'])).code).toBe(0);
     expect(refsOf(server, 'refs/heads')).toEqual([
       expect.stringMatching(`^refs/heads/uwf/history/[-0-9]{10}/${thread}$`),
       `refs/heads/uwf/threads/${other}`,
@@ -91,7 +91,7 @@ describe.each(ways)('a host that takes only branches and tags, over %s', (way) =
     const { server, home, away } = await createPair(way);
     setPrefix(home, away);
     const thread = await start(home);
-    expect((await home.uwf(['push'])).code).toBe(0);
+    expect((await home.uwf(['push', '--all'])).code).toBe(0);
     const head = server.git('rev-parse', `refs/heads/uwf/threads/${thread}`);
     const fake = '01KTWEWZ760000000000000000';
     for (const name of [`threads/${fake}`, 'heads/uwf/heads/main', 'heads/uwf/tags/v1', `heads/uwfx/threads/${fake}`])
@@ -118,7 +118,7 @@ test('a plain git fetch brings threads as branches; a negative refspec keeps the
   const thread = await start(home);
   home.git('commit', '-q', '--allow-empty', '-m', 'code');
   home.git('push', '-q', 'origin', 'HEAD:refs/heads/main');
-  expect((await home.uwf(['push'])).code).toBe(0);
+  expect((await home.uwf(['push', '--all'])).code).toBe(0);
   await home.uwf(['init', '--remote', 'origin']);
   home.git('fetch', '-q', 'origin');
   expect(refsOf(home, 'refs/remotes', 'refs/uwf/remotes')).toEqual([
@@ -137,16 +137,25 @@ test('a prefix that is set later takes effect with the next sync, which sends wh
   const home = createLoopRepository();
   home.git('remote', 'add', 'origin', server.dir);
   const thread = await start(home);
-  expect((await home.uwf(['push'])).code).toBe(0);
+  expect((await home.uwf(['push', '--all'])).code).toBe(0);
   setPrefix(home);
-  expect(await home.json(['sync'])).toMatchObject({ fetched: { threads: [] }, pushed: { threads: [{ thread }] } });
+  expect(await home.json(['sync', '--all'])).toMatchObject({
+    fetched: { threads: [] },
+    pushed: { threads: [{ thread }] },
+  });
   expect(refsOf(server)).toEqual([`refs/heads/uwf/threads/${thread}`, `refs/threads/${thread}`]);
 });
 
 test('a prefix that is no folder of refs is refused before anything is sent', async () => {
   const { home } = await createPair('a path');
   home.git('config', 'remote.origin.uwfPrefix', 'refs/heads/uwf');
-  for (const argv of [['push'], ['fetch'], ['sync'], ['thread', 'list', '--remote'], ['init', '--remote', 'origin']]) {
+  for (const argv of [
+    ['push', '--all'],
+    ['fetch'],
+    ['sync', '--all'],
+    ['thread', 'list', '--remote'],
+    ['init', '--remote', 'origin'],
+  ]) {
     const { code, stderr } = await home.uwf(argv);
     expect({ argv, code }).toEqual({ argv, code: 2 });
     expect(stderr).toContain(command);
@@ -157,7 +166,7 @@ test('a remote without a name has no prefix, and the hint says that it needs one
   const { server, home } = await createPair('a path');
   setPrefix(home);
   await start(home);
-  const { code, stderr } = await home.uwf(['push', server.dir]);
+  const { code, stderr } = await home.uwf(['push', '--all', server.dir]);
   expect(code).toBe(7);
   expect(stderr).toContain('git remote add');
 });

@@ -49,14 +49,18 @@ test('a push names the commits of the code that a thread would publish, and hold
   const { server, home } = createScene();
   const thread = await step(home);
   const secret = home.git('rev-parse', 'HEAD');
-  for (const words of [['push'], ['push', '-n'], ['sync']]) {
+  for (const words of [
+    ['push', '--all'],
+    ['push', '--all', '-n'],
+    ['sync', '--all'],
+  ]) {
     const { code, stdout, stderr } = await home.uwf(words);
     expect({ words, code }).toEqual({ words, code: 1 });
     expect(stdout).toContain(`[held]             ${thread}`);
     expect(stdout).toContain(`[not there]        ${secret.slice(0, 7)}  (add a secret)`);
     expect(stderr).toContain('--with-commits');
   }
-  const report = await home.uwf(['push', '--json']);
+  const report = await home.uwf(['push', '--all', '--json']);
   expect(report.code).toBe(1);
   expect(JSON.parse(report.stdout)).toMatchObject({
     threads: [],
@@ -71,13 +75,13 @@ test('--with-commits publishes them and says so', async () => {
   const { server, home } = createScene();
   const thread = await step(home);
   const secret = home.git('rev-parse', 'HEAD');
-  const { code, stdout } = await home.uwf(['push', '--with-commits']);
+  const { code, stdout } = await home.uwf(['push', '--all', '--with-commits']);
   expect(code).toBe(0);
   expect(stdout).toContain(`[new thread]       ${thread}`);
   expect(stdout).toContain(`[goes along]       ${secret.slice(0, 7)}  (add a secret)`);
   expect(server.git('cat-file', '-t', secret)).toBe('commit');
   // What is there is asked for no more.
-  expect((await step(home, thread)) && (await home.uwf(['push'])).code).toBe(0);
+  expect((await step(home, thread)) && (await home.uwf(['push', '--all'])).code).toBe(0);
 });
 
 test('once git has pushed them the thread goes, and one that stands on older code goes at any time', async () => {
@@ -85,12 +89,12 @@ test('once git has pushed them the thread goes, and one that stands on older cod
   const thread = await step(home);
   home.git('checkout', '-q', 'HEAD~1');
   const older = await step(home);
-  const first = await home.uwf(['push']);
+  const first = await home.uwf(['push', '--all']);
   expect(first.code).toBe(1);
   expect(first.stdout).toContain(`[new thread]       ${older}`);
   expect(first.stdout).toContain(`[held]             ${thread}`);
   home.git('push', '-q', 'origin', 'main');
-  expect(await home.uwf(['push'])).toMatchObject({ code: 0, stdout: expect.stringContaining(thread) });
+  expect(await home.uwf(['push', '--all'])).toMatchObject({ code: 0, stdout: expect.stringContaining(thread) });
 });
 
 test('a commit that the remote has dropped since is not published again', async () => {
@@ -98,7 +102,7 @@ test('a commit that the remote has dropped since is not published again', async 
   home.git('push', '-q', 'origin', 'main');
   server.git('update-ref', 'refs/heads/main', home.git('rev-parse', 'HEAD~1'));
   const thread = await step(home);
-  const { code, stdout } = await home.uwf(['push']);
+  const { code, stdout } = await home.uwf(['push', '--all']);
   expect(code).toBe(1);
   expect(stdout).toContain(`[held]             ${thread}`);
 });
@@ -107,7 +111,7 @@ test('a ref under refs/threads that is a branch of the code is held like a threa
   const { server, home } = createScene();
   const secret = home.git('rev-parse', 'HEAD');
   home.git('update-ref', 'refs/threads/01KTWEWZ760000000000000000', 'HEAD');
-  expect((await home.uwf(['push'])).code).toBe(1);
+  expect((await home.uwf(['push', '--all'])).code).toBe(1);
   expect(() => server.git('cat-file', '-e', secret)).toThrow('git cat-file -e');
 });
 
@@ -116,12 +120,12 @@ test('a thread with a damaged commit that the remote has keeps no other thread f
   home.git('checkout', '-q', 'HEAD~1');
   const thread = await step(home);
   await step(home, thread);
-  expect((await home.uwf(['push'])).code).toBe(0);
+  expect((await home.uwf(['push', '--all'])).code).toBe(0);
   await step(home, thread);
   const other = await step(home);
   const damaged = home.git('rev-parse', `refs/threads/${thread}~2`);
   removeObject(home.dir, damaged);
-  const { code, stdout, all } = await home.uwf(['push']);
+  const { code, stdout, all } = await home.uwf(['push', '--all']);
   expect({ code, all, stdout }).toMatchObject({
     code: 1,
     stdout: expect.stringContaining(`[new thread]       ${other}`),
@@ -136,12 +140,12 @@ test('with --with-commits a secret in a commit of the code holds the thread, and
   home.git('rm', '-q', 'key.txt');
   home.git('commit', '-qm', 'without it');
   const thread = await step(home);
-  const { code, stdout, stderr } = await home.uwf(['push', '--with-commits']);
+  const { code, stdout, stderr } = await home.uwf(['push', '--all', '--with-commits']);
   expect(code).toBe(1);
   expect(stdout).toContain(`[held]             ${thread}`);
   expect(stderr).toContain('a commit of your code that has the secret');
   expect(stderr).toContain('--allow-secrets');
   expect(stderr).not.toMatch(/--with-commits|thread redact/);
   expect(server.git('for-each-ref', 'refs/threads')).toBe('');
-  expect((await home.uwf(['push', '--with-commits', '--allow-secrets'])).code).toBe(0);
+  expect((await home.uwf(['push', '--all', '--with-commits', '--allow-secrets'])).code).toBe(0);
 });

@@ -84,8 +84,8 @@ describe('a push sends no ref of a thread that is', () => {
     const scene = await createScene();
     const { home, server, sound } = scene;
     home.git('update-ref', `refs/threads/${FORGED}`, forge(scene));
-    const { code, stdout } = await home.uwf(['push']);
-    expect(stdout).toMatch(new RegExp(`\\[held\\] +${FORGED} +\\(it is no sound thread: `));
+    const { code, stdout } = await home.uwf(['push', '--all']);
+    expect(stdout).toMatch(new RegExp(`\\[held\\] +${FORGED} .*\\(it is no sound thread: `));
     expect(code).toBe(1);
     expect(server.git('for-each-ref', '--format=%(refname)')).toBe(`refs/threads/${sound}`);
     expect(() => server.git('cat-file', '-e', home.git('rev-parse', 'HEAD:private.c'))).toThrow('cat-file -e');
@@ -94,7 +94,7 @@ describe('a push sends no ref of a thread that is', () => {
     home.git('update-ref', 'refs/uwf/remotes/origin/threads/01KTWEWZ760000000000000001', scene.code);
     expect((await home.uwf(['push', '-t', FORGED])).code).toBe(1);
     home.git('update-ref', `refs/uwf/remotes/origin/threads/${FORGED}`, scene.code);
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     expect(() => server.git('cat-file', '-e', home.git('rev-parse', 'HEAD:private.c'))).toThrow('cat-file -e');
   });
 });
@@ -104,7 +104,7 @@ test('a push names refs of other names, and registries and ends that are none', 
   home.git('update-ref', 'refs/threads/mine', 'HEAD');
   home.git('update-ref', 'refs/workflows/code', 'HEAD');
   home.git('update-ref', `refs/history/2026-01-01/${FORGED}`, `refs/threads/${sound}`);
-  const report = await home.uwf(['push', '--json']);
+  const report = await home.uwf(['push', '--all', '--json']);
   expect(report.code).toBe(1);
   expect(JSON.parse(report.stdout)).toMatchObject({
     threads: [{ thread: sound }],
@@ -119,16 +119,16 @@ test('a push names refs of other names, and registries and ends that are none', 
 
 test('what the remote has of a thread is not judged again, and what follows is', async () => {
   const { home, server, sound } = await createScene();
-  expect((await home.uwf(['push'])).code).toBe(0);
+  expect((await home.uwf(['push', '--all'])).code).toBe(0);
   const [before, head] = [home.git('rev-parse', `refs/threads/${sound}`), `refs/threads/${sound}`];
   await home.uwf(['thread', 'step', sound]);
   const blob = home.git('rev-parse', 'HEAD:private.c');
   const forged = like(home, head, { tree: grown(home, head, `100644 blob ${blob}\tprivate.c`) });
   const good = home.git('rev-parse', head);
   home.git('update-ref', head, forged);
-  expect(await home.uwf(['push'])).toMatchObject({ code: 1, stdout: expect.stringContaining(sound) });
+  expect(await home.uwf(['push', '--all'])).toMatchObject({ code: 1, stdout: expect.stringContaining(sound) });
   expect(server.git('rev-parse', head)).toBe(before);
   home.git('update-ref', head, good);
-  expect(await home.uwf(['push'])).toMatchObject({ code: 0 });
+  expect(await home.uwf(['push', '--all'])).toMatchObject({ code: 0 });
   expect(server.git('rev-parse', head)).toBe(good);
 });

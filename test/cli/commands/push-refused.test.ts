@@ -14,7 +14,7 @@ test.each(Object.keys(hooks) as (keyof typeof hooks)[])('what a %s hook refuses 
   const { uwf, json, git } = createLoopRepository();
   git('remote', 'add', 'origin', server.dir);
   const { thread } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
-  expect((await uwf(['push'])).code).toBe(0);
+  expect((await uwf(['push', '--all'])).code).toBe(0);
   await uwf(['thread', 'step', thread]);
   const hook = join(server.dir, 'hooks', name);
   writeFileSync(hook, `#!/bin/sh\n${hooks[name]}\n`);
@@ -32,14 +32,14 @@ test('what others have pushed meanwhile is a race: 5', async () => {
   const { uwf, json, git } = createLoopRepository();
   git('remote', 'add', 'origin', server.dir);
   const { thread } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
-  await uwf(['push']);
+  await uwf(['push', '--all']);
   const start = git('rev-parse', `refs/threads/${thread}`);
   await uwf(['thread', 'step', thread]);
-  await uwf(['push']);
+  await uwf(['push', '--all']);
   git('update-ref', `refs/threads/${thread}`, start);
   await uwf(['thread', 'step', thread]);
-  expect((await uwf(['push'])).code).toBe(5);
-  expect((await uwf(['sync'])).code).toBe(0);
+  expect((await uwf(['push', '--all'])).code).toBe(5);
+  expect((await uwf(['sync', '--all'])).code).toBe(0);
 });
 
 test('a push from a shallow clone that the remote refuses says how to get what was cut off', async () => {
@@ -55,7 +55,7 @@ test('a push from a shallow clone that the remote refuses says how to get what w
   expect(thread).toBeTruthy();
   writeFileSync(join(shallow.dir, '.git/uwf/config.yaml'), 'snapshot: { mode: on }\n');
   await shallow.uwf(['thread', 'step', thread]);
-  const { code, stderr } = await shallow.uwf(['push', empty.dir, '--with-commits']);
+  const { code, stderr } = await shallow.uwf(['push', '--all', empty.dir, '--with-commits']);
   expect({ code, stderr }).toMatchObject({ code: 7, stderr: expect.stringContaining('git fetch --unshallow') });
 });
 
@@ -71,22 +71,22 @@ test('the end of a thread is published beside its active ref where the remote le
   const start = async (): Promise<string> =>
     ((await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string }).thread;
   const [first, second, third] = [await start(), await start(), await start()];
-  expect((await uwf(['push'])).code).toBe(0);
+  expect((await uwf(['push', '--all'])).code).toBe(0);
   const clone = cloneCliRepository(server.dir);
   clone.git('config', 'remote.origin.uwfPrefix', 'refs/heads/uwf/');
   expect((await clone.uwf(['fetch'])).code).toBe(0);
   await uwf(['thread', 'cancel', first]);
   await uwf(['thread', 'cancel', second]);
-  const pushed = await uwf(['push']);
+  const pushed = await uwf(['push', '--all']);
   expect(pushed).toMatchObject({ code: 0, stderr: '' });
   expect(pushed.stdout).toContain('2 threads (2 ended)');
   const history = server.git('for-each-ref', '--format=%(refname)', 'refs/heads/uwf/history').split('\n');
   expect(history.map((name) => name.split('/').at(-1))).toEqual([first, second].toSorted());
   // What may not be deleted is in the way of nothing else.
   await uwf(['thread', 'cancel', third]);
-  expect((await uwf(['push'])).stdout).toContain('1 thread (1 ended)');
-  expect(await uwf(['push'])).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to push') });
-  expect((await clone.uwf(['sync'])).code).toBe(0);
+  expect((await uwf(['push', '--all'])).stdout).toContain('1 thread (1 ended)');
+  expect(await uwf(['push', '--all'])).toMatchObject({ code: 0, stdout: expect.stringContaining('nothing to push') });
+  expect((await clone.uwf(['sync', '--all'])).code).toBe(0);
   expect(clone.git('for-each-ref', 'refs/threads')).toBe('');
   expect(clone.git('for-each-ref', '--format=x', 'refs/history')).toBe('x\nx\nx');
 });
@@ -97,7 +97,7 @@ test('a remote that cannot store what is sent needs no other names of refs', asy
   git('remote', 'add', 'origin', server.dir);
   await json(['thread', 'start', 'loop', '-p', 'x']);
   server.git('config', 'receive.maxInputSize', '1');
-  const { code, stdout, stderr } = await uwf(['push']);
+  const { code, stdout, stderr } = await uwf(['push', '--all']);
   expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining('unpacker error') });
   expect(stderr).not.toContain('uwfPrefix');
 });
@@ -112,13 +112,13 @@ describe('a disk that is full', () => {
     await json(['thread', 'start', 'loop', '-p', 'x']);
     const hook = join(server.dir, 'hooks/pre-receive');
     writeFileSync(hook, `#!/bin/sh\necho '${words}' >&2\nexit 1\n`, { mode: 0o755 });
-    const { code, stderr } = await uwf(['push']);
+    const { code, stderr } = await uwf(['push', '--all']);
     expect(code).toBe(1);
     expect(stderr).toBe(
       `uwf: the disk of origin is full: ${words}\nhint: free some space there and repeat; nothing was changed here\n`,
     );
     rmSync(hook);
-    expect((await uwf(['push'])).code).toBe(0);
+    expect((await uwf(['push', '--all'])).code).toBe(0);
   });
 
   test('of this machine is named where a fetch cannot write', async () => {
@@ -139,12 +139,12 @@ test('a push from under which objects are collected says that another one helps'
   // It runs for the first of two refs, when the objects of both are there.
   const hook = join(server.dir, 'hooks/update');
   writeFileSync(hook, '#!/bin/sh\nunset GIT_QUARANTINE_PATH\ngit gc --quiet --prune=now\n', { mode: 0o755 });
-  const refused = await uwf(['push']);
+  const refused = await uwf(['push', '--all']);
   expect(refused).toMatchObject({ code: 7, stdout: expect.stringContaining('(bad pack)') });
   expect(refused.stderr).toContain('push again');
   expect(refused.stderr).not.toContain('branches and tags');
   rmSync(hook);
-  expect((await uwf(['push'])).code).toBe(0);
+  expect((await uwf(['push', '--all'])).code).toBe(0);
 });
 
 test('a thread of which the remote has lost an earlier commit is sent whole once its refs there are deleted', async () => {
@@ -155,14 +155,14 @@ test('a thread of which the remote has lost an earlier commit is sent whole once
   await uwf(['thread', 'step', thread]);
   const { thread: fork } = (await json(['thread', 'fork', thread])) as { thread: string };
   server.git('config', 'receive.unpackLimit', '10000');
-  expect((await uwf(['push'])).code).toBe(0);
+  expect((await uwf(['push', '--all'])).code).toBe(0);
   const start = git('rev-parse', `refs/threads/${thread}~1`);
   rmSync(join(server.dir, 'objects', start.slice(0, 2), start.slice(2)));
   // Its refs are what they were.
-  expect((await uwf(['sync'])).stdout).toContain('nothing to push');
+  expect((await uwf(['sync', '--all'])).stdout).toContain('nothing to push');
   expect(() => server.git('fsck')).toThrow('exited with');
   git('push', '-q', 'origin', `:refs/threads/${thread}`, `:refs/threads/${fork}`);
-  expect((await uwf(['sync'])).code).toBe(0);
+  expect((await uwf(['sync', '--all'])).code).toBe(0);
   expectCleanFsck(server.dir);
   expect((await json(['thread', 'list', '--remote'])) as object[]).toHaveLength(2);
 });
@@ -172,7 +172,7 @@ test('a thread that the remote has lost is told of by a fetch, and comes back wi
   const { uwf, json, git } = createLoopRepository();
   git('remote', 'add', 'origin', server.dir);
   const { thread } = (await json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
-  expect((await uwf(['push'])).code).toBe(0);
+  expect((await uwf(['push', '--all'])).code).toBe(0);
   server.git('update-ref', '-d', `refs/threads/${thread}`);
   const { code, stdout, stderr } = await uwf(['fetch']);
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(`\\[gone there\\] +${thread} `) });

@@ -32,7 +32,13 @@ test('a thread with a secret is held with the places, never the value, and other
   const { server, home } = createScene({ writer: [reply(`First line.\nThe password is ${KNOWN}.`)] });
   const thread = await step(home);
   const clean = ((await home.json(['thread', 'start', 'loop', '-p', 'clean'])) as { thread: string }).thread;
-  for (const words of [['push'], ['push', '-n'], ['sync'], ['push', '--json'], ['push', '-t', thread]]) {
+  for (const words of [
+    ['push', '--all'],
+    ['push', '--all', '-n'],
+    ['sync', '--all'],
+    ['push', '--all', '--json'],
+    ['push', '-t', thread],
+  ]) {
     const { code, all } = await home.uwf(words, knowing);
     expect({ words, code }).toEqual({ words, code: 1 });
     expect(all).toContain(thread);
@@ -40,9 +46,9 @@ test('a thread with a secret is held with the places, never the value, and other
     expect(all).toContain('line 2');
     expect(all).not.toContain(KNOWN);
   }
-  expect((await home.uwf(['push'], knowing)).stderr).toContain(`'uwf thread redact ${thread}'`);
+  expect((await home.uwf(['push', '--all'], knowing)).stderr).toContain(`'uwf thread redact ${thread}'`);
   expect(server.git('for-each-ref', '--format=%(refname)')).toBe(`refs/threads/${clean}`);
-  const sent = await home.uwf(['push', '--allow-secrets'], knowing);
+  const sent = await home.uwf(['push', '--all', '--allow-secrets'], knowing);
   expect(sent.code).toBe(0);
   expect(sent.stdout).toMatch(/\[secret sent\] +step 1 {2}output\.md/);
   expect(sent.all).not.toContain(KNOWN);
@@ -53,10 +59,10 @@ test('only what is new to the remote is looked through', async () => {
   const { home } = createScene({ writer: [reply(`It is ${KNOWN}.`)] });
   const thread = await step(home);
   // What was sent before this machine knew is not held against what follows, nor against a fork of it.
-  expect((await home.uwf(['push'])).code).toBe(0);
+  expect((await home.uwf(['push', '--all'])).code).toBe(0);
   await home.uwf(['thread', 'fork', thread]);
   await home.uwf(['thread', 'cancel', thread]);
-  const { code, stdout } = await home.uwf(['push'], knowing);
+  const { code, stdout } = await home.uwf(['push', '--all'], knowing);
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('2 threads') });
 });
 
@@ -82,7 +88,7 @@ test.each([
   const { home } = createScene({ writer: [reply('Done.')] });
   home.write('.uwf/config.yaml', scriptedConfig({ writer: [reply('Done.')] }, { snapshot: { mode: 'on' } }));
   await make(home);
-  const { code, all } = await home.uwf(['push'], knowing);
+  const { code, all } = await home.uwf(['push', '--all'], knowing);
   expect({ code, all }).toMatchObject({ code: 1, all: expect.stringContaining(file) });
   expect(all).not.toContain(KNOWN);
 });

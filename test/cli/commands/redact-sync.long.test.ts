@@ -41,7 +41,7 @@ async function createScene(written: string = told): Promise<Scene> {
   const { thread } = (await ada.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
   await ada.uwf(['thread', 'step', thread]);
   await ada.uwf(['thread', 'step', thread]);
-  expect((await ada.uwf(['push'])).code).toBe(0);
+  expect((await ada.uwf(['push', '--all'])).code).toBe(0);
   const ben = cloneCliRepository(server.dir, files);
   expect((await ben.uwf(['fetch'])).code).toBe(0);
   return { server, ada, ben, thread };
@@ -56,7 +56,7 @@ describe('what secrets were taken out of', () => {
     // What the remote still has does not come back.
     expect(await ada.uwf(['fetch'])).toMatchObject({ code: 0 });
     expect(reachable(ada.dir)).not.toContain(KNOWN);
-    const pushed = await ada.uwf(['push'], knowing);
+    const pushed = await ada.uwf(['push', '--all'], knowing);
     expect(pushed).toMatchObject({ code: 0, stdout: expect.stringContaining('secrets were taken out') });
     const after = ada.git('rev-parse', `refs/threads/${thread}`);
     expect(server.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
@@ -66,17 +66,17 @@ describe('what secrets were taken out of', () => {
     expect(ben.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
     expect(reachable(ben.dir)).not.toContain(KNOWN);
     expect((await ben.uwf(['fsck'])).code).toBe(0);
-    for (const each of [ada, ben]) expect((await each.uwf(['sync'])).code).toBe(0);
+    for (const each of [ada, ben]) expect((await each.uwf(['sync', '--all'])).code).toBe(0);
     await ben.uwf(['thread', 'step', thread, '--role', 'writer']);
-    expect((await ben.uwf(['push'])).code).toBe(0);
-    expect((await ada.uwf(['sync'])).code).toBe(0);
+    expect((await ben.uwf(['push', '--all'])).code).toBe(0);
+    expect((await ada.uwf(['sync', '--all'])).code).toBe(0);
     expect(ada.git('rev-parse', `refs/threads/${thread}`)).toBe(ben.git('rev-parse', `refs/threads/${thread}`));
   });
 
   test('is replaced in a bundle, too', async () => {
     const { ada, thread } = await createScene();
     const bundle = join(createTemporaryFolder(), 'all.bundle');
-    expect((await ada.uwf(['push', bundle])).code).toBe(0);
+    expect((await ada.uwf(['push', '--all', bundle])).code).toBe(0);
     await ada.uwf(['thread', 'redact', thread], knowing);
     expect((await ada.uwf(['push', bundle], knowing)).code).toBe(0);
     const reader = createTemporaryRepository();
@@ -91,7 +91,7 @@ describe('what secrets were taken out of', () => {
     const fields = JSON.stringify({ $status: 'written', words: 3, [`→${KNOWN}`]: 1, [long]: 'x' });
     const { ada, ben, thread } = await createScene(`---\n${fields}\n---\nDone.`);
     await ada.uwf(['thread', 'redact', thread], { env: { DEPLOY_TOKEN: KNOWN, OTHER_TOKEN: long } });
-    expect((await ada.uwf(['push'])).code).toBe(0);
+    expect((await ada.uwf(['push', '--all'])).code).toBe(0);
     const fetched = await ben.uwf(['fetch']);
     expect(fetched).toMatchObject({ code: 0, stdout: expect.stringContaining('secrets were taken out') });
     for (const secret of [KNOWN, long]) expect(reachable(ben.dir)).not.toContain(secret);
@@ -105,8 +105,8 @@ describe('what secrets were taken out of', () => {
       .split('\n')
       .forEach((ref) => ben.git('update-ref', '-d', ref));
     await ada.uwf(['thread', 'redact', thread], knowing);
-    expect((await ada.uwf(['sync'], knowing)).code).toBe(0);
-    expect((await ben.uwf(['sync'])).code).toBe(0);
+    expect((await ada.uwf(['sync', '--all'], knowing)).code).toBe(0);
+    expect((await ben.uwf(['sync', '--all'])).code).toBe(0);
     expect(ben.git('rev-parse', `refs/threads/${thread}`)).toBe(server.git('rev-parse', `refs/threads/${thread}`));
     expect(server.git('for-each-ref', '--format=%(refname)', 'refs/threads')).toBe(`refs/threads/${thread}`);
     expect(reachable(ben.dir)).not.toContain(KNOWN);
@@ -118,7 +118,7 @@ describe('what secrets were taken out of', () => {
     const { urlOf } = await startGitHttpServer(dirname(server.dir));
     ada.git('remote', 'set-url', 'origin', urlOf(basename(server.dir)));
     await ada.uwf(['thread', 'redact', thread], knowing);
-    expect(await ada.uwf(['push'], knowing)).toMatchObject({ code: 0 });
+    expect(await ada.uwf(['push', '--all'], knowing)).toMatchObject({ code: 0 });
     expect(reachable(server.dir)).not.toContain(KNOWN);
     const ben = createCliRepository(filesOf(told));
     ben.git('remote', 'add', 'origin', urlOf(basename(server.dir)));
@@ -132,7 +132,7 @@ describe('what secrets were taken out of', () => {
     writeFileSync(join(server.dir, 'hooks', 'update'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
     await ada.uwf(['thread', 'redact', thread], knowing);
     const after = ada.git('rev-parse', `refs/threads/${thread}`);
-    const { code, stdout } = await ada.uwf(['push'], knowing);
+    const { code, stdout } = await ada.uwf(['push', '--all'], knowing);
     expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining('[rejected]') });
     expect((await ada.uwf(['fetch'])).code).toBe(0);
     expect(ada.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
@@ -144,8 +144,8 @@ describe('what secrets were taken out of', () => {
     await ben.uwf(['thread', 'step', thread, '--role', 'writer']);
     const beyond = ben.git('rev-parse', `refs/threads/${thread}`);
     await ada.uwf(['thread', 'redact', thread], knowing);
-    expect((await ada.uwf(['push'], knowing)).code).toBe(0);
-    for (const words of [['fetch'], ['push'], ['sync']]) {
+    expect((await ada.uwf(['push', '--all'], knowing)).code).toBe(0);
+    for (const words of [['fetch'], ['push', '--all'], ['sync', '--all']]) {
       const { code, stdout } = await ben.uwf(words);
       expect({ words, code, stdout }).toMatchObject({ code: expect.toSatisfy((is: number) => is === 1 || is === 5) });
       expect(stdout).toContain('[held]');
@@ -155,7 +155,7 @@ describe('what secrets were taken out of', () => {
     expect(reachable(server.dir)).not.toContain(KNOWN);
     // With what this machine knows the rest of it is taken out here, and goes on as a fork.
     expect((await ben.uwf(['thread', 'redact', thread], knowing)).code).toBe(0);
-    await ben.uwf(['sync'], knowing);
+    await ben.uwf(['sync', '--all'], knowing);
     expect(reachable(ben.dir)).not.toContain(KNOWN);
     expect(reachable(server.dir)).not.toContain(KNOWN);
   });

@@ -53,7 +53,10 @@ test('a thread is pushed, resumed in a clone by another agent, ended there, and 
   home.git('remote', 'add', 'origin', url);
   expect((await home.uwf(['run', 'loop', '-p', 'the task'])).code).toBe(4);
   const [{ thread, head }] = (await home.json(['thread', 'list'])) as [{ thread: string; head: string }];
-  expect(await home.json(['push'])).toMatchObject({ url, threads: [{ thread, change: 'new', head, before: null }] });
+  expect(await home.json(['push', '--all'])).toMatchObject({
+    url,
+    threads: [{ thread, change: 'new', head, before: null }],
+  });
 
   const clone = cloneCliRepository(server.dir, {
     '.uwf/config.yaml': scriptedConfig({
@@ -64,12 +67,15 @@ test('a thread is pushed, resumed in a clone by another agent, ended there, and 
   clone.git('remote', 'set-url', 'origin', url);
   expect(shared(clone)).toBe('');
   const fetched = await clone.uwf(['fetch']);
-  expect(fetched).toMatchObject({ code: 0, stdout: expect.stringContaining(` * [new thread]       ${thread}\n`) });
+  expect(fetched).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(` * [new thread]       ${thread}  loop  the task\n`),
+  });
   expect(fetched.stderr).toContain(`'uwf thread resume`);
   expect(await clone.uwf(['thread', 'resume', thread, '-p', 'go on'])).toMatchObject({ code: 0 });
   const steps = (await clone.json(['step', 'list', thread])) as { agent: string }[];
   expect(new Set(steps.map(({ agent }) => agent))).toEqual(new Set(['script']));
-  const pushed = await clone.uwf(['push']);
+  const pushed = await clone.uwf(['push', '--all']);
   expect(pushed).toMatchObject({ code: 0, stdout: expect.stringContaining(`pushed to ${url}: 1 thread (1 ended)`) });
   expect(server.git('for-each-ref', '--format=%(refname)', 'refs/threads')).toBe('');
 
@@ -83,7 +89,7 @@ test('a thread is pushed, resumed in a clone by another agent, ended there, and 
 test('at a terminal a fetch says nothing of what git would advise', async () => {
   const { server, home } = createHome();
   await start(home);
-  await home.uwf(['push']);
+  await home.uwf(['push', '--all']);
   const there = cloneCliRepository(server.dir);
   const { all } = await there.uwf(['fetch'], { isTTY: true });
   expect(all).toContain('1 thread (1 new)');
@@ -104,7 +110,7 @@ test('what git alone pushes and fetches is understood', async () => {
   other.git('push', '-q', 'origin', 'refs/history/*:refs/history/*');
   // git left the active ref at the server; the end is the truth.
   expect(server.git('for-each-ref', '--format=%(refname)').split('\n')).toHaveLength(2);
-  expect(await home.json(['sync'])).toMatchObject({ fetched: { threads: [{ thread, change: 'ended' }] } });
+  expect(await home.json(['sync', '--all'])).toMatchObject({ fetched: { threads: [{ thread, change: 'ended' }] } });
   expect(server.git('for-each-ref', '--format=%(refname)')).toMatch(/^refs\/history\/[\d-]+\/\w{26}$/);
   expect(shared(home)).toBe(shared(other));
 });
@@ -114,17 +120,17 @@ describe('uwf push', () => {
     const { server, home } = createHome();
     const [first, second] = [await start(home), await start(home)];
     await home.uwf(['workflow', 'add', 'loop']);
-    const { code, stdout, stderr } = await home.uwf(['push', 'origin']);
+    const { code, stdout, stderr } = await home.uwf(['push', '--all', 'origin']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n')).toEqual([
       `pushed to ${server.dir}: 2 threads (2 new), 1 workflow`,
-      ` * [new thread]       ${first}`,
-      ` * [new thread]       ${second}`,
+      ` * [new thread]       ${first}  loop  the task`,
+      ` * [new thread]       ${second}  loop  the task`,
       ' * [new workflow]     loop',
       'anyone who can read that repository can read them',
       '',
     ]);
-    expect(await home.uwf(['push', 'origin'])).toMatchObject({
+    expect(await home.uwf(['push', '--all', 'origin'])).toMatchObject({
       code: 0,
       stdout: `nothing to push to ${server.dir}: it had everything when it was last seen\n`,
       stderr: "hint: 'uwf sync' asks the remote whether it still has it\n",
@@ -153,7 +159,7 @@ describe('uwf push', () => {
     const { server, home } = createHome();
     const thread = await start(home);
     const before = home.git('for-each-ref');
-    const { code, stdout } = await home.uwf(['push', '-n']);
+    const { code, stdout } = await home.uwf(['push', '--all', '-n']);
     expect({ code, first: stdout.split('\n')[0] }).toEqual({
       code: 0,
       first: `would push to ${server.dir}: 1 thread (1 new)`,
@@ -166,20 +172,20 @@ describe('uwf push', () => {
   test('leaves a thread that others have taken further as it is, says so, and exits with 5', async () => {
     const { server, home } = createHome();
     const thread = await start(home);
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     const other = createLoopRepository();
     other.git('remote', 'add', 'origin', server.dir);
     await other.uwf(['fetch']);
     await other.uwf(['thread', 'step', thread]);
-    await other.uwf(['push']);
+    await other.uwf(['push', '--all']);
     const there = shared(server);
     await home.uwf(['thread', 'step', thread]);
-    const refused = await home.uwf(['push']);
+    const refused = await home.uwf(['push', '--all']);
     expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining("'uwf sync'") });
     expect(refused.stdout).toContain(thread);
     expect(shared(server)).toBe(there);
 
-    const synced = (await home.json(['sync'])) as { fetched: Fetched; pushed: Pushed };
+    const synced = (await home.json(['sync', '--all'])) as { fetched: Fetched; pushed: Pushed };
     const fork = synced.fetched.threads.find(({ change }) => change === 'forked');
     expect(fork).toMatchObject({ of: thread });
     expect(synced.pushed.threads).toMatchObject([{ thread: fork?.thread, change: 'new' }]);
@@ -192,13 +198,13 @@ describe('uwf fetch', () => {
   test('refuses what is no thread, brings all else, and exits with 1', async () => {
     const { server, home } = createHome();
     const thread = await start(home);
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     home.git('commit', '--allow-empty', '-qm', 'not a thread');
     home.git('push', '-q', 'origin', 'HEAD:refs/threads/01KTWEWZ760000000000000000', 'HEAD:refs/threads/nonsense');
     const other = cloneCliRepository(server.dir);
     const { code, stdout } = await other.uwf(['fetch']);
     expect(code).toBe(1);
-    expect(stdout).toContain(` * [new thread]       ${thread}\n`);
+    expect(stdout).toContain(` * [new thread]       ${thread}  loop  the task\n`);
     expect(stdout).toMatch(/^ ! \[refused\] {10}refs\/threads\/01KTWEWZ760000000000000000 {2}\(.+\)$/m);
     expect(stdout).toMatch(/^ ! \[refused\] {10}refs\/threads\/nonsense {2}\(.+\)$/m);
     expect(shared(other)).toBe(shared(home));
@@ -208,7 +214,7 @@ describe('uwf fetch', () => {
   test('brings what was started since a time, or is named', async () => {
     const { server, home } = createHome();
     const threads = [await start(home), await start(home)] as const;
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     const other = cloneCliRepository(server.dir);
     const later = (): number => Date.now() + 86_400_000;
     expect(await other.json(['fetch', '--since', '1h'], { now: later })).toMatchObject({ threads: [] });
@@ -223,7 +229,7 @@ describe('uwf fetch', () => {
     server.git('config', 'uploadpack.allowFilter', 'true');
     const thread = await start(home);
     await home.uwf(['thread', 'step', thread]);
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     const url = `file://${server.dir}`;
     const other = createCliRepository();
     expect(await other.uwf(['fetch', url, '--spine'])).toMatchObject({
@@ -241,7 +247,7 @@ describe('uwf fetch', () => {
     const { home } = createHome();
     const thread = await start(home);
     const file = join(createTemporaryFolder(), 'threads.bundle');
-    expect(await home.uwf(['push', file])).toMatchObject({ code: 0 });
+    expect(await home.uwf(['push', '--all', file])).toMatchObject({ code: 0 });
     const other = createCliRepository();
     expect(other.git('bundle', 'verify', '-q', file)).toBe('');
     expect(await other.json(['fetch', file])).toMatchObject({ threads: [{ thread, change: 'new' }] });
@@ -251,7 +257,7 @@ describe('uwf fetch', () => {
   test('shows on a terminal how far it is, takes that away in the end, and is quiet in a pipe', async () => {
     const { server, home } = createHome();
     await start(home);
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     // No clones: between folders of one machine git copies all objects, and there is nothing left to bring.
     const [one, two] = [createCliRepository({}), createCliRepository({})];
     for (const { git } of [one, two]) git('remote', 'add', 'origin', server.dir);
@@ -267,11 +273,11 @@ describe('a removed thread', () => {
   test('is not brought back by a fetch until it is named', async () => {
     const { home } = createHome();
     const thread = await start(home);
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     const removed = await home.uwf(['thread', 'rm', thread, '--force']);
     expect(removed).toMatchObject({ code: 0, stderr: expect.stringContaining(`'uwf fetch origin ${thread}'`) });
     expect(await home.json(['fetch'])).toMatchObject({ threads: [] });
-    expect(await home.json(['sync'])).toMatchObject({ fetched: { threads: [] }, pushed: { threads: [] } });
+    expect(await home.json(['sync', '--all'])).toMatchObject({ fetched: { threads: [] }, pushed: { threads: [] } });
     expect(await home.json(['fetch', 'origin', thread])).toMatchObject({ threads: [{ thread, change: 'new' }] });
     expect(await home.json(['thread', 'show', thread])).toMatchObject({ thread });
   });
@@ -279,13 +285,15 @@ describe('a removed thread', () => {
   test('with --remote is removed there, and elsewhere by the next sync', async () => {
     const { server, home } = createHome();
     const [kept, thread] = [await start(home), await start(home)];
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     const other = cloneCliRepository(server.dir);
     await other.uwf(['fetch']);
     const removed = await home.uwf(['thread', 'rm', thread, '--force', '--remote']);
     expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining(server.dir) });
     expect(server.git('for-each-ref', '--format=%(refname)', 'refs/threads')).toBe(`refs/threads/${kept}`);
-    expect(await other.json(['sync'])).toMatchObject({ fetched: { threads: [{ thread, change: 'removed' }] } });
+    expect(await other.json(['sync', '--all'])).toMatchObject({
+      fetched: { threads: [{ thread, change: 'removed' }] },
+    });
     expect(shared(other)).toBe(shared(home));
   });
 
@@ -327,7 +335,7 @@ describe('uwf thread list --remote', () => {
     const { server, home } = createHome();
     const [ended, active] = [await start(home), await start(home)];
     await home.uwf(['thread', 'cancel', ended]);
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     const other = cloneCliRepository(server.dir);
     expect(await other.json(['thread', 'list', '--remote', '--all'])).toEqual([
       expect.objectContaining({ thread: active, endedOn: null, here: 'none' }),
@@ -350,7 +358,7 @@ describe('uwf thread list --remote', () => {
     const { server, home } = createHome();
     const [ended, active] = [await start(home), await start(home)];
     await home.uwf(['thread', 'cancel', ended]);
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     const listed = async ({ json }: CliRepository, ...argv: string[]): Promise<string[]> =>
       ((await json(['thread', 'list', ...argv])) as Change[]).map(({ thread }) => thread);
     const other = cloneCliRepository(server.dir);
@@ -418,7 +426,7 @@ describe('what goes wrong', () => {
   test('one that is interrupted leaves nothing behind', async () => {
     const { server, home } = createHome();
     await start(home);
-    await home.uwf(['push']);
+    await home.uwf(['push', '--all']);
     const other = cloneCliRepository(server.dir);
     const { CommandStopped } = await import('../../../src/cli/process/signals.ts');
     const signal = AbortSignal.abort(new CommandStopped('SIGINT'));

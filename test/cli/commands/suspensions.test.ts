@@ -215,7 +215,7 @@ test('where only the spine was fetched, a log asks no remote, and what it leaves
   const server = createTemporaryRepository({ bare: true });
   server.git('config', 'uploadpack.allowFilter', 'true');
   repository.git('remote', 'add', 'origin', `file://${server.dir}`);
-  expect(await repository.uwf(['push'])).toMatchObject({ code: 0 });
+  expect(await repository.uwf(['push', '--all'])).toMatchObject({ code: 0 });
   const clone = createCliRepository();
   clone.git('remote', 'add', 'origin', `file://${server.dir}`);
   expect(await clone.uwf(['fetch', '--spine'])).toMatchObject({ code: 0 });
@@ -257,13 +257,13 @@ test('two questions, a failed turn and the answers are read alike where they wer
   await here.uwf(['thread', 'run', thread]);
   await here.uwf(['thread', 'resume', thread, '-p', 'The blue one.']);
   await here.uwf(['thread', 'resume', thread, '-p', 'Small.']);
-  await here.uwf(['push']);
+  await here.uwf(['push', '--all']);
 
   const there = createCliRepository({ '.uwf/config.yaml': agents });
   there.git('remote', 'add', 'origin', shared.dir);
   await there.uwf(['fetch']);
   expect(await there.uwf(['thread', 'resume', thread])).toMatchObject({ code: 0 });
-  await there.uwf(['push']);
+  await there.uwf(['push', '--all']);
   await here.uwf(['fetch']);
 
   const story = [

@@ -38,10 +38,10 @@ async function outcome(repository: Pair, argv: readonly string[]): Promise<strin
 
 describe('a program of the repository that reaches a remote', () => {
   test.each([
-    ['push', ['push']],
-    ['a push to a name', ['push', 'origin']],
+    ['push', ['push', '--all']],
+    ['a push to a name', ['push', '--all', 'origin']],
     ['fetch', ['fetch']],
-    ['sync', ['sync']],
+    ['sync', ['sync', '--all']],
     ['thread list --remote', ['thread', 'list', '--remote']],
   ])('%s needs a word', async (_, argv) => {
     const repository = await createScene();
@@ -69,16 +69,16 @@ describe('a program of the repository that reaches a remote', () => {
     repository.write('tools/ssh', '#!/bin/sh\n');
     repository.git('config', 'core.sshCommand', 'sh tools/ssh');
     expect(await repository.uwf(['trust', '--all'])).toMatchObject({ code: 0 });
-    expect(await outcome(repository, ['push'])).toBe('0');
+    expect(await outcome(repository, ['push', '--all'])).toBe('0');
     repository.write('tools/ssh', '#!/bin/sh\ntrue\n');
-    expect(await outcome(repository, ['push'])).toBe('6 git');
+    expect(await outcome(repository, ['push', '--all'])).toBe('6 git');
   });
 
   test('the user says what the user has configured', async () => {
     const repository = await createScene();
     writeFileSync(join(repository.user['HOME'] ?? '', '.gitconfig'), '[core]\nsshCommand = ssh -v\n');
     const env = { GIT_CONFIG_GLOBAL: join(repository.user['HOME'] ?? '', '.gitconfig') };
-    expect(await repository.uwf(['push'], { env })).toMatchObject({ code: 0 });
+    expect(await repository.uwf(['push', '--all'], { env })).toMatchObject({ code: 0 });
   });
 
   test('is listed, and the word is taken back', async () => {
@@ -90,7 +90,7 @@ describe('a program of the repository that reaches a remote', () => {
       return rows.find(({ name }) => name === 'git');
     };
     expect(await list()).toMatchObject({ state: 'new', says: ['credential.helper = !x', 'filter.a.clean = cat'] });
-    expect(await repository.uwf(['push'], everything)).toMatchObject({ code: 0 });
+    expect(await repository.uwf(['push', '--all'], everything)).toMatchObject({ code: 0 });
     expect(await repository.uwf(['trust', 'git'])).toMatchObject({ code: 0 });
     expect(await list()).toMatchObject({ state: 'trusted' });
     expect(await repository.uwf(['trust', '--revoke', 'git'])).toMatchObject({ code: 0 });
@@ -117,7 +117,10 @@ describe('a filter of the repository', () => {
     const fork = ['thread', 'fork', repository.thread, '--at', '1', '--worktree', folder];
     for (const argv of [restore, fork]) expect(await outcome(repository, argv)).toBe('6 git');
     expect([repository.hasRun(), repository.git('for-each-ref'), existsSync(folder)]).toEqual([false, refs, false]);
-    for (const argv of [['push'], ['thread', 'fork', repository.thread]])
+    for (const argv of [
+      ['push', '--all'],
+      ['thread', 'fork', repository.thread],
+    ])
       expect(await outcome(repository, argv)).toBe('0');
     expect(await repository.uwf(['trust', 'git'])).toMatchObject({ code: 0 });
     expect(await outcome(repository, fork)).toBe('0');

@@ -9,19 +9,19 @@ test('who cannot fetch a thread whose commit the remote has lost is told how it 
   const home = createLoopRepository();
   home.git('remote', 'add', 'origin', server.dir);
   const { thread } = (await home.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
-  await home.json(['push']);
+  await home.json(['push', '--all']);
   const ref = `refs/threads/${thread}`;
   const tip = home.git('rev-parse', ref).trim();
   rmSync(join(server.dir, 'objects', tip.slice(0, 2), tip.slice(2)));
   const clone = cloneCliRepository(server.dir);
   const { code, stderr } = await clone.uwf(['fetch']);
   expect(code).toBe(1);
-  const [, push = '', sync = ''] = /with '(git push [^']+)' and then '(uwf sync [^']+)'/.exec(stderr) ?? [];
+  const [, push = '', again = ''] = /with '(git push [^']+)' and then '(uwf push [^']+)'/.exec(stderr) ?? [];
   // The remote lists the ref, so the clone that has the thread finds nothing to do by itself.
   expect(await home.uwf(['push', thread])).toMatchObject({
     stdout: expect.stringContaining('its refs are up to date'),
   });
   home.git(...push.split(' ').slice(1));
-  expect(await home.uwf(sync.split(' ').slice(1))).toMatchObject({ code: 0 });
+  expect(await home.uwf(again.split(' ').slice(1))).toMatchObject({ code: 0 });
   expect(await clone.json(['fetch'])).toMatchObject({ threads: [{ thread, head: tip }], refused: [] });
 });

@@ -10,6 +10,7 @@ const paint = createPalette({}, {});
 const thread = (digit: number): ReturnType<typeof parseThreadId> => parseThreadId(`01KTWEWZ76000000000000000${digit}`);
 const commit = (digit: string): ReturnType<typeof parseObjectId> => parseObjectId(digit.repeat(40));
 
+const about = (): undefined => undefined;
 const url = 'https://example.org/threads.git';
 const nothingPushed = emptyReport({ name: 'origin', url });
 const nothingFetched: FetchReport = { remote: 'origin', url, threads: [], workflows: [], refused: [], held: [] };
@@ -30,10 +31,11 @@ describe('a push', () => {
         held: [{ thread: thread(6), reason: 'fetch first' }],
       },
       paint,
+      { about: (id) => (id === thread(1) ? { workflow: 'fix', prompt: 'The \u001B[1msum' } : undefined) },
     );
     expect(text.split('\n')).toEqual([
       `pushed to ${url}: 3 threads (1 new, 1 forward, 1 ended), 1 workflow`,
-      ` * [new thread]       ${thread(1)}`,
+      ` * [new thread]       ${thread(1)}  fix  The �[1msum`,
       `   ccccccc..bbbbbbb   ${thread(2)}  (1 commit)`,
       `   eeeeeee..ddddddd   ${thread(3)}  (ended)`,
       ' * [new workflow]     develop',
@@ -45,9 +47,11 @@ describe('a push', () => {
   });
 
   test('that changed nothing says so, and says no more than it knows', () => {
-    expect(formatPush(nothingPushed, paint)).toBe(`nothing to push to ${url}: it had everything when it was last seen`);
+    expect(formatPush(nothingPushed, paint, { about })).toBe(
+      `nothing to push to ${url}: it had everything when it was last seen`,
+    );
     const held = { ...nothingPushed, held: [{ thread: thread(1), reason: 'fetch first' }] };
-    expect(formatPush(held, paint).split('\n')[0]).toBe(`nothing was pushed to ${url}`);
+    expect(formatPush(held, paint, { about }).split('\n')[0]).toBe(`nothing was pushed to ${url}`);
   });
 
   test('that did not take place is told as one that would', () => {
@@ -55,11 +59,11 @@ describe('a push', () => {
       ...nothingPushed,
       threads: [{ thread: thread(1), change: 'new', head: commit('a'), before: null }],
     };
-    expect(formatPush(report, paint, { isDry: true })).toBe(
+    expect(formatPush(report, paint, { about, isDry: true })).toBe(
       `would push to ${url}: 1 thread (1 new)\n * [new thread]       ${thread(1)}\nanyone who can read that repository could read them then`,
     );
-    expect(formatPush(nothingPushed, paint, { isDry: true })).toBe(formatPush(nothingPushed, paint));
-    expect(formatPush(nothingPushed, paint, { isAsked: true })).toBe(
+    expect(formatPush(nothingPushed, paint, { about, isDry: true })).toBe(formatPush(nothingPushed, paint, { about }));
+    expect(formatPush(nothingPushed, paint, { about, isAsked: true })).toBe(
       `nothing to push to ${url}: its refs are up to date`,
     );
   });
@@ -79,6 +83,7 @@ describe('a fetch', () => {
         refused: [{ ref: 'refs/threads/x', reason: 'its name is no thread id', more: 99_998 }],
       },
       paint,
+      about,
     );
     expect(text.split('\n')).toEqual([
       `fetched from ${url}: 3 threads (1 new, 1 forked, 1 removed), 1 workflow`,
@@ -92,14 +97,14 @@ describe('a fetch', () => {
 
   test('cannot be made to write to the terminal by what it brings', () => {
     const refused = [{ ref: 'refs/threads/\u001B[2Jx\ny', reason: '\u001B]0;title\u0007' }];
-    const text = formatFetch({ ...nothingFetched, url: 'ssh://\u001B[31m', refused }, paint);
+    const text = formatFetch({ ...nothingFetched, url: 'ssh://\u001B[31m', refused }, paint, about);
     expect(text).not.toContain('\u001B');
     expect(text.split('\n')).toHaveLength(2);
   });
 });
 
 test('a sync that had nothing to do takes one line', () => {
-  expect(formatSync({ fetched: nothingFetched, pushed: nothingPushed }, paint)).toBe(
+  expect(formatSync({ fetched: nothingFetched, pushed: nothingPushed }, paint, { about })).toBe(
     `nothing to fetch from ${url}, and nothing to push`,
   );
 });

@@ -1,0 +1,80 @@
+import type { Config } from '../../engine/config/config.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+import type { Remote } from '../../git/transport/remote.ts';
+import { plural } from '../../format-time.ts';
+import type { ChooseNew, NewThread } from '../../sync/push/new-threads.ts';
+import { configOrNone } from '../open/open-config.ts';
+import type { Output } from '../output/output.ts';
+import { oneLine } from '../output/width.ts';
+import { canAskForTrust, type CliEnvironment } from '../process/cli-environment.ts';
+import { aboutThreads, formatAbout } from './about-threads.ts';
+
+/** What a push is started with. */
+type PushWorld = { cli: CliEnvironment; out: Output; repository: Repository; remote: Remote; redactor: Redactor };
+
+/** Who chooses the threads of a push that the remote does not have yet: all of them, a person at the terminal, or none. */
+export class NewThreadsChoice {
+  readonly #world: PushWorld;
+  readonly #config: Config;
+  readonly #mode: { isAll: boolean; isDry: boolean };
+  /** Whether a person was asked. */
+  isAsked = false;
+
+  private constructor(world: PushWorld, config: Config, mode: { isAll: boolean; isDry: boolean }) {
+    this.#world = world;
+    this.#config = config;
+    this.#mode = mode;
+  }
+
+  /** @param given `all` as `--all` says it; `isDry` if nothing is sent, so that nothing is asked */
+  static async open(world: PushWorld, given: { all: boolean; isDry?: boolean }): Promise<NewThreadsChoice> {
+    const config = await configOrNone(world.cli, world.repository);
+    const isAll = given.all || config.push === 'all';
+    return new NewThreadsChoice(world, config, { isAll, isDry: given.isDry === true });
+  }
+
+  /** What a push is told; `undefined` where all threads are sent. @param pause takes progress off the terminal */
+  chooseNew(pause: () => void): ChooseNew | undefined {
+    if (this.#mode.isAll) return undefined;
+    const mayAsk = !this.#mode.isDry && canAskForTrust(this.#world.cli);
+    return (threads) => (mayAsk ? this.#ask(threads, pause) : Promise.resolve(new Set()));
+  }
+
+  /** The threads that stay here although no person said so. */
+  undecided(unsent: readonly NewThread[] = []): readonly NewThread[] {
+    return this.isAsked ? [] : unsent;
+  }
+
+  /** Says how the threads are sent that no person was asked about. */
+  hint(unsent: readonly NewThread[] = []): void {
+    const [first] = this.undecided(unsent);
+    if (first === undefined) return;
+    const { out, remote } = this.#world;
+    const which = unsent.length === 1 ? 'this thread is' : `these ${unsent.length} threads are`;
+    out.hint(`${which} new there: 'uwf push ${remote.name} ${first.thread}' sends one, and --all sends all`);
+    const isNotAgreed = this.#config.settings?.some(({ name, value }) => name === 'push' && value === 'all') === true;
+    if (isNotAgreed)
+      out.hint("this repository's configuration says 'push: all', which counts once you agree: 'uwf trust'");
+  }
+
+  async #ask(threads: readonly NewThread[], pause: () => void): Promise<Set<NewThread['thread']>> {
+    const { cli, repository, remote, redactor } = this.#world;
+    const [{ askKey }, { createPalette }, about] = await Promise.all([
+      import('../ask/ask.ts'),
+      import('../output/palette.ts'),
+      aboutThreads(repository, threads, redactor),
+    ]);
+    pause();
+    this.isAsked = true;
+    const paint = createPalette(cli.stderr, cli.env);
+    const lines = threads.map(({ thread, below }) => {
+      const along = below.length === 0 ? '' : `  (and ${plural(below.length, 'thread')} below it)`;
+      return `  ${paint.id(thread)}  ${formatAbout(about(thread))}${along}`;
+    });
+    cli.stderr.write(`\n${paint.title(`New at ${oneLine(remote.url)}:`)}\n${lines.join('\n')}\n`);
+    const which = threads.length === 1 ? 'this thread' : `these ${threads.length} threads`;
+    const key = await askKey(cli, `Send ${which}, too? [y/N]`, 'yn\r\n');
+    return new Set(key === 'y' ? threads.map(({ thread }) => thread) : []);
+  }
+}
