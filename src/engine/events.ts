@@ -69,7 +69,7 @@ export type EngineEvent =
       /** `$status` of its meta. */
       outcome: string | null;
       head: ObjectId;
-      /** The reply's first line. */
+      /** One line of the reply: the first, of a program's output the last that says something. */
       subject: string;
       durationMs: number;
       usage: Usage | null;

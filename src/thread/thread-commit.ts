@@ -46,6 +46,29 @@ export const fileTypes: Readonly<Record<ThreadCommitKind, TypeName>> = {
   end: 'thread-end',
 };
 
+/** The file with the text of a commit, by its kind: the prompt, the reply, the answer or the summary. */
+export const textPaths: Readonly<Record<ThreadCommitKind, string>> = {
+  start: 'prompt.md',
+  step: 'output.md',
+  suspend: 'output.md',
+  resume: 'answer.md',
+  end: 'summary.md',
+};
+
+/** The text of a commit; null if it has none. */
+export function textNodeOf({ kind, node }: ThreadEvent): NodeHash | null {
+  switch (kind) {
+    case 'start':
+      return node.prompt;
+    case 'resume':
+      return node.answer;
+    case 'end':
+      return node.summary;
+    default:
+      return node.content;
+  }
+}
+
 /** The kind of commit whose node has this path; `undefined` for other files. */
 export function kindOfFile(path: string): ThreadCommitKind | undefined {
   const kind = path.endsWith('.json') ? path.slice(0, -'.json'.length) : '';
@@ -86,6 +109,14 @@ export async function readThreadCommit(repository: NodeReader, id: ObjectId, kno
  */
 export function eventOf(id: ObjectId, kind: ThreadCommitKind, node: Node): ThreadEvent {
   assertKind(id, kind, node.type);
+  return eventIn(kind, node);
+}
+
+/**
+ * Parses a node that is about to be the node of a commit.
+ * @throws {UnexpectedNode} if it is not of the type of the kind
+ */
+export function eventIn(kind: ThreadCommitKind, node: Node): ThreadEvent {
   switch (kind) {
     case 'start':
       return { kind, node: payloadOf(node, 'thread-start') };

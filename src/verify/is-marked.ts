@@ -1,5 +1,10 @@
 import { marks } from '../redaction/redactor.ts';
 
+/** Tells whether something was redacted in a text. */
+export function hasMark(text: string): boolean {
+  return text.search(marks) !== -1;
+}
+
 /** Tells whether a text is another one in which parts were replaced by marks. */
 export function isMarked(before: string, after: string): boolean {
   // Every second part is the name of a mark's rule.

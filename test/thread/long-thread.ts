@@ -10,8 +10,6 @@ import { activeRef } from '../../src/thread/thread-refs.ts';
 import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import { agent } from './thread-fixture.ts';
 
-const who = { name: 'writer', email: 'robot@uwf' };
-
 /** Adds many steps to a thread that has none, in one write; the step `compactedAt` carries a summary. */
 export async function addManySteps(
   repository: Repository,
@@ -57,11 +55,8 @@ export async function addManySteps(
       files,
       types: state.tally.types,
       parents: [head],
-      author: who,
       atMs: 1_795_262_400_001 + number,
-      subject: `writer: ${number}`,
-      body: '',
-      bodyPath: 'output.md',
+      beside: { text: `Text ${number} of many.\n`, agent },
     });
     ancestors = [node.hash, ...ancestors].slice(0, 11);
   }

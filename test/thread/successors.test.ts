@@ -4,12 +4,12 @@ import { encodeNode } from '../../src/cas/node.ts';
 import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import { publish } from '../../src/git/stores/publish.ts';
 import type { Repository } from '../../src/git/repository.ts';
+import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import { builtIn, builtInTypes, encodeTyped, isSuccessor, typeNameOf } from '../../src/schema/built-in.ts';
 import { META_SCHEMA } from '../../src/cas/frozen-types.ts';
 import { loadWorkflow } from '../../src/workflow/nodes/load-workflow.ts';
 import { MemorySource } from '../../src/cas/node-source.ts';
 import { appendStep } from '../../src/thread/append/append-step.ts';
-import { draftCommit } from '../../src/thread/append/draft-commit.ts';
 import { activeRef } from '../../src/thread/thread-refs.ts';
 import { readState } from '../../src/thread/read/thread-state.ts';
 import { readThreadCommit, type ThreadCommit } from '../../src/thread/thread-commit.ts';
@@ -59,19 +59,12 @@ test('a node of a type that is not known is said to be newer, not corrupt', asyn
   const state = await startLoop(repository);
   const schema = encodeNode(META_SCHEMA, { title: 'thread-step', description: 'of a version to come' });
   const batch = new ObjectBatch();
-  const author = { name: 'a', email: 'a@b' };
-  const value = draftCommit(repository, batch, {
-    kind: 'step',
-    node: encodeNode(schema.hash, { number: 1 }),
-    files: [{ path: `types/${schema.hash}.json`, node: schema }],
-    types: state.tally.types,
-    parents: [state.head.id],
-    author,
-    atMs: 1_795_262_400_000,
-    subject: 's',
-    body: '',
-    bodyPath: 'output.md',
-  });
+  const author = { name: 'a', email: 'a@b', atMs: 1_795_262_400_000 };
+  const tree = writeNodeTree(batch, [
+    { path: 'step.json', node: encodeNode(schema.hash, { number: 1 }) },
+    { path: `types/${schema.hash}.json`, node: schema },
+  ]);
+  const value = batch.addCommit({ tree, parents: [state.head.id], author, committer: author, message: 's\n' });
   await publish(repository, batch, [{ name: activeRef(state.id), expected: state.head.id, value }]);
   const message = `step.json of commit ${value} has the type ${schema.hash}, which this version of uwf does not know`;
   await expect(readThreadCommit(repository, value)).rejects.toMatchObject({ code: 'newer-format', message });

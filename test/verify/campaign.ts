@@ -2,9 +2,10 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { createEngine } from '../../src/engine/engine.ts';
 import { fsck } from '../../src/verify/fsck.ts';
 import { UwfError } from '../../src/errors.ts';
+import { isJsonObject, type JsonObject } from '../../src/json.ts';
 import { parseRefName } from '../../src/git/format/ref-name.ts';
 import { walk } from '../../src/schema/links/walk-nodes.ts';
-import { exportThread, type ExportedNode } from '../../src/thread/export/export-thread.ts';
+import { exportThread, type ExportedCommit, type ExportedNode } from '../../src/thread/export/export-thread.ts';
 import { readTrace } from '../../src/thread/read/read-trace.ts';
 import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import { readThread } from '../../src/thread/read/whole-thread.ts';
@@ -13,11 +14,11 @@ import { UNEXPECTED } from '../../src/thread/fault-of.ts';
 import { Verification } from '../../src/verify/chain/verification.ts';
 import { checkAll } from './incoming/incoming-fixture.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
-import { putTogether, takeApart, type ForgedLine } from './forge.ts';
-import { mutationsOf, type Mutation } from './mutate.ts';
-import { growRichThread } from './rich-thread.ts';
+import { putTogether, type ForgedLine } from './forge.ts';
+import { commitMutationsOf, mutationsOf, type CommitMutation, type Mutation } from './mutate.ts';
+import { growVariedThreads, type Specimen } from './varied-threads.ts';
 
-/** What came of many changes, each of one node of a thread that was encoded, indexed and committed again. */
+/** What came of many changes, each of one node or commit of a thread that was encoded, indexed and committed again. */
 export type Outcome = {
   tried: number;
   /** The fields that were changed. */
@@ -30,45 +31,76 @@ export type Outcome = {
   undetected: Map<string, Set<string>>;
 };
 
+/** A change of a thread's lines. */
+type Change = Pick<Mutation, 'field' | 'how'> & { of: Specimen; at: string } & (
+    | { node: Mutation }
+    | { commit: CommitMutation }
+  );
+
 /**
- * Tries changes of every field of every node of a thread, each on its own.
+ * Tries changes of every field of every node and commit of several threads, each on its own.
  * @param count how many of all changes there are, evenly spread over fields and ways of changing them
  * @param fields only these
  */
 export async function runCampaign(count: number, fields: RegExp = /^/): Promise<Outcome> {
-  const repository = createMapRepository();
-  // What was taken up again has all that was there before.
-  const state = (await growRichThread(repository)).at(-1);
-  if (state === undefined) throw new Error('there is no thread');
-  const lines = await takeApart(repository, state.id, state.head.id);
-  const nodes = lines.filter((line): line is ExportedNode => 'node' in line);
-  const order = ({ field, how }: Mutation): string => `${field} ${how}`;
-  const all = [...mutationsOf(nodes)]
-    .filter(({ field }) => fields.test(field))
-    .toSorted((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0));
+  const all = (await growVariedThreads())
+    .flatMap((specimen) => [...changesOf(specimen)])
+    .filter(({ field }) => fields.test(field));
+  const order = ({ field, how }: Change): string => `${field} ${how}`;
+  all.sort((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0));
   const outcome: Outcome = { tried: 0, fields: new Set(), crashes: [], disagreements: [], undetected: new Map() };
   const step = Math.max(1, all.length / count);
   for (let place = 0; place < all.length; place += step) {
-    const mutation = all[Math.floor(place)];
-    if (mutation) await tryOne(repository, state, lines, mutation, outcome);
+    const change = all[Math.floor(place)];
+    if (change) await tryOne(change, outcome);
   }
   return outcome;
 }
 
-async function tryOne(
-  base: MapRepository,
-  { id, head }: ThreadState,
-  lines: readonly ForgedLine[],
-  mutation: Mutation,
-  outcome: Outcome,
-): Promise<void> {
-  const { node, field, how, type, payload } = mutation;
-  const changed = lines.map((line) => ('node' in line && line.node === node ? { ...line, type, payload } : line));
-  const forged = await putTogether(changed, base);
-  if (forged.head === head.id) return;
+function* changesOf(of: Specimen): Generator<Change, void, void> {
+  const nodes = of.lines.filter((line): line is ExportedNode => 'node' in line);
+  const questions = questionsIn(nodes);
+  for (const node of mutationsOf(nodes)) {
+    const field = questions.has(node.node) ? node.field.replace(/^content/, 'question') : node.field;
+    yield { of, field, how: node.how, at: node.node, node };
+  }
+  const commits = of.lines.filter((line): line is ExportedCommit => 'files' in line);
+  for (const commit of commitMutationsOf(commits))
+    yield { of, field: commit.field, how: commit.how, at: commit.at, commit };
+}
+
+/** What people and blocks were asked, but for the task. */
+function questionsIn(nodes: readonly ExportedNode[]): Set<string> {
+  const payloads = nodes.map(({ payload }) => payload).filter(isJsonObject);
+  const isAsked = ({ package: name }: JsonObject): boolean => name === 'builtin:human' || name === 'builtin:block';
+  const agents = new Set<unknown>(
+    nodes.filter(({ payload }) => isJsonObject(payload) && isAsked(payload)).map(({ node }) => node),
+  );
+  const questions = payloads.flatMap(({ agent, prompt }) =>
+    agents.has(agent) && typeof prompt === 'string' ? [prompt] : [],
+  );
+  const tasks = payloads
+    .filter((payload) => 'startedAtMs' in payload && 'workflow' in payload)
+    .map(({ prompt }) => prompt);
+  return new Set(questions.filter((hash) => !tasks.includes(hash)));
+}
+
+async function tryOne(change: Change, outcome: Outcome): Promise<void> {
+  const { of, field, how, at } = change;
+  const changed = of.lines.map((line): ForgedLine => {
+    if ('node' in change) {
+      const { node, type, payload } = change.node;
+      return 'node' in line && line.node === node ? { ...line, type, payload } : line;
+    }
+    return 'files' in line && line.commit === at ? { ...line, ...change.commit.change } : line;
+  });
+  const keeps = (line: ExportedCommit): boolean => 'commit' in change && line.commit === at;
+  const forged = await putTogether(changed, of.base, { keeps });
+  if (forged.head === of.head) return;
   outcome.tried += 1;
   outcome.fields.add(field);
-  const what = `${field}: ${how} (${node})`;
+  const what = `${field}: ${how} (${at})`;
+  const { id } = of;
   const ref = parseRefName(`refs/threads/${id}`);
   const there = createMapRepository(forged.repository.objectMap, new Map([[ref, forged.head]]));
   const crash = (where: string, error: unknown): void =>

@@ -8,7 +8,11 @@ import { exportThread, type ExportedCommit, type ExportedNode } from '../../src/
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
 import { callIdFor } from '../../src/thread/new-thread-id.ts';
 import { isThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
-import { indexedFolder } from '../../src/thread/thread-commit.ts';
+import { encodeCommit } from '../../src/git/format/commit.ts';
+import { payloadOf } from '../../src/schema/payload-of.ts';
+import { messageOfCommit, type Beside } from '../../src/thread/append/commit-message.ts';
+import { authorOf, roleOf } from '../../src/thread/append/draft-commit.ts';
+import { eventIn, findEventFile, indexedFolder, textPaths, timeOfCommit } from '../../src/thread/thread-commit.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 
 /** A thread as lines that can be changed, and made into objects again. */
@@ -29,15 +33,17 @@ const names = /\b(?:[0-9A-HJKMNP-TV-Z]{13}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{40})\
 /**
  * Puts a thread together as a forger would: every hash and id that follows from a change is worked out anew, in nodes,
  * indexes, parents and messages, so that each object is sound in itself and names the others rightly. A child thread whose id
- * was not changed gets the id that follows from its call now.
+ * was not changed gets the id that follows from its call now, and each commit the message, the author and the dates that follow
+ * from its nodes.
  *
  * @param base has what the thread keeps that is no node: recorded files, and what artifacts pin
  * @param hasOldIds leaves the ids of child threads as they are given
+ * @param keeps commits whose message, author and dates are left as they are given
  */
 export async function putTogether(
   lines: readonly ForgedLine[],
   base: MapRepository = createMapRepository(),
-  { hasOldIds = false }: { hasOldIds?: boolean } = {},
+  { hasOldIds = false, keeps = () => false }: { hasOldIds?: boolean; keeps?: (line: ExportedCommit) => boolean } = {},
 ): Promise<{ repository: MapRepository; head: ObjectId }> {
   const renamed = new Map<string, string>();
   const nodes = new Map<string, EncodedNode>();
@@ -46,6 +52,7 @@ export async function putTogether(
   const given = new Map(lines.flatMap((line) => ('node' in line ? [[String(line.node), line]] : [])));
   const ids = new Set(lines.map((line) => ('node' in line ? memberOf(line.payload, 'id') : undefined)));
   const states = statesOf(lines);
+  const datesMs = new Map<string, number>();
   const followed = <Line extends ForgedLine>(line: Line): Line =>
     JSON.parse(JSON.stringify(line).replaceAll(names, (name) => renamed.get(name) ?? name));
   const addNode = (line: ExportedNode): void => {
@@ -59,7 +66,7 @@ export async function putTogether(
     const was = memberOf(line.payload, 'id');
     const caller = memberOf(line.payload, 'parentState');
     const at = typeof caller === 'string' && !hasOldIds ? states.get(caller) : undefined;
-    const id = calledId(payload, at, renamed);
+    const id = calledId(payload, at, renamed, datesMs);
     if (id !== undefined && typeof was === 'string' && ids.has(was)) renamed.set(was, id);
     const node = encodeNode(type, id === undefined ? payload : followed(line).payload);
     nodes.set(node.hash, node);
@@ -69,7 +76,9 @@ export async function putTogether(
     if ('node' in line) {
       if (given.has(line.node)) addNode(line);
     } else {
-      const commit = followed(line);
+      const given = followed(line);
+      const commit = keeps(line) ? given : { ...given, ...retold(given, nodes) };
+      datesMs.set(line.commit, commit.committer.atMs);
       head = batch.addCommit({ ...commit, tree: addTree(batch, commit, nodes, base) });
       if (head !== line.commit) renamed.set(line.commit, head);
     }
@@ -78,6 +87,42 @@ export async function putTogether(
   const repository = createMapRepository(new Map(base.objectMap));
   await repository.objects.write(batch.objects);
   return { repository, head };
+}
+
+/** The message, the author and the dates of a commit by its nodes; those that it has where these are damaged. */
+function retold(line: ExportedCommit, nodes: ReadonlyMap<string, EncodedNode>): Partial<ExportedCommit> {
+  const at = (path: string): EncodedNode | undefined => nodes.get(line.files[path] ?? '');
+  const get = (hash: string | null): EncodedNode => {
+    const node = nodes.get(hash ?? '');
+    if (node === undefined) throw new Error(`there is no node ${hash}`);
+    return node;
+  };
+  try {
+    const found = findEventFile(Object.keys(line.files).map((path) => ({ path })));
+    const node = found && at(found.file.path);
+    if (!node) return {};
+    const event = { hash: node.hash, ...eventIn(found.kind, node) };
+    const content = at(textPaths[event.kind]);
+    const text = content ? payloadOf(content, 'content').text : '';
+    const agent = 'agent' in event.node ? payloadOf(get(event.node.agent), 'agent') : undefined;
+    const beside: Beside = { text, agent };
+    if (event.kind === 'start') beside.workflow = payloadOf(get(event.node.workflow), 'workflow').name;
+    if (event.kind === 'end' && event.node.lastStep !== null) {
+      const last = payloadOf(get(event.node.lastStep), 'thread-step');
+      if (payloadOf(get(last.content), 'content').text === text)
+        beside.last = { agent: payloadOf(get(last.agent), 'agent'), meta: last.meta };
+    }
+    const atMs = Math.floor(timeOfCommit(event) / 1000) * 1000;
+    const retold = {
+      message: messageOfCommit(event, beside),
+      author: { ...authorOf(roleOf(event), agent, line.committer), atMs },
+      committer: { ...line.committer, atMs },
+    };
+    encodeCommit({ tree: line.commit, parents: [], ...retold });
+    return retold;
+  } catch {
+    return {};
+  }
 }
 
 /** The commits of steps and starts, by the hashes of their nodes. */
@@ -95,6 +140,7 @@ function calledId(
   payload: JsonValue,
   caller: ExportedCommit | undefined,
   renamed: ReadonlyMap<string, string>,
+  datesMs: ReadonlyMap<string, number>,
 ): ThreadId | undefined {
   const call = memberOf(payload, 'call');
   const [role, key, thread] = [
@@ -109,7 +155,8 @@ function calledId(
   if (block !== undefined && typeof block !== 'string') return undefined;
   const ordinal = Number(memberOf(call ?? null, 'ordinal') ?? 0);
   const commit = (renamed.get(caller.commit) ?? caller.commit) as ObjectId;
-  return callIdFor({ thread, state: { commit, committedAtMs: caller.committer.atMs }, role, key, ordinal, block });
+  const committedAtMs = datesMs.get(caller.commit) ?? caller.committer.atMs;
+  return callIdFor({ thread, state: { commit, committedAtMs }, role, key, ordinal, block });
 }
 
 function addTree(

@@ -42,7 +42,10 @@ async function growOn(repository: Repository, dice: Dice, start: ThreadState, de
   for (let left = 1 + dice(5); left > 0; left--) {
     const decision = await decide(loop.moderator, decisionContext(repository, state, loop.name));
     if (decision.kind !== 'role') break;
-    const { role, rule } = decision;
+    // A person may give the turn to the other role.
+    const isForced = dice(10) === 0;
+    const role = isForced ? (decision.role === 'writer' ? 'checker' : 'writer') : decision.role;
+    const rule = isForced ? null : decision.rule;
     if (dice(6) === 0) state = await pause(repository, dice, state, role, rule);
     const child = depth < 2 && dice(8) === 0 ? await growChild(repository, dice, state, role, depth) : undefined;
     if (dice(3) === 0) await threadCas(repository, state.id).put(`A note ${dice(1e9)}`);
@@ -51,7 +54,7 @@ async function growOn(repository: Repository, dice: Dice, start: ThreadState, de
       state,
       stepDraft({
         role,
-        rule: dice(10) === 0 ? null : rule,
+        rule,
         meta: { $status: dice(2) === 0 ? 'again' : 'done', ...(dice(3) === 0 && { link: stateHash(state) }) },
         text: texts[dice(texts.length)] ?? '',
         prompt: `Do step ${state.tally.steps + 1}.`,
@@ -93,7 +96,7 @@ async function pause(
   dice: Dice,
   state: ThreadState,
   role: string,
-  rule: number,
+  rule: number | null,
 ): Promise<ThreadState> {
   const waiting = await suspendThread(repository, state, {
     role,

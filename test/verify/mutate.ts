@@ -2,7 +2,7 @@ import type { NodeHash } from '../../src/cas/hash.ts';
 import { isNodeHash } from '../../src/cas/hash.ts';
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
 import { typeNameOf } from '../../src/schema/built-in.ts';
-import type { ExportedNode } from '../../src/thread/export/export-thread.ts';
+import type { ExportedCommit, ExportedNode } from '../../src/thread/export/export-thread.ts';
 
 /** One change of one node. */
 export type Mutation = {
@@ -14,6 +14,81 @@ export type Mutation = {
   type: NodeHash;
   payload: JsonValue;
 };
+
+/** One change of one commit. */
+export type CommitMutation = {
+  /** The commit. */
+  at: string;
+  /** `commit.author.name`. */
+  field: string;
+  how: string;
+  change: Partial<ExportedCommit>;
+};
+
+/** All changes of the commits of a thread, but for their files. */
+export function* commitMutationsOf(commits: readonly ExportedCommit[]): Generator<CommitMutation, void, void> {
+  for (const [place, line] of commits.entries()) {
+    const changes = (field: string, hows: Record<string, Partial<ExportedCommit>>): CommitMutation[] =>
+      Object.entries(hows).map(([how, change]) => ({ at: line.commit, field: `commit.${field}`, how, change }));
+    const { message, author, committer, parents } = line;
+    const [subject = '', ...rest] = message.trimEnd().split('\n\n');
+    const [trailers = '', body] = [rest.at(-1), rest.slice(0, -1)];
+    const told = (parts: readonly string[]): Partial<ExportedCommit> => ({ message: `${parts.join('\n\n')}\n` });
+    const other = commits[place === 0 ? commits.length - 1 : place - 1]?.message ?? '';
+    yield* changes('subject', {
+      passed: told(['tester: passed', ...rest]),
+      longer: told([`${subject}x`, ...rest]),
+      shorter: told([subject.slice(0, -1), ...rest]),
+      spaced: told([`${subject} `, ...rest]),
+      'of another': told([other.split('\n', 1).join(), ...rest]),
+      'a line more': told([`${subject}\nmore`, ...rest]),
+      gone: told(rest),
+    });
+    yield* changes('body', {
+      other: told([subject, 'All is well.', trailers]),
+      more: told([subject, ...body, 'More.', trailers]),
+      gone: told(body.length > 0 ? [subject, trailers] : [subject, '', trailers]),
+      longer: told([subject, ...body.map((text) => `${text}.`), trailers]),
+      'of another': told([subject, ...other.trimEnd().split('\n\n').slice(1, -1), trailers]),
+    });
+    const lines = trailers.split('\n');
+    yield* changes('trailers', {
+      'one less': told([subject, ...body, lines.slice(0, -1).join('\n')]),
+      'one more': told([subject, ...body, `${trailers}\nUwf-Status: approved`]),
+      twice: told([subject, ...body, `${trailers}\n${trailers}`]),
+      reversed: told([subject, ...body, lines.toReversed().join('\n')]),
+      'a line end more': { message: `${message}\n` },
+      'no line end': { message: message.trimEnd() },
+      ...Object.fromEntries(
+        lines.map((text, at) => [`line ${at}`, told([subject, ...body, lines.with(at, `${text}0`).join('\n')])]),
+      ),
+    });
+    const person = { name: 'Anne', email: 'anne@example.org' };
+    for (const [who, is] of Object.entries({ author, committer })) {
+      yield* changes(`${who}.name`, {
+        other: { [who]: { ...is, name: person.name } },
+        role: { [who]: { ...is, name: 'tester' } },
+      });
+      yield* changes(`${who}.email`, { other: { [who]: { ...is, email: person.email } } });
+      yield* changes(`${who}.atMs`, {
+        later: { [who]: { ...is, atMs: is.atMs + 1000 } },
+        earlier: { [who]: { ...is, atMs: is.atMs - 60_000 } },
+      });
+    }
+    const both = { author: { ...author, ...person }, committer: { ...committer, ...person } };
+    yield* changes('committer.name', { 'with the author': both });
+    const laterMs = author.atMs + 1000;
+    yield* changes('dates', {
+      both: { author: { ...author, atMs: laterMs }, committer: { ...committer, atMs: laterMs } },
+    });
+    yield* changes('parents', {
+      twice: { parents: [...parents, ...parents.slice(0, 1)] },
+      reversed: { parents: parents.toReversed() },
+      less: { parents: parents.slice(0, -1) },
+      more: { parents: [...parents, ...(place > 1 ? [commits[0]!.commit] : [])] },
+    });
+  }
+}
 
 type Place = (string | number)[];
 

@@ -53,6 +53,7 @@ export const threadFields: Readonly<Record<string, string>> = {
   endedAt: 'when it ended, or null',
   prompt: 'the first line of its prompt',
   reason: 'why it is suspended, or how it ended; else null',
+  summary: 'where the reason is the output of a program, its last line that says something; else null',
   interruption:
     'of an interrupted one: pid, host and since of its last process, and processes that still work; else null',
 };

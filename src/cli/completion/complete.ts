@@ -1,6 +1,6 @@
 import { listThreads } from '../../engine/describe/list-threads.ts';
 import { listRemotes } from '../../git/repository/choose-remote.ts';
-import { firstLine } from '../../thread/append/commit-message.ts';
+import { lineOfStored } from '../../thread/append/commit-message.ts';
 import { findByPrefix, getThread, listPointers } from '../../thread/find/find-thread.ts';
 import { readSteps } from '../../thread/read/read-steps.ts';
 import { threadStatuses } from '../../thread/read/thread-status.ts';
@@ -192,7 +192,7 @@ async function listSteps(cli: CliEnvironment, thread: string | undefined): Promi
     if (found.size >= MAX_CANDIDATES) break;
     for (const { commit, text } of (await readSteps(repository, head, MAX_CANDIDATES)).steps.toReversed()) {
       const { number, role, meta } = commit.node;
-      const about = `${number}  ${role} ${statusOf(meta) ?? ''}  ${firstLine(text)}`;
+      const about = `${number}  ${role} ${statusOf(meta) ?? ''}  ${lineOfStored(commit, text)}`;
       if (thread !== undefined) found.set(String(number), { word: String(number), about });
       found.set(commit.hash, { word: commit.hash, about });
     }

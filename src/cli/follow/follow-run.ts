@@ -36,7 +36,7 @@ export const runFields: Readonly<Record<string, string>> = {
   number: "the step's number in its thread, from 1",
   step: "the finished step's hash",
   outcome: "the $status of the finished step's reply",
-  subject: 'the first line of the reply',
+  subject: "one line of the reply: the first, of a program's output the last that says something",
   durationMs: 'how long the step took',
   usage: 'tokens, turns and cost, where the agent tells them',
   errors: 'why a reply was not accepted',

@@ -85,6 +85,7 @@ const isPiece = objectOf<LogPiece>({
       durationMs: orNull(isNumber),
       usage: orNull(isJsonObject),
       text: isString,
+      summary: { mayBe: isString },
       said: { mayBe: isString },
       reason: { mayBe: isString },
       cause: { mayBe: oneOf(suspendCauses) },

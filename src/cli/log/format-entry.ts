@@ -1,4 +1,4 @@
-import { firstLine } from '../../thread/append/commit-message.ts';
+import { firstLine } from '../../thread/append/line-of-text.ts';
 import { paintStatus, type Palette } from '../output/palette.ts';
 import { formatMore } from '../output/suspension-markdown.ts';
 import { formatDuration, formatTime } from '../../format-time.ts';
@@ -6,11 +6,11 @@ import { harmless, oneLine } from '../output/width.ts';
 import type { LogEntry } from './log-entry.ts';
 
 /**
- * One line for an entry: `3F2V04Y8ZNQWE coder approved: the first line of the reply`.
+ * One line for an entry: `3F2V04Y8ZNQWE coder approved: one line of the reply`.
  * @param key of the start of a branch: which branch it is
  */
 export function formatShort(entry: LogEntry, paint: Palette, key?: string): string {
-  const line = oneLine(firstLine(entry.text));
+  const line = oneLine(entry.summary ?? firstLine(entry.text));
   const subject = line === '' || line === entry.status ? '' : `: ${line}`;
   const of = key === undefined ? '' : ` of ${paint.name(oneLine(key))}`;
   return `${paint.id(entry.hash)} ${heading(entry, paint)}${of}${subject}`;

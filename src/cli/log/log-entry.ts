@@ -20,6 +20,8 @@ export type LogEntry = {
   usage: object | null;
   /** What was said: the prompt, the reply, the reason, the answer, the summary. */
   text: string;
+  /** Of the output of a program: the last line of it that says something. */
+  summary?: string;
   /** Of a suspension: what the agent said before it stopped; '' if nothing. */
   said?: string;
 } & Partial<Pick<SuspensionOutline, 'reason' | 'cause' | 'refused' | 'trace' | 'due'> & Resumption>;
@@ -37,6 +39,7 @@ export const logFields: Readonly<Record<string, string>> = {
   durationMs: 'how long a step took, or null',
   usage: 'tokens, turns and cost of a turn, where they are known',
   text: 'what was said: the prompt, the reply, the reason, the answer or the summary',
+  summary: 'of the output of a program: the last line of it that says something',
   said: 'of a suspension: what the agent said before it stopped',
   ...suspensionFields,
   ...resumptionFields,

@@ -1,9 +1,9 @@
-import { orElse } from '../../or-else.ts';
 import { iso } from '../../iso.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import { outlineSuspension } from '../../thread/read/read-suspension.ts';
+import { agentOfMessage, lineOfOutput } from '../../thread/append/commit-message.ts';
 import { readReply, readLightChain, type LightCommit } from '../../thread/read/light-chain.ts';
 import type { LogEntry } from './log-entry.ts';
 
@@ -13,7 +13,9 @@ type Logged = { entry: LogEntry; commit: LightCommit };
 /** Reads a thread from a commit back to its start, newest first. Reads only as far as the caller iterates. */
 export async function* readLog(repository: Repository, from: ObjectId): AsyncGenerator<Logged, void, void> {
   for await (const commit of readLightChain(repository, from)) {
-    yield { entry: await describe(repository, commit), commit };
+    const entry = await describe(repository, commit);
+    const summary = lineOfOutput(commit, entry.text);
+    yield { entry: { ...entry, ...(summary !== null && { summary }) }, commit };
   }
 }
 
@@ -29,7 +31,7 @@ async function describe(repository: Repository, commit: LightCommit): Promise<Lo
         ...common,
         role,
         status: statusOf(meta),
-        agent: agentOf(commit),
+        agent: agentOfMessage(commit.commit.message),
         at: iso(completedAtMs),
         durationMs: completedAtMs - startedAtMs,
         usage,
@@ -39,7 +41,8 @@ async function describe(repository: Repository, commit: LightCommit): Promise<Lo
     case 'suspend': {
       const { suspension: _hash, text, ...outline } = await outlineSuspension(repository, commit);
       const at = iso(commit.node.suspendedAtMs);
-      const agent = agentOf(commit);
+      // The record of the agent is mostly at the start, which would have to be read.
+      const agent = agentOfMessage(commit.commit.message);
       return { ...common, ...outline, status: 'suspended', agent, at, text: outline.reason, said: text };
     }
     case 'resume': {
@@ -52,11 +55,4 @@ async function describe(repository: Repository, commit: LightCommit): Promise<Lo
       return { ...common, status, at: iso(completedAtMs), text: await readReply(repository, commit) };
     }
   }
-}
-
-/** The agent's name from the commit's author. The recorded name is at the start, which would have to be read. */
-function agentOf({ commit }: LightCommit): string {
-  const name = commit.author.email.replace(/@uwf$/, '');
-  // An error means that the name was too long for an address and was truncated.
-  return orElse(() => decodeURIComponent(name), name);
 }

@@ -3,7 +3,7 @@ import { agentName } from '../../thread/read/agent-name.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import type { Repository } from '../../git/repository.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
-import { firstLine } from '../../thread/append/commit-message.ts';
+import { lineOfStored } from '../../thread/append/commit-message.ts';
 import type { StepEntry, ThreadState } from '../../thread/read/thread-state.ts';
 
 /** A step as lists show it. */
@@ -14,7 +14,7 @@ export type StepSummary = {
   /** `$status` of its meta. */
   status: string | null;
   agent: string;
-  /** The reply's first line. */
+  /** One line of the reply: the first, of a program's output the last. */
   subject: string;
   startedAt: string;
   completedAt: string;
@@ -31,7 +31,7 @@ export const stepFields: Readonly<Record<keyof StepSummary, string>> = {
   role: 'who did it',
   status: "the $status of the reply's front matter, or null",
   agent: 'the agent that did the role',
-  subject: 'the first line of the reply',
+  subject: "one line of the reply: the first, of a program's output the last that says something",
   startedAt: 'when the turn began',
   completedAt: 'when it ended',
   durationMs: 'how long it took',
@@ -51,7 +51,7 @@ export async function describeStep(
     role: node.role,
     status: statusOf(node.meta),
     agent: await agentName(repository, thread.start, entry.commit),
-    subject: firstLine(entry.text),
+    subject: lineOfStored(entry.commit, entry.text),
     startedAt: iso(node.startedAtMs),
     completedAt: iso(node.completedAtMs),
     durationMs: node.completedAtMs - node.startedAtMs,

@@ -48,6 +48,7 @@ export async function prepareBlock(step: ChosenStep): Promise<BlockTurn> {
     allowance,
     limitReached,
     request: { role: choice.role, prompt, cwd: place.cwd, visit },
+    recorded: prompt,
     calls: new TurnCalls(engine, state, choice.role, state.id),
     redaction,
   };

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { firstLine } from '../../thread/append/commit-message.ts';
+import { lineOfStored } from '../../thread/append/commit-message.ts';
 import { readLightChain, readReply, type LightCommit } from '../../thread/read/light-chain.ts';
 import { readState } from '../../thread/read/thread-state.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
@@ -41,7 +41,7 @@ export async function eventsSince(
       number,
       outcome: statusOf(meta),
       head: commit.id,
-      subject: firstLine(await readReply(repository, commit)),
+      subject: lineOfStored(commit, await readReply(repository, commit)),
       durationMs: completedAtMs - startedAtMs,
       usage,
     });

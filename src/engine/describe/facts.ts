@@ -66,6 +66,8 @@ export type ThreadFacts = {
   /** Child threads whose ends are part of this thread. Others are found by their refs, which come and go. */
   children: TakenInChild[];
   reason: string | null;
+  /** Where the reason is the output of a program, the last line of it that says something; else null. */
+  summary: string | null;
   /** The cause of its suspension. */
   cause: SuspendCause | null;
   returnCode: number | null;
@@ -74,11 +76,11 @@ export type ThreadFacts = {
 /** What a list says of a thread at one head. */
 export type ListedFacts = Pick<
   ThreadFacts,
-  'status' | 'workflow' | 'startedAtMs' | 'endedAtMs' | 'prompt' | 'steps' | 'nextRole' | 'reason' | 'cause'
+  'status' | 'workflow' | 'startedAtMs' | 'endedAtMs' | 'prompt' | 'steps' | 'nextRole' | 'reason' | 'summary' | 'cause'
 >;
 
 /** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
-const FORM = 'facts 7';
+const FORM = 'facts 8';
 
 const isTakenIn = objectOf<TakenInChild>({
   thread: stringThat(isThreadId),
@@ -111,6 +113,7 @@ const isFacts = objectOf<ThreadFacts>({
   state: isNodeHash,
   children: arrayOf(isTakenIn),
   reason: orNull(isString),
+  summary: orNull(isString),
   cause: orNull(oneOf(suspendCauses)),
   returnCode: orNull(isNumber),
   usage: orNull(isUsage),

@@ -1,5 +1,6 @@
 import { decide } from '../../moderator/decide.ts';
-import { firstLine } from '../../thread/append/commit-message.ts';
+import { lineOfOutput } from '../../thread/append/commit-message.ts';
+import { firstLine } from '../../thread/append/line-of-text.ts';
 import { readChildEnds } from '../../thread/read/light-chain.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
@@ -78,6 +79,7 @@ async function factsOf(engine: EngineContext, state: ThreadState, nextRole: stri
     state: stateHash(state),
     children: await childrenTaken(engine, state),
     reason: over?.text ?? null,
+    summary: over !== undefined && head.kind === 'end' ? lineOfOutput(head, over.text) : null,
     cause: head.kind === 'suspend' ? head.node.cause : null,
     returnCode: over?.returnCode ?? null,
     ...usageOf(tally),

@@ -37,6 +37,8 @@ export type ThreadSummary = {
   interruption: Interruption | null;
   /** Why it is suspended, or how it ended. */
   reason: string | null;
+  /** Where the reason is the output of a program, the last line of it that says something; else null. */
+  summary: string | null;
   /** What suspended it; null for a thread that is not suspended. */
   cause: SuspendCause | null;
 };
@@ -243,6 +245,7 @@ function unreadable(thread: ThreadId, head: ObjectId | null, error: unknown): Th
     nextRole: null,
     interruption: null,
     reason: error instanceof Error ? error.message : null,
+    summary: null,
     cause: null,
   };
 }
@@ -266,6 +269,7 @@ export function summarize(
     nextRole: facts.nextRole,
     interruption: status === 'interrupted' ? findInterruption(repository, pointer.id) : null,
     reason: facts.status === 'corrupt' ? FOUND_CORRUPT : facts.reason,
+    summary: facts.status === 'corrupt' ? null : facts.summary,
     cause: facts.cause,
   };
 }

@@ -25,6 +25,7 @@ const isListed = objectOf<ListedFacts>({
   steps: isNumber,
   nextRole: orNull(isString),
   reason: orNull(isString),
+  summary: orNull(isString),
   cause: orNull(oneOf(suspendCauses)),
 });
 
@@ -134,8 +135,8 @@ export class RememberedThreads {
 }
 
 function listedOf(facts: ThreadFacts): ListedFacts {
-  const { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, cause } = facts;
-  return { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, cause };
+  const { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, summary, cause } = facts;
+  return { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, summary, cause };
 }
 
 /** @throws {ObjectMissing} if the head of a thread is not there */

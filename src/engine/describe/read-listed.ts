@@ -3,7 +3,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { decide } from '../../moderator/decide.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
-import { firstLine } from '../../thread/append/commit-message.ts';
+import { lineOfOutput } from '../../thread/append/commit-message.ts';
+import { firstLine } from '../../thread/append/line-of-text.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { agentName } from '../../thread/read/agent-name.ts';
 import {
@@ -50,6 +51,7 @@ export async function readListed(
   const start = await startOf(repository, last, undefined, passed);
   const definition = await pinnedDefinition(engine, { start }, start.node.workflow);
   const prompt = await readReply(repository, start);
+  const said = head.kind === 'end' ? await readReply(repository, head) : null;
   const facts = {
     status: statusOfHead(head),
     workflow: definition.name,
@@ -57,7 +59,8 @@ export async function readListed(
     startedAtMs: start.node.startedAtMs,
     endedAtMs: head.kind === 'end' ? head.node.completedAtMs : null,
     steps: last.kind === 'step' ? last.node.number : 0,
-    reason: head.kind === 'suspend' ? head.node.reason : head.kind === 'end' ? await readReply(repository, head) : null,
+    reason: head.kind === 'suspend' ? head.node.reason : said,
+    summary: said === null ? null : lineOfOutput(head, said),
     cause: head.kind === 'suspend' ? head.node.cause : null,
   };
   if (head.kind === 'suspend') return { facts: { ...facts, nextRole: head.node.role }, start };

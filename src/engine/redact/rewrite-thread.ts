@@ -2,7 +2,7 @@ import { readCommitNodesOnce, readNodeAt } from '../../cas/commit-nodes.ts';
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
 import type { IndexEntry } from '../../cas/index-blob.ts';
-import { encodeNode, type EncodedNode } from '../../cas/node.ts';
+import { encodeNode, type EncodedNode, type Node } from '../../cas/node.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import { writeNodeTree, type Subtree, type TreeFile } from '../../cas/node-tree.ts';
 import { PINNED_FOLDER } from '../../cas/pins.ts';
@@ -15,19 +15,18 @@ import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, mapTexts, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { encodeBuiltIn, encodeTyped, isSuccessor, typeNameOf, type TypeName } from '../../schema/built-in.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
 import { WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
-import { trailerLines } from '../../thread/append/commit-message.ts';
+import { messageOfCommit } from '../../thread/append/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
-import { eventOf, indexedFolder, kindOfFile, readThreadCommit } from '../../thread/thread-commit.ts';
+import { eventOf, indexedFolder, kindOfFile, readThreadCommit, textPaths } from '../../thread/thread-commit.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { trailersOf } from '../../verify/commit/check-message.ts';
 import { Redaction } from './redaction.ts';
-import { cleanMessage, withTrailers } from './clean-message.ts';
+import { besideOfRewritten } from './rewrite-message.ts';
 import { findCutSecrets, withWholeSecrets, type CutText } from './cut-secrets.ts';
 import { RecordedFilesRewriter, type CleanFiles } from './rewrite-recorded-files.ts';
 
@@ -47,8 +46,6 @@ type Scene = {
   nodes: ReadonlyMap<NodeHash, StoredNode>;
   done: Map<NodeHash, EncodedNode | undefined>;
   redaction: Redaction;
-  /** The secrets themselves, for parts of them that a cut has left in the message. */
-  secrets: Set<string>;
   workspace: CleanFiles | undefined;
 };
 
@@ -86,27 +83,17 @@ export class Rewriter {
     const nodes = new Map<NodeHash, StoredNode>();
     for (const entry of entries) nodes.set(entry.hash, await readNodeAt(this.#repository, entry));
     const redaction = new Redaction(this.#redactor);
-    const scene: Scene = { id, commit, nodes, done: new Map(), redaction, secrets: new Set(), workspace: undefined };
+    const scene: Scene = { id, commit, nodes, done: new Map(), redaction, workspace: undefined };
     this.#cuts.push(...(await findCutSecrets(this.#repository, this.#redactor, commit, nodes.values())));
     scene.workspace = await this.#files.rewrite(scene);
     const event = entries.find(({ path }) => kindOfFile(path) !== undefined);
     // The commit's own node counts what was taken out of the others.
     for (const { hash } of entries) if (hash !== event?.hash) await this.#node(scene, hash);
-    const message = cleanMessage(commit.message, redaction, scene.secrets);
     if (event !== undefined) await this.#node(scene, event.hash);
     const tree = await this.#tree(scene, entries);
     const parents = commit.parents.map((parent) => this.#nowOf(parent));
-    const node = event && (scene.done.get(event.hash) ?? nodes.get(event.hash));
-    const kind = event && kindOfFile(event.path);
-    const words = node && kind ? { hash: node.hash, ...eventOf(id, kind, node) } : undefined;
-    const written = this.#batch.addCommit({
-      ...commit,
-      tree,
-      parents,
-      message: words
-        ? withTrailers(message, trailerLines(trailersOf(words, await this.#agentOf(scene, words.node))))
-        : message,
-    });
+    const message = event ? await this.#message(scene, event, entries) : redaction.text(commit.message);
+    const written = this.#batch.addCommit({ ...commit, tree, parents, message });
     if (written !== id) this.commits.set(id, written);
   }
 
@@ -133,7 +120,6 @@ export class Rewriter {
     const own = type === 'attempt' ? redaction.part() : redaction;
     for (const link of hashesIn(node)) if (link !== hash) await this.#node(scene, link, own);
     const whole = mapTexts(node.payload, (text) => withWholeSecrets(text, this.#cuts));
-    this.#remember(scene, whole);
     const keep = await this.#wordsFor(scene, node);
     const clean = isJsonObject(whole) ? own.value(whole, keep) : whole;
     const payload = await this.#linked(scene, node, clean);
@@ -261,22 +247,28 @@ export class Rewriter {
     return found;
   }
 
-  #remember({ secrets }: Scene, payload: JsonValue): void {
-    mapTexts(payload, (text) => {
-      for (const { start, end } of this.#redactor.redactText(text).hits) secrets.add(text.slice(start, end));
-      return text;
+  /** The message of a commit, of its nodes as they are now. */
+  async #message(scene: Scene, { path, hash }: IndexEntry, entries: readonly IndexEntry[]): Promise<string> {
+    const kind = kindOfFile(path);
+    const [before, now] = [scene.nodes.get(hash), nodeNow(scene, hash)];
+    if (kind === undefined || before === undefined || now === undefined)
+      throw new CorruptThread(scene.id, `no ${path}`);
+    const at = (place: string): Node | undefined => {
+      const entry = entries.find((each) => each.path === place);
+      return entry && nodeNow(scene, entry.hash);
+    };
+    const [content, workflow] = [at(textPaths[kind]), at('workflow/workflow.json')];
+    const event = { hash: now.hash, ...eventOf(scene.id, kind, now) };
+    return messageOfCommit(event, {
+      text: content === undefined ? '' : payloadOf(content, 'content').text,
+      workflow: kind === 'start' && workflow ? payloadOf(workflow, 'workflow').name : undefined,
+      ...(await besideOfRewritten(this.#repository, this.#redactor, scene.id, eventOf(scene.id, kind, before))),
     });
   }
+}
 
-  async #agentOf(scene: Scene, event: object): Promise<AgentRecord | undefined> {
-    if (!('agent' in event) || !isNodeHash(event.agent)) return undefined;
-    for (const node of [...scene.done.values(), ...scene.nodes.values()]) {
-      if (node?.hash === event.agent) return payloadOf(node, 'agent');
-    }
-    const old = [...this.#nodes].find(([, hash]) => hash === event.agent)?.[0] ?? event.agent;
-    const node = await nodesBehind(this.#repository, [scene.id]).find(old);
-    return node && new Redaction(this.#redactor).value(payloadOf(node, 'agent'));
-  }
+function nodeNow({ done, nodes }: Scene, hash: NodeHash): EncodedNode | StoredNode | undefined {
+  return done.get(hash) ?? nodes.get(hash);
 }
 
 function* hashesIn({ type, payload }: StoredNode): Generator<NodeHash> {

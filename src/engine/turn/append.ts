@@ -152,13 +152,12 @@ export async function appendHeldTurn(step: ChosenStep): Promise<ThreadState | un
 }
 
 /** A turn that is not run. */
-type UnrunTurn = TurnPlace &
-  Pick<PreparedTurn, 'choice' | 'record' | 'redaction'> & { request: Pick<PreparedTurn['request'], 'prompt'> };
+type UnrunTurn = TurnPlace & Pick<PreparedTurn, 'choice' | 'record' | 'recorded' | 'redaction'>;
 
 /** Suspends a thread whose role may not run. */
 export async function suspendUnrun(step: UnrunTurn, cause: SuspendCause, reason: string): Promise<ThreadState> {
   const { role, rule, again } = step.choice;
-  const { prompt } = step.request;
+  const { recorded: prompt } = step;
   const used = { attempts: [], usage: null, session: undefined, trace: undefined };
   const result = { kind: 'suspended', cause, reason, text: undefined, ...used } as const;
   const atMs = step.engine.repository.now();

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../json.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { questionOf } from '../../thread/context/agent-context.ts';
+import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { allowanceOf } from '../limits/allowance.ts';
 import { findLimitReached } from '../limits/limits.ts';
@@ -23,8 +24,34 @@ export async function chooseRole(step: Step, forcedRole?: string): Promise<RoleC
   // A suspended turn that a person forced goes on with the role it had.
   const paused = step.state.pauses.findLast((pause) => pause.kind === 'suspend');
   const role = forcedRole ?? (paused?.node.rule === null ? paused.node.role : undefined);
-  if (role !== undefined) return { kind: 'role', role, rule: null, prompt: undefined, location: undefined };
+  if (role !== undefined) return forceRole(step, role);
   return atLimit(step, await decide(step.definition.moderator, step.decisions));
+}
+
+/** Gives a role the turn. One that the rules choose anyway is not forced. */
+export async function forceRole({ definition: { moderator }, decisions }: Step, role: string): Promise<RoleChoice> {
+  const decision = await decide(moderator, decisions);
+  return isRole(decision, role) ? decision : forced(role, null);
+}
+
+/** Chooses the role of a step that is done again: the rule that gave the turn gives it again, with all that it says. */
+export async function chooseAgain(
+  { definition: { moderator }, decisions }: Step,
+  { role, rule }: CommitOf<'step'>['node'],
+): Promise<RoleChoice> {
+  if (rule === null) return forced(role, null);
+  for (const decision of [await decide(moderator, decisions), await decideAtLimit(moderator, decisions)]) {
+    if (isRole(decision, role) && decision.rule === rule) return decision;
+  }
+  return forced(role, rule);
+}
+
+function isRole(decision: Decision | undefined, role: string): decision is Extract<Decision, { kind: 'role' }> {
+  return decision?.kind === 'role' && decision.role === role;
+}
+
+function forced(role: string, rule: number | null): RoleChoice {
+  return { kind: 'role', role, rule, prompt: undefined, location: undefined };
 }
 
 /**
@@ -39,6 +66,11 @@ export async function atLimit(step: Step, decision: Decision): Promise<Decision>
   if (!(await isKept(decision))) return decision;
   const instead = await decideAtLimit(moderator, step.decisions);
   return instead === undefined || (await isKept(instead)) ? decision : instead;
+}
+
+/** What a person is asked who takes a role's turn, as it is stored. */
+export function askedOf({ state, definition }: Step, { role, prompt }: RoleChoice): string {
+  return questionOf({ start: state.start.node, definition, task: state.prompt }, role, prompt);
 }
 
 /** A decision as the journal has it. */

@@ -4,6 +4,7 @@ import { readCarriedCompaction } from '../../thread/context/compaction.ts';
 import {
   assembleContext,
   assembleForPerson,
+  isRoleAlone,
   type ContextHistory,
   type ContextParent,
   type ContextParts,
@@ -12,11 +13,11 @@ import { readHistory, toContextStep } from '../../thread/context/context-history
 import { readStandingAnswer } from '../../thread/context/standing-answer.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
+import { isPerson } from '../../schema/built-in/agent.ts';
 import { isIsolated, type RoleDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { commonRequest } from '../agents/common-request.ts';
 import { admitWish, prepareAgent } from '../agents/prepare-agent.ts';
 import { readSession } from '../agents/sessions.ts';
-import { branchOf } from '../children/branch-of.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
 import { findOpenTurns } from '../recovery/open-turns.ts';
 import { isRecording, snapshotMode } from '../workspace/record-workspace.ts';
@@ -93,13 +94,18 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
   // What people asked for when they took the thread up again after it had ended.
   const wishes = history.reopenings.flatMap((part) => (part.kind === 'resumed' && part.words) || []);
   const tree = runTreeOf(engine, { id: state.id, depth: state.start.node.depth }, limits);
+  const forPerson = beside.value(
+    assembleForPerson(isRoleAlone(state.start.node, definition) ? { ...parts, edgePrompt } : parts),
+  );
+  // What a person was shown beside the question is in the thread.
+  const recorded = isPerson(record) ? forPerson.question : prompt;
   const request: PreparedStep['request'] = {
     ...commonRequest(engine, state.id, choice.role, { cwd, isOwn: place.isOwn, tree }, redaction),
     prompt,
     promptWithoutSession: session === undefined ? prompt : beside.text(whole),
     task: beside.text([state.prompt, ...wishes].join('\n\n')),
     edgePrompt: choice.prompt && beside.text(choice.prompt),
-    forPerson: beside.value(assembleForPerson(isRoleAlone(state, definition) ? { ...parts, edgePrompt } : parts)),
+    forPerson,
     // An agent may change it for its model; its reply is held to the role's own.
     outputSchema: structuredClone(role.schema),
     visit: history.own.visits,
@@ -108,12 +114,8 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
     question: choice.isAnswered ? answer?.question : undefined,
     runChild: (call) => calls.run(call),
   };
-  return { ...step, role, isolation, agent, record, allowance, limitReached, request, clock, calls, redaction };
-}
-
-/** Tells whether a thread is a branch with one role. Its task is what that role is asked: no rule says anything. */
-function isRoleAlone({ start }: ThreadState, { roles }: WorkflowDefinition): boolean {
-  return branchOf(start.node.call) !== undefined && Object.keys(roles).length === 1;
+  const turn = { role, isolation, agent, record, allowance, limitReached, request, recorded, clock, calls, redaction };
+  return { ...step, ...turn };
 }
 
 /** @throws {UwfError} `unknown-role` */

@@ -48,6 +48,8 @@ export type PreparedTurn = ChosenStep & {
   /** Why the role may not run now. */
   limitReached: string | undefined;
   request: Pick<AgentRequest, 'role' | 'prompt' | 'cwd' | 'visit'>;
+  /** What is stored as the prompt: of a person's turn the question, else all that the agent is told. */
+  recorded: string;
   /** The child threads that the turn calls. */
   calls: TurnCalls;
   /**

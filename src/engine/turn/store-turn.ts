@@ -4,22 +4,22 @@ import { UwfError } from '../../errors.ts';
 import { assertThere } from '../../git/repository/assert-there.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { collectRefs } from '../../schema/links/find-links.ts';
-import { BLOCK_PACKAGE } from '../../schema/built-in/agent.ts';
+import { BLOCK_PACKAGE, isPerson } from '../../schema/built-in/agent.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { resumeThread } from '../../thread/append/resume-thread.ts';
 import { appendStep } from '../../thread/append/append-step.ts';
 import { suspendThread, type SuspensionDraft } from '../../thread/append/suspend-thread.ts';
-import { firstLine } from '../../thread/append/commit-message.ts';
+import { lineOfReply } from '../../thread/append/commit-message.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import { resolveLinks } from '../../thread/cas/resolve-links.ts';
 import { stateCommit, type ThreadState } from '../../thread/read/thread-state.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
 import { writeSession } from '../agents/sessions.ts';
-import { definitionOf } from '../children/sub-workflow.ts';
 import { findOpenTurns } from '../recovery/open-turns.ts';
 import { attemptsOf } from '../recovery/arrived-reply.ts';
 import { TurnLog, usageOfTurn, type OpenTurn } from '../recovery/turn-log.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { askedOf, forceRole, openStep } from './decide.ts';
 import type { FinishedTurn, Step } from './step.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
@@ -67,7 +67,7 @@ export async function storeTurn(step: TurnPlace, given: FinishedTurn): Promise<T
     number: after.tally.steps,
     outcome: statusOf(after.head.node.meta),
     head: after.head.id,
-    subject: firstLine(result.text ?? ''),
+    subject: lineOfReply(result.text ?? '', turn.agent, after.head.node.meta),
     durationMs: turn.completedAtMs - turn.startedAtMs,
     usage: result.usage,
   });
@@ -113,13 +113,13 @@ async function tryToStore(
   assertThere(repository);
   const { attempts, usage, trace, text } = result;
   const common = { ...turn, attempts, usage, trace, text };
+  // The reply that is done again, with what a person said about it.
+  const refused = again ? [{ text: again.step.text, errors: [`a person said: ${again.word}`], usage: null }] : [];
   const suspend = ({ cause, reason, due }: Pick<SuspensionDraft, 'cause' | 'reason' | 'due'>): Promise<ThreadState> => {
     const suspension = { ...common, cause, reason, due, atMs: turn.completedAtMs };
     if (!again) return suspendThread(repository, state, suspension);
-    // The thread keeps its step until there is another: the suspension goes into a fork. The first attempt there is the
-    // reply that is done again, with what a person said about it.
-    const refused = { text: again.step.text, errors: [`a person said: ${again.word}`], usage: null };
-    return suspendThread(repository, state, { ...suspension, attempts: [refused, ...attempts], forkAs: again.as });
+    // The thread keeps its step until there is another: the suspension goes into a fork.
+    return suspendThread(repository, state, { ...suspension, attempts: [...refused, ...attempts], forkAs: again.as });
   };
   if (result.kind === 'suspended') return suspend(result);
   const { meta, agentVersion, stopReason, childThreads } = result;
@@ -130,6 +130,8 @@ async function tryToStore(
     return await appendStep(repository, state, {
       ...common,
       ...reply,
+      // The prompt of an agent has the word, too.
+      ...(isPerson(turn.agent) && { attempts: [...refused, ...attempts] }),
       workspace,
       isolation,
       merge,
@@ -150,15 +152,20 @@ export async function storeOpenTurns({ engine, state }: Pick<Step, 'engine' | 's
   const left = await findOpenTurns(repository, state.id);
   const last = left.findLast((turn) => attemptsOf(engine, turn).length > 0);
   if (last === undefined || state.end) return state;
-  const { role, prompt, agent } = last;
-  // At another place, rules choose another role.
-  const isHere = last.again === undefined && [stateCommit(state), ...state.pauses].some(({ id }) => id === last.head);
-  const rule = isHere ? last.rule : null;
+  const { role, agent } = last;
   const reason = `the turn of ${role} was interrupted, and the thread ends without it`;
   const used = { attempts: [], usage: null, session: undefined, trace: undefined };
   const result = { kind: 'suspended', cause: 'interrupted', reason, text: undefined, ...used } as const;
   const atMs = repository.now();
   const open = state.head.kind === 'suspend' ? await resumeThread(repository, state, undefined) : state;
-  const place = { engine, state: open, definition: await definitionOf(engine, state) };
-  return storeTurn(place, { role, rule, prompt, agent, result, startedAtMs: atMs, completedAtMs: atMs });
+  const step = await openStep(engine, open);
+  const isHere = last.again === undefined && [stateCommit(state), ...state.pauses].some(({ id }) => id === last.head);
+  const { rule, prompt } = isHere ? last : await forcedAt(step, last);
+  return storeTurn(step, { role, rule, prompt, agent, result, startedAtMs: atMs, completedAtMs: atMs });
+}
+
+/** What a turn that began at another place says of its rule and its prompt where it is stored. */
+async function forcedAt(step: Step, { role, agent, prompt }: OpenTurn): Promise<Pick<FinishedTurn, 'rule' | 'prompt'>> {
+  const choice = await forceRole(step, role);
+  return { rule: choice.rule, prompt: isPerson(agent) ? step.engine.redaction().text(askedOf(step, choice)) : prompt };
 }

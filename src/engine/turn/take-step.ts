@@ -114,7 +114,7 @@ async function storeAfter(
   const begun = left?.turn ?? {
     role,
     rule: choice.rule,
-    prompt: request.prompt,
+    prompt: step.recorded,
     agent: step.record,
     head: again?.step.commit.id ?? state.head.id,
     again: again && { word: again.word, as: again.as },

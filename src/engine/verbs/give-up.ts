@@ -1,6 +1,6 @@
 import { findBlock } from '../../workflow/definition.ts';
 import { failureReason } from '../../thread/hint-to-go-on.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import { isPerson, type AgentRecord } from '../../schema/built-in/agent.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
 import { blockRecord } from '../blocks/pin-blocks.ts';
 import { pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';
@@ -9,7 +9,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { withThread } from '../leases/with-thread.ts';
 import { appendEnd, suspendUnrun } from '../turn/append.ts';
 import { describeOver } from '../describe/gather-facts.ts';
-import { chooseRole, openStep } from '../turn/decide.ts';
+import { askedOf, chooseRole, openStep } from '../turn/decide.ts';
 import type { ChosenStep } from '../turn/step.ts';
 import { storeKept } from '../turn/take-step.ts';
 import { storeResumption } from './store-answer.ts';
@@ -40,8 +40,8 @@ export async function giveUpTurn(
     const record = await recordOf({ ...step, lease, choice });
     const redaction = engine.redaction();
     const reason = redaction.text(failureReason(choice.role, losses.length, [...new Set(losses)]));
-    const request = { prompt: redaction.text(choice.prompt ?? state.prompt) };
-    const after = await suspendUnrun({ ...step, choice, record, request, redaction }, 'agent', reason);
+    const recorded = redaction.text(isPerson(record) ? askedOf(step, choice) : (choice.prompt ?? state.prompt));
+    const after = await suspendUnrun({ ...step, choice, record, recorded, redaction }, 'agent', reason);
     const over = await describeOver(engine, after);
     if (over !== undefined) engine.tell(over);
     return reason;

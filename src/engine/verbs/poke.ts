@@ -13,7 +13,7 @@ import type { Lease } from '../leases/lease.ts';
 import { inSlot } from '../leases/slots.ts';
 import { withThread } from '../leases/with-thread.ts';
 import { tellTaken } from '../engine-context.ts';
-import { chooseRole, openStep } from '../turn/decide.ts';
+import { chooseAgain, openStep } from '../turn/decide.ts';
 import type { ChosenStep, RoleChoice, StepOutcome, TurnWish } from '../turn/step.ts';
 import { storeKept, takeChosenStep } from '../turn/take-step.ts';
 
@@ -44,14 +44,14 @@ export async function pokeThread(
     tellTaken(engine, { thread: current.id, role: null }, redaction);
     return inSlot(engine, current, async (inner) => {
       const again = { step, word: said, as: await findPokeId(engine.repository, current.id, step) };
-      const chosen = await chooseAgain(inner, lease, current, { agent: options.agent, again });
+      const chosen = await stepAgain(inner, lease, current, { agent: options.agent, again });
       return (await takeChosenStep(chosen)).outcome;
     });
   });
 }
 
 /** The thread as it was before its newest step, with the role that took that step. */
-async function chooseAgain(
+async function stepAgain(
   engine: EngineContext,
   lease: Lease,
   current: ThreadState,
@@ -62,12 +62,7 @@ async function chooseAgain(
   const before = await readState(engine.repository, current.id, previous);
   const poking = { as: wish.again.as, state: { ...current, last: before.last } };
   const step = await openStep({ ...engine, poking }, before);
-  const { role, rule } = node;
-  const decided = await chooseRole(step, rule === null ? role : undefined);
-  // The rule that gave the turn gives it again, with all that it says.
-  const isSame = decided.kind === 'role' && decided.role === role && decided.rule === rule;
-  const choice: RoleChoice = isSame ? decided : { kind: 'role', role, rule, prompt: undefined, location: undefined };
-  return { ...step, lease, choice: { ...choice, ...wish } };
+  return { ...step, lease, choice: { ...(await chooseAgain(step, node)), ...wish } };
 }
 
 /** The id of the turn that does a step again: after a crash that of the turn which was cut off. */

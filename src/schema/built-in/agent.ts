@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
 import { builtInObject, anyText, word } from './schema-parts.ts';
 
 /** A record of which agent ran; what runs is resolved from local configuration every time. */
@@ -18,6 +18,25 @@ export type AgentRecord = {
 
 /** The package that the record of a block names: no agent runs a block, its branches do. */
 export const BLOCK_PACKAGE = 'builtin:block';
+
+const HUMAN_PACKAGE = 'builtin:human';
+
+/** Tells whether the turns of an agent are those of a person. */
+export function isPerson(agent: Pick<AgentRecord, 'package'>): boolean {
+  return agent.package === HUMAN_PACKAGE;
+}
+
+const COMMAND_PACKAGE = 'builtin:command';
+
+/** Tells whether a step is that of a program: how the program ended gave the status, and the text is its output. */
+export function isOfProgram(
+  { package: name, config }: Pick<AgentRecord, 'package' | 'config'>,
+  meta: JsonObject,
+): boolean {
+  const { statuses } = config;
+  if (name !== COMMAND_PACKAGE || !isJsonObject(statuses)) return false;
+  return Object.values(statuses).some((status) => status === meta['$status']);
+}
 
 export const agentSchema: JsonObject = builtInObject(
   'agent',

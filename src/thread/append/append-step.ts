@@ -10,18 +10,16 @@ import { recordFiles } from './record-files.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { RefMoved } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isJsonObject, type JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import { encodeTyped } from '../../schema/built-in.ts';
 import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
 import { assertValid } from '../../schema/validate.ts';
-import { firstLine } from './commit-message.ts';
 import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from '../context/compaction.ts';
-import { statusOf } from '../thread-commit.ts';
 import { appendCommit } from './append-commit.ts';
 import type { LinkResolution } from '../cas/resolve-links.ts';
 import { LinkTakenBack } from '../thread-errors.ts';
-import { contentNode, roleIdentity } from './draft-commit.ts';
+import { authorOf, contentNode } from './draft-commit.ts';
 import { encodeTurn, type TurnFacts } from './encode-turn.ts';
 import { activeRef, scratchRef } from '../thread-refs.ts';
 import type { CommitOf, ThreadState } from '../read/thread-state.ts';
@@ -83,7 +81,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     : compactionFor(scratch, previous?.hash);
   const { fields, files: turnFiles, agent } = encodeTurn(draft);
   const number = state.tally.steps + 1;
-  const author = roleIdentity(draft.role, draft.agent.name);
+  const author = authorOf(draft.role, draft.agent, repository.committer);
   const recorded = draft.workspace && (await recordFiles(repository, draft, draft.workspace, { number, author }));
   const payload: JsonObject = {
     ...fields,
@@ -129,18 +127,8 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
       ...pins.parents,
       ...(recorded ? [recorded.commit] : []),
     ],
-    author,
     atMs: draft.completedAtMs,
-    subject: `${draft.role}: ${firstLine(draft.text) || describeMeta(draft.meta)}`,
-    body: draft.text,
-    bodyPath: 'output.md',
-    trailers: {
-      role: draft.role,
-      status: statusOf(draft.meta),
-      agent: draft.agent.name,
-      ...(draft.usage && { tokens: draft.usage.inputTokens + draft.usage.outputTokens }),
-      durationMs: draft.completedAtMs - draft.startedAtMs,
-    },
+    beside: { text: draft.text, agent: draft.agent },
   };
   const { commit: put } = scratch;
   return appendCommit(repository, state, commit, {
@@ -167,11 +155,4 @@ function fileOf(node: EncodedNode): NodeFile {
 function takenIn(state: ThreadState, files: readonly NodeFile[]): NodeFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   return [...byPath.values()].filter(({ node }) => !state.tally.types.has(node.hash));
-}
-
-function describeMeta(meta: JsonObject): string {
-  const status = statusOf(meta);
-  if (status !== null) return status;
-  const scalars = Object.entries(meta).filter(([, value]) => !isJsonObject(value) && !Array.isArray(value));
-  return scalars.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ') || 'done';
 }

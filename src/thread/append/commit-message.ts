@@ -1,13 +1,9 @@
-/** The trailers of a thread's commit message. An absent field has no line. */
-export type Trailers = {
-  node: string;
-  type: string;
-  role?: string;
-  status?: string | null;
-  agent?: string;
-  tokens?: number;
-  durationMs?: number;
-};
+import type { NodeHash } from '../../cas/hash.ts';
+import type { Commit } from '../../git/format/commit.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
+import { isOfProgram, type AgentRecord } from '../../schema/built-in/agent.ts';
+import { fileTypes, statusOf, textPaths, type ThreadEvent } from '../thread-commit.ts';
+import { firstLine, lastLine } from './line-of-text.ts';
 
 /**
  * The longest body that a message contains whole, in bytes of UTF-8, and how much it contains of a longer one. The tree has
@@ -19,22 +15,82 @@ const MAX_SUBJECT_CHARACTERS = 100;
 /** The trailer that names the thread of a commit of the user's code. */
 const CODE_TRAILER = 'Uwf-Thread';
 
+/** What a message tells beside the node of its commit. */
+export type Beside = {
+  /** The text of the commit (`textNodeOf`); '' if it has none. */
+  text: string;
+  /** Of a start: the name of its workflow. */
+  workflow?: string | undefined;
+  /** Of a turn: its agent. */
+  agent?: AgentRecord | undefined;
+  /** Of an end whose summary is the text of the last step: that step. */
+  last?: { agent: AgentRecord | undefined; meta: JsonObject } | undefined;
+};
+
+/** The node of a commit, and its hash. */
+type Event = ThreadEvent & { hash: NodeHash };
+/** A stored commit: its node and its message. */
+type Told = ThreadEvent & { commit: Pick<Commit, 'message'> };
+
 /**
- * Writes the message of a thread's commit: a subject, the reply, and trailers as the last paragraph.
+ * Writes the message of a thread's commit: a subject, the text, and trailers as the last paragraph.
  *
- * It is for people: nothing is decided from it. Control characters other than tab and newline are removed. Lines of a reply
- * that look like trailers (`Uwf-…:`) are indented, so a reply cannot forge them.
- *
- * @param subject what happened, one line: `writer: A first draft`
- * @param body the reply, any length; of more than 512 bytes the first 256 are kept
- * @param bodyPath the file with the whole body, named if the body is cut
+ * It is for people: nothing is decided from it. It is a function of the thread's nodes, so that verification makes it anew and
+ * compares it. Control characters other than tab and newline are removed. Of a text with more than 512 bytes the first 256
+ * are kept. Lines that look like trailers (`Uwf-…:`) are indented, so a text cannot forge them.
  */
-export function commitMessage(subject: string, body: string, bodyPath: string, trailers: Trailers): string {
-  const paragraphs = [shorten(clean(subject).replaceAll(/\s+/g, ' ').trim(), MAX_SUBJECT_CHARACTERS)];
-  const text = clean(body).trim();
-  if (text !== '') paragraphs.push(guard(cut(text, bodyPath)));
-  paragraphs.push(trailerLines(trailers).join('\n'));
+export function messageOfCommit(event: Event, beside: Beside): string {
+  const paragraphs = [onOneLine(subjectOf(event, beside))];
+  const text = clean(beside.text).trim();
+  if (text !== '') paragraphs.push(guard(cut(text, textPaths[event.kind])));
+  paragraphs.push(trailersOf(event, beside.agent).join('\n'));
   return `${paragraphs.join('\n\n')}\n`;
+}
+
+function subjectOf(event: Event, { text, workflow = '', agent, last }: Beside): string {
+  switch (event.kind) {
+    case 'start':
+      return `${workflow}: ${firstLine(text)}`;
+    case 'step': {
+      const { role, meta } = event.node;
+      return `${role}: ${lineOfReply(text, agent, meta) || describeMeta(meta)}`;
+    }
+    case 'suspend':
+      return `${event.node.role} waits: ${event.node.reason}`;
+    case 'resume':
+      return event.node.answer === null ? 'resumed' : `resumed: ${firstLine(text)}`;
+    case 'end':
+      return `${event.node.outcome}: ${lineOfReply(text, last?.agent, last?.meta)}`;
+  }
+}
+
+/** The line that stands for the text of a step: the first, of a program's output the last that says something. */
+export function lineOfReply(text: string, agent: AgentRecord | undefined, meta: JsonObject | undefined): string {
+  return agent && meta && isOfProgram(agent, meta) ? lastLine(text) : firstLine(text);
+}
+
+/**
+ * The same of a stored commit, whose message tells which line it is, so that the agent need not be read. The summary of a
+ * thread can be a program's output, too.
+ */
+export function lineOfStored(told: Told, text: string): string {
+  return lineOfOutput(told, text) ?? firstLine(text);
+}
+
+/** The last line that says something of a text that is a program's output of several lines; null of any other text. */
+export function lineOfOutput(told: Told, text: string): string | null {
+  const who = told.kind === 'step' ? told.node.role : told.kind === 'end' ? told.node.outcome : undefined;
+  if (who === undefined) return null;
+  const [subject] = told.commit.message.split('\n', 1);
+  const [first, last] = [firstLine(text), lastLine(text)];
+  return subject === onOneLine(`${who}: ${last}`) && subject !== onOneLine(`${who}: ${first}`) ? last : null;
+}
+
+function describeMeta(meta: JsonObject): string {
+  const status = statusOf(meta);
+  if (status !== null) return status;
+  const scalars = Object.entries(meta).filter(([, value]) => !isJsonObject(value) && !Array.isArray(value));
+  return scalars.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ') || 'done';
 }
 
 /**
@@ -44,7 +100,7 @@ export function commitMessage(subject: string, body: string, bodyPath: string, t
  * @param summary of an ended thread; `undefined` before
  */
 export function codeMessage(thread: string, prompt: string, summary: string | undefined): string {
-  const subject = shorten(clean(firstLine(prompt)).replaceAll(/\s+/g, ' ').trim(), MAX_SUBJECT_CHARACTERS);
+  const subject = onOneLine(firstLine(prompt));
   const body = guard(clean(summary ?? '').trim());
   const paragraphs = [subject || 'What a thread did', body, `${CODE_TRAILER}: ${thread}`];
   return `${paragraphs.filter((paragraph) => paragraph !== '').join('\n\n')}\n`;
@@ -57,7 +113,12 @@ export function bodyOfMessage(message: string): string {
 
 /** The text of the trailer that names the commit's node; `undefined` if there is none. */
 export function nodeOfMessage(message: string): string | undefined {
-  return /^Uwf-Node: (.*)$/m.exec(lastParagraph(message))?.[1];
+  return trailerIn(message, 'Node');
+}
+
+/** The name of the agent that took a turn; '' if the message does not say it. */
+export function agentOfMessage(message: string): string {
+  return trailerIn(message, 'Agent') ?? '';
 }
 
 /**
@@ -65,18 +126,18 @@ export function nodeOfMessage(message: string): string | undefined {
  * commit of the user's code has none.
  */
 export function mayBeStart(message: string): boolean {
-  const type = /^Uwf-Type: (.*)$/m.exec(lastParagraph(message))?.[1];
+  const type = trailerIn(message, 'Type');
   return type === undefined || type === 'thread-start';
 }
 
-function lastParagraph(message: string): string {
-  return message.slice(message.lastIndexOf('\n\n') + 2);
+function trailerIn(message: string, name: string): string | undefined {
+  const trailers = message.slice(message.lastIndexOf('\n\n') + 2);
+  return new RegExp(`^Uwf-${name}: (.*)$`, 'm').exec(trailers)?.[1];
 }
 
-/** The first line with a letter or digit, without Markdown's marks of headings and lists. */
-export function firstLine(text: string): string {
-  const line = text.split(/\r?\n/).find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? '';
-  return line.replace(/^[\s#>*-]+/, '').trim();
+/** A subject: one line, of at most 100 characters. */
+function onOneLine(text: string): string {
+  return shorten(clean(text).replaceAll(/\s+/g, ' ').trim(), MAX_SUBJECT_CHARACTERS);
 }
 
 function clean(text: string): string {
@@ -104,14 +165,23 @@ function guard(text: string): string {
   return text.replaceAll(/^(?=\s*uwf-[\w-]*\s*:)/gim, '    ');
 }
 
-/** Writes the trailers, a line each, in their order. */
-export function trailerLines(trailers: Trailers): string[] {
-  const oneLine = (value: string): string => clean(value).replaceAll(/\s+/g, ' ').trim();
-  const lines = [`Uwf-Node: ${trailers.node}`, `Uwf-Type: ${trailers.type}`];
-  if (trailers.role !== undefined) lines.push(`Uwf-Role: ${oneLine(trailers.role)}`);
-  if (trailers.status) lines.push(`Uwf-Status: ${oneLine(trailers.status)}`);
-  if (trailers.agent !== undefined) lines.push(`Uwf-Agent: ${oneLine(trailers.agent)}`);
-  if (trailers.tokens !== undefined) lines.push(`Uwf-Tokens: ${trailers.tokens}`);
-  if (trailers.durationMs !== undefined) lines.push(`Uwf-Duration: ${(trailers.durationMs / 1000).toFixed(1)}s`);
+/**
+ * The trailers of a message, a line each.
+ * @param agent of a step or a suspension
+ */
+export function trailersOf(event: Event, agent: AgentRecord | undefined): string[] {
+  const lines = [`Uwf-Node: ${event.hash}`, `Uwf-Type: ${fileTypes[event.kind]}`];
+  const add = (name: string, value: string | null | undefined): void => {
+    if (value) lines.push(`Uwf-${name}: ${clean(value).replaceAll(/\s+/g, ' ').trim()}`);
+  };
+  if (event.kind === 'end') add('Status', event.node.outcome);
+  if (event.kind !== 'step' && event.kind !== 'suspend') return lines;
+  add('Role', event.node.role);
+  add('Status', event.kind === 'step' ? statusOf(event.node.meta) : 'suspended');
+  add('Agent', agent?.name);
+  if (event.kind === 'suspend') return lines;
+  const { usage, startedAtMs, completedAtMs } = event.node;
+  if (usage) add('Tokens', `${usage.inputTokens + usage.outputTokens}`);
+  add('Duration', `${((completedAtMs - startedAtMs) / 1000).toFixed(1)}s`);
   return lines;
 }

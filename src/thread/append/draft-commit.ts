@@ -8,14 +8,14 @@ import type { Identity, Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtIn, encodeTyped } from '../../schema/built-in.ts';
 import { successorFiles } from '../../schema/successor-files.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import { isPerson, type AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { assertCommitFits } from './commit-limits.ts';
 import { cutToFit } from '../../cas/text-limit.ts';
 import type { Commit } from '../../git/format/commit.ts';
-import { commitMessage, type Trailers } from './commit-message.ts';
-import { fileTypes, type ThreadCommitKind } from '../thread-commit.ts';
+import { messageOfCommit, type Beside } from './commit-message.ts';
+import { eventIn, type ThreadCommitKind, type ThreadEvent } from '../thread-commit.ts';
 
 /** A commit of a thread, to be written. */
 export type CommitDraft = {
@@ -29,12 +29,9 @@ export type CommitDraft = {
   /** The schemas in earlier commits of the thread. */
   types: ReadonlySet<NodeHash>;
   parents: readonly ObjectId[];
-  author: Identity;
   atMs: number;
-  subject: string;
-  body: string;
-  bodyPath: string;
-  trailers?: Omit<Trailers, 'node' | 'type'>;
+  /** What its message tells beside the node. */
+  beside: Beside;
 };
 
 /** Adds a commit and its tree to a batch. Writes nothing to the repository. */
@@ -46,16 +43,13 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
   const schemas = successorFiles(used.filter((type) => !known.has(type)));
   const folders = subtrees.map(({ path, id, mode = '040000' }) => ({ path, id, mode }));
   const tree = writeNodeTree(batch, [...files, ...schemas], folders);
+  const event = { hash: draft.node.hash, ...eventIn(draft.kind, draft.node) };
   const commit: Commit = {
     tree,
     parents: [...new Set(draft.parents)],
-    author: { ...draft.author, atMs: draft.atMs },
+    author: { ...authorOf(roleOf(event), draft.beside.agent, repository.committer), atMs: draft.atMs },
     committer: { ...repository.committer, atMs: draft.atMs },
-    message: commitMessage(draft.subject, draft.body, draft.bodyPath, {
-      node: draft.node.hash,
-      type: fileTypes[draft.kind],
-      ...draft.trailers,
-    }),
+    message: messageOfCommit(event, draft.beside),
   };
   assertCommitFits(commit);
   return batch.addCommit(commit);
@@ -108,7 +102,18 @@ export function taken({ redacted }: { redacted?: Redacted | undefined }): { reda
   return redacted === undefined ? {} : { redacted };
 }
 
-/** The author of a step: the role, with the agent as its address. */
-export function roleIdentity(role: string, agent: string): Identity {
-  return { name: role, email: `${pathName(agent)}@uwf` };
+/**
+ * The author of a commit: of a turn the role, with the agent as its address. All others are commits of a person, and so are the
+ * turns that a person takes.
+ *
+ * @param role the role of a turn; `undefined` for a commit of another kind
+ */
+export function authorOf(role: string | undefined, agent: AgentRecord | undefined, person: Identity): Identity {
+  const isOfAgent = role !== undefined && agent !== undefined && !isPerson(agent);
+  return isOfAgent ? { name: role, email: `${pathName(agent.name)}@uwf` } : person;
+}
+
+/** The role of a turn's commit. */
+export function roleOf(event: ThreadEvent): string | undefined {
+  return 'role' in event.node ? event.node.role : undefined;
 }

@@ -3,11 +3,13 @@ import type { JsonObject } from '../../json.ts';
 import { encodeTyped } from '../../schema/built-in.ts';
 import type { Outcome } from '../../schema/built-in/thread-end.ts';
 import { assertValid } from '../../schema/validate.ts';
-import { firstLine } from './commit-message.ts';
 import { appendCommit } from './append-commit.ts';
 import { contentNode } from './draft-commit.ts';
 import { activeRef, historyRef } from '../thread-refs.ts';
+import { readAgent } from '../read/agent-name.ts';
 import type { ThreadState } from '../read/thread-state.ts';
+import { readTextAt } from '../thread-commit.ts';
+import type { Beside } from './commit-message.ts';
 
 /** How a thread ends. `returnCode`: 0 if completed, 130 if cancelled, 1 or the rule's own if failed. */
 export type EndDraft = { outcome: Outcome; returnCode: number; summary: string };
@@ -35,12 +37,11 @@ export async function endThread(repository: Repository, state: ThreadState, draf
     node,
     files: [{ path: 'summary.md', node: summary }],
     parents: [state.head.id],
-    author: repository.committer,
     atMs,
-    subject: `${draft.outcome}: ${firstLine(draft.summary)}`,
-    body: draft.summary,
-    bodyPath: 'summary.md',
-    trailers: { status: draft.outcome },
+    beside: {
+      text: draft.summary,
+      last: await findSummedUp(repository, state, draft.summary),
+    },
   };
   return appendCommit(repository, state, commit, {
     ref: historyRef(state.id, atMs),
@@ -48,4 +49,14 @@ export async function endThread(repository: Repository, state: ThreadState, draf
     others: [{ name: activeRef(state.id), expected: state.head.id, value: null }],
     keep: false,
   });
+}
+
+/** The last step of a thread, if its text is the summary. */
+async function findSummedUp(
+  repository: Repository,
+  { start, last }: ThreadState,
+  summary: string,
+): Promise<Beside['last']> {
+  if (last === undefined || (await readTextAt(repository, last, 'output.md')) !== summary) return undefined;
+  return { agent: await readAgent(repository, start, last), meta: last.node.meta };
 }

@@ -4,7 +4,6 @@ import type { JsonObject } from '../../json.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import { encodeTyped } from '../../schema/built-in.ts';
-import { firstLine } from './commit-message.ts';
 import { appendCommit } from './append-commit.ts';
 import { WrongThreadState } from '../thread-errors.ts';
 import { contentNode, taken } from './draft-commit.ts';
@@ -33,7 +32,7 @@ export async function resumeThread(
     const hint = `run 'uwf thread run ${state.id}'`;
     throw new WrongThreadState(state.id, statusOfHead(state.head), 'it does not wait for an answer', hint);
   }
-  return writeResume(repository, state, { answer, more, redacted }, `${state.head.node.role} goes on`);
+  return writeResume(repository, state, { answer, more, redacted });
 }
 
 /**
@@ -51,7 +50,7 @@ export async function reopenThread(
   const before = await readState(repository, ended.id, stateCommit(ended).id);
   const reopened = { ...before, id: newThreadId(repository.now()), head: ended.head, end: ended.end };
   shareTallies(repository, ended.id, reopened.id);
-  return writeResume(repository, reopened, { answer, more, redacted }, `taken up again after ${ended.id}`);
+  return writeResume(repository, reopened, { answer, more, redacted });
 }
 
 /** A person's answer, and what was redacted in it. */
@@ -65,7 +64,6 @@ async function writeResume(
   repository: Repository,
   state: ThreadState,
   { answer, more, ...said }: Resumption,
-  subject: string,
 ): Promise<ThreadState> {
   const atMs = repository.now();
   if (answer !== undefined) assertTextFits('the answer', answer);
@@ -86,11 +84,8 @@ async function writeResume(
     node: encodeTyped('thread-resume', payload),
     files,
     parents,
-    author: repository.committer,
     atMs,
-    subject: answer === undefined ? subject : `${subject}: ${firstLine(answer)}`,
-    body: answer ?? '',
-    bodyPath: 'answer.md',
+    beside: { text: answer ?? '' },
   };
   const move = { ref: activeRef(state.id), expected: state.end ? null : state.head.id, keep: false };
   return { ...(await appendCommit(repository, state, commit, move)), end: undefined };

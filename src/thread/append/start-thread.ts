@@ -11,7 +11,6 @@ import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Limits } from '../../schema/built-in/limits.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
-import { firstLine } from './commit-message.ts';
 import { readState, type ThreadState } from '../read/thread-state.ts';
 import { agentNode, contentNode, draftCommit, taken } from './draft-commit.ts';
 import { assertTextFits } from '../../cas/text-limit.ts';
@@ -107,11 +106,8 @@ export async function startThread(
     ],
     types: new Set(),
     parents: [request.parent?.head, request.base].filter((id) => id !== undefined),
-    author: repository.committer,
     atMs: startedAtMs,
-    subject: `${request.workflow.name}: ${firstLine(request.prompt)}`,
-    body: request.prompt,
-    bodyPath: 'prompt.md',
+    beside: { text: request.prompt, workflow: request.workflow.name },
   });
   await publish(repository, batch, [{ name: activeRef(id), expected: null, value: commit }]);
   return readState(repository, id, commit);

@@ -5,7 +5,7 @@ import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { appendCommit } from './append-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { contentNode, roleIdentity } from './draft-commit.ts';
+import { contentNode } from './draft-commit.ts';
 import { encodeTurn, type TurnFacts } from './encode-turn.ts';
 import { activeRef } from '../thread-refs.ts';
 import type { ThreadState } from '../read/thread-state.ts';
@@ -37,7 +37,8 @@ export async function suspendThread(
 ): Promise<ThreadState> {
   const atMs = draft.atMs ?? repository.now();
   const { fields, files, agent } = encodeTurn(draft);
-  const content = draft.text ? contentNode(cutToFit(draft.text)) : undefined;
+  const text = cutToFit(draft.text ?? '');
+  const content = text === '' ? undefined : contentNode(text);
   const payload: JsonObject = {
     ...fields,
     reason: cutToFit(draft.reason, MAX_REASON_BYTES),
@@ -57,12 +58,8 @@ export async function suspendThread(
     node,
     files,
     parents: [state.head.id],
-    author: roleIdentity(draft.role, draft.agent.name),
     atMs,
-    subject: `${draft.role} waits: ${draft.reason}`,
-    body: draft.text ?? '',
-    bodyPath: 'output.md',
-    trailers: { role: draft.role, status: 'suspended', agent: draft.agent.name },
+    beside: { text, agent: draft.agent },
   };
   const id = draft.forkAs ?? state.id;
   const keep = content !== undefined || draft.trace !== undefined || draft.usage !== null || draft.attempts.length > 0;

@@ -1,3 +1,4 @@
+import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { Exchanged } from './exchange.ts';
 import { keepEnd, tellExchange } from './tell-exchange.ts';
 
@@ -124,9 +125,8 @@ export const MAX_FOR_PERSON = 3000;
  * role. Instructions for models are left out.
  */
 export function assembleForPerson(parts: ContextParts): { briefing: string; question: string } {
-  const { role, threadId, edgePrompt, again } = parts;
-  const purpose = [role.systemPrompt, role.description].find((text) => text.trim() !== '') ?? '';
-  const question = [edgePrompt ?? '', purpose].find((text) => text.trim() !== '') ?? `What does '${role.name}' say?`;
+  const { threadId, again } = parts;
+  const question = questionFor(parts.role, parts.edgePrompt);
   const steps = parts.steps.map((step) =>
     isTold(step) ? { ...step, text: cutForPerson(step.text.trim(), threadId) } : step,
   );
@@ -137,7 +137,38 @@ export function assembleForPerson(parts: ContextParts): { briefing: string; ques
     ['What was said', describeNews({ ...parts, steps, seen }, MAX_FOR_PERSON)],
     ['Do it again', again ? paragraphs(entry(again.reply, again.reply.text.trim()), again.word) : ''],
   ];
-  return { briefing: titled(sections), question: question.trim() };
+  return { briefing: titled(sections), question };
+}
+
+/** The thread in which a person is asked. */
+type Asking = {
+  start: Pick<ThreadStart, 'call'>;
+  definition: { roles: Readonly<Record<string, Omit<ContextParts['role'], 'name'>>> };
+  task: string;
+};
+
+/**
+ * The question that is stored as the prompt of a person's turn.
+ * @param prompt of the rule that gave the turn
+ */
+export function questionOf({ start, definition, task }: Asking, name: string, prompt: string | undefined): string {
+  const { description = '', systemPrompt = '' } = definition.roles[name] ?? {};
+  const asked = prompt ?? (isRoleAlone(start, definition) ? task : undefined);
+  return questionFor({ name, description, systemPrompt }, asked);
+}
+
+/** What a person is asked who takes a role's turn: the prompt of the rule, or the purpose of the role. */
+function questionFor(
+  { name, description, systemPrompt }: Pick<ContextParts['role'], 'name' | 'description' | 'systemPrompt'>,
+  edgePrompt: string | undefined,
+): string {
+  const said = [edgePrompt ?? '', systemPrompt, description].find((text) => text.trim() !== '');
+  return (said ?? `What does '${name}' say?`).trim();
+}
+
+/** Tells whether a thread is a branch with one role. Its task is what that role is asked: no rule says anything. */
+export function isRoleAlone({ call }: Pick<ThreadStart, 'call'>, { roles }: { roles: object }): boolean {
+  return call?.block !== undefined && Object.keys(roles).length === 1;
 }
 
 function cutForPerson(text: string, threadId: string): string {

@@ -4,6 +4,7 @@ import { pathName } from '../../cas/path-name.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readAnyTree } from '../../git/stores/read.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import { fileOf, readLightCommit, type LightStart, type LightStep } from './light-chain.ts';
@@ -18,10 +19,18 @@ const MAX_KNOWN = 10_000;
 
 /** The name in the configuration of the agent that took a turn; '' if it is not recorded. */
 export async function agentName(repository: Repository, start: Start, turn: Turn): Promise<string> {
-  const own = fileOf(turn, 'agent.json');
-  const { role, agent: hash } = turn.node;
-  if (own !== undefined) return payloadOf(await readNodeAt(repository, { hash, oid: own }), 'agent').name;
-  return (await agentAtStart(repository, start, role)) ?? '';
+  return (await ownAgent(repository, turn))?.name ?? (await agentAtStart(repository, start, turn.node.role)) ?? '';
+}
+
+/** The agent that took a turn; `undefined` if it is not recorded. */
+export async function readAgent(repository: Repository, start: Start, turn: Turn): Promise<AgentRecord | undefined> {
+  return (await ownAgent(repository, turn)) ?? (await startAgent(repository, start, turn.node.role));
+}
+
+/** The agent of a turn by the turn's own commit, which has it where it differs from the start's. */
+async function ownAgent(repository: Repository, turn: Turn): Promise<AgentRecord | undefined> {
+  const oid = fileOf(turn, 'agent.json');
+  return oid && payloadOf(await readNodeAt(repository, { hash: turn.node.agent, oid }), 'agent');
 }
 
 /**
@@ -53,6 +62,10 @@ async function readName(repository: Repository, start: Start | ObjectId, role: s
     if (commit.kind !== 'start') throw new CorruptThread(start, 'it is no start');
     return agentAtStart(repository, commit, role);
   }
+  return (await startAgent(repository, start, role))?.name;
+}
+
+async function startAgent(repository: Repository, start: Start, role: string): Promise<AgentRecord | undefined> {
   const hash = hashAt(start, role);
   if (hash === undefined) return undefined;
   const file = `${pathName(role)}.json`;
@@ -61,7 +74,7 @@ async function readName(repository: Repository, start: Start | ObjectId, role: s
     folder === undefined
       ? fileOf(start, `agents/${file}`)
       : (await readAnyTree(repository.objects, folder)).find(({ name }) => name === file)?.id;
-  return oid && payloadOf(await readNodeAt(repository, { hash, oid }), 'agent').name;
+  return oid && payloadOf(await readNodeAt(repository, { hash, oid }), 'agent');
 }
 
 function hashAt({ node }: Start, role: string): NodeHash | undefined {

@@ -1,4 +1,4 @@
-import { prepareHashing, hashNode, isNodeHash, type NodeHash } from '../../cas/hash.ts';
+import { prepareHashing, hashNode, isNodeHash } from '../../cas/hash.ts';
 import { readNodeAt } from '../../cas/commit-nodes.ts';
 import { HashMismatch } from '../../cas/node.ts';
 import type { Commit } from '../../git/format/commit.ts';
@@ -9,7 +9,14 @@ import type { Repository } from '../../git/repository.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import { bodyOfMessage, nodeOfMessage } from '../append/commit-message.ts';
 import { CorruptThread } from '../thread-errors.ts';
-import { eventOf, findEventFile, readThreadCommit, type ThreadCommit } from '../thread-commit.ts';
+import {
+  textNodeOf,
+  eventOf,
+  findEventFile,
+  readThreadCommit,
+  textPaths,
+  type ThreadCommit,
+} from '../thread-commit.ts';
 import { walkChain } from './read-chain.ts';
 import type { CommitOf } from './thread-state.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
@@ -42,15 +49,6 @@ export function readUnknownChain(
   return walkChain<LightCommit | ThreadCommit>(from, async (id) => known.get(id) ?? readLightCommit(repository, id));
 }
 
-/** Where the text of a commit lies, by its kind. */
-const textPaths = {
-  start: 'prompt.md',
-  step: 'output.md',
-  suspend: 'output.md',
-  resume: 'answer.md',
-  end: 'summary.md',
-} as const;
-
 /**
  * Reads the text of a commit: the prompt of a start, the reply of a step, of a suspended turn, an answer, or a summary; '' if
  * there is none.
@@ -60,7 +58,7 @@ const textPaths = {
  * @throws {CorruptThread} if the text is not there, or is no content
  */
 export async function readReply(repository: Repository, told: LightCommit | ThreadCommit): Promise<string> {
-  const content = contentOf(told);
+  const content = textNodeOf(told);
   if (content === null) return '';
   const body = bodyOfMessage(told.commit.message);
   for (const text of [body, `${body}\n`]) if (hashNode(builtIn.content, { text }) === content) return text;
@@ -72,19 +70,6 @@ export async function readReply(repository: Repository, told: LightCommit | Thre
   const node = await readNodeAt(repository, { hash: content, oid });
   if (node.type !== builtIn.content) throw new CorruptThread(told.id, `${textPaths[told.kind]} is no content node`);
   return payloadOf(node, 'content').text;
-}
-
-function contentOf({ kind, node }: LightCommit | ThreadCommit): NodeHash | null {
-  switch (kind) {
-    case 'start':
-      return node.prompt;
-    case 'resume':
-      return node.answer;
-    case 'end':
-      return node.summary;
-    default:
-      return node.content;
-  }
 }
 
 /** The object of a file at the top of a commit's tree; `undefined` if there is none. */

@@ -1,8 +1,8 @@
 import { getNode, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
-import type { ThreadCommit } from '../../thread/thread-commit.ts';
+import type { Beside } from '../../thread/append/commit-message.ts';
+import { textNodeOf, textPaths, type ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { checkBranch } from '../blocks/check-branch.ts';
 import { checkPins } from '../blocks/check-pins.ts';
@@ -49,8 +49,8 @@ export async function checkCommit(
   const linked = await checkNodes(nodes, known, sound, report);
   await checkFiles(repository, commit, start, files, nodes, known, linked, report);
   await checkTrace(commit, known, report);
-  const agent = await attempt(report, null, () => agentOf(commit, known));
-  checkMessage(commit, agent, report);
+  const beside = await attempt(report, null, () => besideOf(commit, nodes, known));
+  if (beside !== undefined) checkMessage(commit, beside, report);
   if (commit.kind === 'start') {
     checkCaller(commit, caller, report);
     await attempt(report, 'start.json', () => checkBranch(repository, commit, caller, report));
@@ -76,10 +76,43 @@ async function checkBase(repository: Repository, start: CommitOf<'start'>, repor
   else if (await isThreadCommit(repository, base)) report('start.json', `its base ${base} is a commit of a thread`);
 }
 
-async function agentOf(commit: ThreadCommit, known: NodeSource): Promise<AgentRecord | undefined> {
-  if (commit.kind !== 'step' && commit.kind !== 'suspend') return undefined;
-  const node = await known.find(commit.node.agent);
-  return node && payloadOf(node, 'agent');
+/**
+ * Reads what the message of a commit tells beside its node.
+ * @returns without the text where that is not here; `undefined` if another node is missing, which has been reported
+ */
+async function besideOf(
+  commit: ThreadCommit,
+  nodes: ReadonlyMap<string, StoredNode>,
+  known: NodeSource,
+): Promise<Partial<Beside> | undefined> {
+  const content = nodes.get(textPaths[commit.kind]);
+  const isHere = content !== undefined || textNodeOf(commit) === null;
+  const text: { text?: string } = isHere
+    ? { text: content === undefined ? '' : payloadOf(content, 'content').text }
+    : {};
+  switch (commit.kind) {
+    case 'start': {
+      const workflow = await known.find(commit.node.workflow);
+      return workflow && { ...text, workflow: payloadOf(workflow, 'workflow').name };
+    }
+    case 'step':
+    case 'suspend': {
+      const agent = await known.find(commit.node.agent);
+      return agent && { ...text, agent: payloadOf(agent, 'agent') };
+    }
+    case 'resume':
+      return text;
+    case 'end': {
+      if (commit.node.lastStep === null) return text;
+      const last = await known.find(commit.node.lastStep);
+      if (last === undefined) return undefined;
+      const { content: said, agent: hash, meta } = payloadOf(last, 'thread-step');
+      const [reply, agent] = [await known.find(said), await known.find(hash)];
+      if (reply === undefined || agent === undefined) return undefined;
+      const isSummedUp = payloadOf(reply, 'content').text === text.text;
+      return { ...text, ...(isSummedUp && { last: { agent: payloadOf(agent, 'agent'), meta } }) };
+    }
+  }
 }
 
 /** Checks that the trace of a turn is that of its role and agent, and that its tokens are those of its turns. */

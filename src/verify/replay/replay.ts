@@ -10,16 +10,16 @@ import type { Repository } from '../../git/repository.ts';
 import { checkReply } from '../../moderator/check-reply.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
 import { readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf, StepEntry } from '../../thread/read/thread-state.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';
 import { tasksOf, findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from '../../workflow/check/expressions-of.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
-import { checkBlock, checkBlockTurn, type BlockBasis } from '../blocks/check-block.ts';
+import { checkBlock, type BlockBasis } from '../blocks/check-block.ts';
 import type { CommitPlace } from '../chain/commit-place.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
+import { checkTurn, describe, type Again } from './check-turn.ts';
 import { StepHistory } from './step-history.ts';
 import { timeoutOf, type TimeBudget } from './time-budget.ts';
 
@@ -160,16 +160,15 @@ export class Replay {
       return decision;
     };
     const again: Again = {
-      decide: async () => unlessTimedOut(await decide(definition.moderator, context)),
+      decide: async (isForced = false) => {
+        const decision = await decide(definition.moderator, context);
+        return isForced ? decision : unlessTimedOut(decision);
+      },
       decideAtLimit: async () => unlessTimedOut(await decideAtLimit(definition.moderator, context)),
     };
     if (commit.kind === 'end') return checkEnd(repository, again, this.#history?.lastText, commit);
-    const faults = await checkTurn(definition, again, commit);
+    const faults = await checkTurn(commit, again, { definition, start: this.#start, task: this.#prompt, nodes });
     const block = findBlock(definition, commit.node.role);
-    if (block !== undefined) {
-      const agent = await nodes.find(commit.node.agent);
-      faults.push(...checkBlockTurn(commit.node, agent && payloadOf(agent, 'agent')));
-    }
     if (commit.kind === 'suspend') return faults;
     if (block !== undefined) {
       return [...faults, ...(await checkBlock(commit, block, { repository, before, context, threads, passed }))];
@@ -178,24 +177,6 @@ export class Replay {
     const messages = await checkReply(findRole(definition, role)?.check ?? [], { ...context, meta });
     return [...faults, ...messages.map((message) => `its reply does not pass a check of '${role}': ${message}`)];
   }
-}
-
-/** The decisions of the rules. Which limits were reached is not stored, so both decisions are possible. */
-type Again = { decide: () => Promise<Decision>; decideAtLimit: () => Promise<Decision | undefined> };
-
-async function checkTurn(
-  definition: WorkflowDefinition,
-  again: Again,
-  { node: { role, rule } }: CommitOf<'step' | 'suspend'>,
-): Promise<string[]> {
-  if (findRole(definition, role) === undefined) return [`the workflow has no role '${role}'`];
-  // A person forced the role.
-  if (rule === null) return [];
-  const decision = await again.decide();
-  const isSaid = (said: Decision | undefined): boolean =>
-    said?.kind === 'role' && said.role === role && said.rule === rule;
-  if (isSaid(decision) || (decision.kind === 'role' && isSaid(await again.decideAtLimit()))) return [];
-  return [`it says that rule ${rule + 1} gave the turn to '${role}'; by the rules ${describe(decision)}`];
 }
 
 async function checkEnd(
@@ -215,17 +196,6 @@ async function checkEnd(
   if (decision.kind === 'failed') return [];
   const summary = decision.summary ?? lastText;
   return (await readTextAt(repository, end, 'summary.md')) === summary ? [] : ['its summary is not what the rules say'];
-}
-
-function describe(decision: Decision): string {
-  switch (decision.kind) {
-    case 'role':
-      return `it is the turn of '${decision.role}' (rule ${decision.rule + 1})`;
-    case 'end':
-      return `the thread ends with ${decision.returnCode} (rule ${decision.rule + 1})`;
-    case 'failed':
-      return `the thread fails: ${decision.error.message}`;
-  }
 }
 
 /**

@@ -4,7 +4,7 @@ import { findTurnOf, startCommitOf, type FoundTurn } from '../../engine/describe
 import { findStepPlaces, type StepPlaces } from '../../engine/describe/step-places.ts';
 import { formatCount, formatDuration } from '../../format-time.ts';
 import { iso } from '../../iso.ts';
-import { firstLine } from '../../thread/append/commit-message.ts';
+import { firstLine } from '../../thread/append/line-of-text.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { branchesInMeta } from '../../schema/built-in/block-meta.ts';
 import { readRefused, type RefusedReply } from '../../thread/read/read-suspension.ts';

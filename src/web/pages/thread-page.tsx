@@ -110,7 +110,7 @@ function Facts({ view, claim, nowMs }: FactsProps): Html {
         {claim && <Claimed claim={claim} nowMs={nowMs} />}
         {usage && <span>{formatUsage(usage)}</span>}
       </p>
-      {reason && status !== 'suspended' && <Reason text={reason} />}
+      {reason && status !== 'suspended' && <Reason text={view.summary ?? reason} />}
       {parent && <CalledBy parent={parent} branch={branch} />}
       {calls.length > 0 && (
         <details>

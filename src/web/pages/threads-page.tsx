@@ -101,7 +101,8 @@ function Group({ title, threads, nowMs }: GroupProps): Html | null {
 
 /** A thread in a list. */
 export function ThreadItem({ thread, nowMs }: { thread: ThreadSummary; nowMs: number }): Html {
-  const { thread: id, status, workflow, steps, nextRole, prompt, reason, startedAt } = thread;
+  const { thread: id, status, workflow, steps, nextRole, prompt, startedAt } = thread;
+  const reason = thread.summary ?? thread.reason;
   return (
     <li id={id} data-status={status} data-head={thread.head}>
       <a class="task" href={`/t/${id}`}>

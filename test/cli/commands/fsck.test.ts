@@ -103,7 +103,7 @@ describe('uwf fsck', () => {
       [threads[1]!]: expect.stringMatching(/index|hash/),
       [threads[2]!]: expect.stringContaining('it is no start and has no parent'),
       [threads[3]!]: expect.stringContaining(
-        "its message says 'Uwf-Status: cancelled' where its node says 'Uwf-Status: completed'",
+        "its message says 'Uwf-Status: cancelled' where its nodes say 'Uwf-Status: completed'",
       ),
       [threads[4]!]: expect.stringContaining('is not in the repository'),
       [threads[5]!]: expect.stringContaining('it ended on another day'),

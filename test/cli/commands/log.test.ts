@@ -52,8 +52,8 @@ test('the log tells a thread newest first, each commit of it once', async () => 
 
 test.each([
   ['a share of it', '100%', '100%'],
-  ['what a terminal would obey', '\u001B[31mred\u001B[2J', '\uFFFD[31mred\uFFFD[2J'],
-  ['a name too long for an address', 'Ä'.repeat(300), /^%C3%84.*%_[0-9a-f]{16}$/],
+  ['what a terminal would obey', '\u001B[31mred\u001B[2J', '[31mred[2J'],
+  ['a name too long for an address', 'Ä'.repeat(300), 'Ä'.repeat(300)],
 ])('an agent whose name is %s is told', async (_, agent, told) => {
   const repository = createLoopRepository();
   const agents = { [agent]: { package: 'builtin:scripted', config: { replies: loopReplies, repeat: true } } };
@@ -61,7 +61,7 @@ test.each([
   const { thread } = await run(repository, 'loop');
   const { code, stdout } = await repository.uwf(['log', thread, '-n', '2']);
   expect(code).toBe(0);
-  expect(/ {2}by (.*)$/m.exec(stdout)?.[1]).toEqual(typeof told === 'string' ? told : expect.stringMatching(told));
+  expect(/ {2}by (.*)$/m.exec(stdout)?.[1]).toBe(told);
 });
 
 test('--oneline says each in a line, -n the newest only', async () => {

@@ -53,8 +53,8 @@ async function both(temporary: TemporaryRepository, id: string): Promise<[unknow
   const other = await temporary.open();
   const whole = await gatherFacts(readingContext(other), pointer);
   expect(found.id).toBe(whole.startCommit);
-  const { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, cause } = whole;
-  return [facts, { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, cause }];
+  const { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, summary, cause } = whole;
+  return [facts, { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, summary, cause }];
 }
 
 const suspension = {

@@ -4,7 +4,10 @@ import { describe, expect, test, vi } from 'vitest';
 import { readingContext, type EngineOptions } from '../../../src/engine/engine-context.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
+import { TurnLog } from '../../../src/engine/recovery/turn-log.ts';
 import type { Usage } from '../../../src/schema/built-in/usage.ts';
+import { newThreadId } from '../../../src/thread/new-thread-id.ts';
+import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
@@ -166,6 +169,37 @@ describe.each(['stop', 'kill'] as const)('a turn that was cut off (%s)', (how) =
     expect(await engine.describe(thread)).toMatchObject({ usage: used(4) });
     await expectSound(scene);
   });
+
+  test('of a step that is done again is stored as a turn that the rules give, if they give the same role the next one', async () => {
+    const again = { from: 'first', to: 'first', when: null, prompt: 'Once more.' };
+    const moderator = [definition.moderator[0]!, again];
+    const scene = await createScene((hold) => ({ first: [[tells(2), hold, done]] }), { moderator });
+    const { engine, thread, git, go } = scene;
+    writeFileSync(go, '');
+    await engine.step(thread);
+    rmSync(go);
+    await cutOff(scene, 1, how, (other) => other.poke(thread, 'Better.'));
+    const { head } = await engine.cancel(thread);
+    const { payload } = JSON.parse(git('show', `${head}~1:suspend.json`)) as { payload: object };
+    expect(payload).toMatchObject({ cause: 'interrupted', rule: 1, usage: used(2) });
+    await expectSound(scene);
+  });
+});
+
+test('the turn of a person that began at another place is stored with what the person is asked where the thread ends', async () => {
+  const moderator = [definition.moderator[0]!, { from: 'first', to: 'first', when: null, prompt: 'Once more.' }];
+  const scene = await createScene(() => ({ first: [[done]] }), { moderator });
+  const { engine, repository, thread, git } = scene;
+  const step = await engine.step(thread);
+  const agent = { name: 'me', package: 'builtin:human', version: '1', config: {} };
+  const turn = { role: 'first', agent, rule: 0, prompt: 'Begin.', head: step.head, startedAtMs: 1 };
+  const files = { cwd: scene.dir, isolation: 'none', mode: 'off', before: [] } as const;
+  const log = new TurnLog(repository, parseThreadId(thread));
+  log.begin({ ...turn, again: { word: 'Better.', as: newThreadId(1) }, files });
+  log.used(used(1));
+  const { head } = await engine.cancel(thread);
+  expect(git('show', `${head}~1:prompt.md`)).toBe('Once more.');
+  await expectSound(scene);
 });
 
 function historyDay(git: (...args: string[]) => string): string {

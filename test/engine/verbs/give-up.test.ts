@@ -2,12 +2,14 @@ import { expect, test } from 'vitest';
 import { createEngineContext } from '../../../src/engine/engine-context.ts';
 import { giveUpTurn } from '../../../src/engine/verbs/give-up.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
+import { withBlock } from '../blocks/block-fixture.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
 
-const definition = workflow('w', { a: statuses('done') }, [
+const rules = [
   { from: '__start__', to: 'a', when: null, prompt: 'Do it.' },
   { from: 'a', to: '__end__', when: null },
-]);
+];
+const definition = workflow('w', { a: statuses('done') }, rules);
 
 test('a turn that left nothing is given up: the thread waits, says what became of it, and can go on', async () => {
   const config = scripted({ a: [reply('done', 'One.')] });
@@ -25,4 +27,24 @@ test('a turn that left nothing is given up: the thread waits, says what became o
   expect(await verifyThread({ repository }, thread)).toMatchObject({ findings: [] });
   // It is over.
   expect(await giveUpTurn(context, thread, losses)).toBeUndefined();
+});
+
+test.each([
+  ['a person', definition, 'Do it.'],
+  [
+    'a person whom no rule asks',
+    { ...definition, moderator: [{ from: '__start__', to: 'a', when: null }] },
+    'Be the a.',
+  ],
+  ['a block', await withBlock({ branches: { a: { role: 'checker' } }, join: 'all' }), 'Do all of it.'],
+])('the turn of %s is given up with what it was asked', async (_, asking, prompt) => {
+  const planned = scripted({ planner: ['---\nphases: []\n---\nA plan.\n'] });
+  const me = { name: 'me', package: 'builtin:human', config: {} };
+  const config = { ...planned, agents: { ...planned.agents, me }, roles: { a: 'me' } };
+  const { engine, repository, git } = await createFixture(config);
+  const { thread } = await engine.start({ definition: asking, prompt: 'x' });
+  if ('planner' in asking.roles) await engine.step(thread);
+  expect(await giveUpTurn(createEngineContext({ repository, config }), thread, ['it fell silent'])).toBeDefined();
+  expect(git('show', `refs/threads/${thread}:prompt.md`)).toBe(prompt);
+  expect(await verifyThread({ repository }, thread)).toMatchObject({ findings: [] });
 });

@@ -76,13 +76,13 @@ export async function takeThread({ repository }: EngineFixture, thread: string):
   return takeApart(repository, id, head);
 }
 
-/** What verification says of forged lines, but for messages, which a forger writes anew. */
+/** What verification says of forged lines. */
 export async function findingsOf(lines: readonly ForgedLine[]): Promise<{ found: string[]; refused: string }> {
   const { repository, head } = await putTogether(lines);
   const ref = parseRefName('refs/threads/01KAJK8400ZZZZZZZZZZZZZZZZ');
   const there = createMapRepository(repository.objectMap, new Map([[ref, head]]));
   const { findings } = await new Verification(there).verify(head);
-  const found = findings.map(({ what }) => what).filter((what) => !/^its (?:message|author) /.test(what));
+  const found = findings.map(({ what }) => what);
   const refused = (await checkAll(there)).get(ref) ?? '';
   const crash = [...found, refused].find((what) => what.includes(UNEXPECTED));
   if (crash !== undefined) throw new Error(crash);

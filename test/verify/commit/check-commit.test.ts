@@ -92,7 +92,7 @@ describe.each(['step', 'suspension'] as const)('of a %s', (of) => {
     expect(faults).toContainEqual(expect.stringMatching(/^the node \w{13} is content, not agent$/));
     expect(
       await faultsOf(of, (draft) => void (draft.message = draft.message.replace('Agent: robot', 'Agent: x'))),
-    ).toEqual(["its message says 'Uwf-Agent: x' where its node says 'Uwf-Agent: robot'"]);
+    ).toEqual(["its message says 'Uwf-Agent: x' where its nodes say 'Uwf-Agent: robot'"]);
   });
 
   test('the place among the commits before it is right', async () => {

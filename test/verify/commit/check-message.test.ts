@@ -1,72 +1,79 @@
 import { describe, expect, test } from 'vitest';
+import { messageOfCommit, type Beside } from '../../../src/thread/append/commit-message.ts';
 import type { ThreadCommit, ThreadCommitKind } from '../../../src/thread/thread-commit.ts';
-import { checkMessage, trailersOf } from '../../../src/verify/commit/check-message.ts';
+import { checkMessage } from '../../../src/verify/commit/check-message.ts';
 import { commitOf, faultsOf, hashOf } from './plain-commits.ts';
 
 const agent = { name: 'robot', package: 'builtin:scripted', version: '1', config: {} };
+const person = { ...agent, name: 'me', package: 'builtin:human' };
 const usage = { inputTokens: 10, outputTokens: 5, turns: 1 };
 const step = commitOf('step', 2, { meta: { $status: 'done' }, usage });
 
-/** The trailers that commits have which are number 2, and when: their node's time in whole seconds. */
-const written: Record<ThreadCommitKind, [ThreadCommit, string[], number]> = {
-  start: [commitOf('start', 2), ['Uwf-Type: thread-start'], 1_795_262_400_000],
-  step: [
-    step,
-    [
-      'Uwf-Type: thread-step',
-      'Uwf-Role: writer',
-      'Uwf-Status: done',
-      'Uwf-Agent: robot',
-      'Uwf-Tokens: 15',
-      'Uwf-Duration: 1.6s',
-    ],
-    1_795_262_401_000,
-  ],
-  suspend: [
-    commitOf('suspend', 2),
-    ['Uwf-Type: thread-suspend', 'Uwf-Role: writer', 'Uwf-Status: suspended', 'Uwf-Agent: robot'],
-    1_795_262_402_000,
-  ],
-  resume: [commitOf('resume', 2), ['Uwf-Type: thread-resume'], 1_795_262_403_000],
-  end: [commitOf('end', 2), ['Uwf-Type: thread-end', 'Uwf-Status: completed'], 1_795_262_404_000],
+/** The commits which are number 2, what their messages tell beside the node, and when: their node's time in whole seconds. */
+const written: Record<ThreadCommitKind, [ThreadCommit, Beside, number]> = {
+  start: [commitOf('start', 2), { text: 'A task', workflow: 'develop' }, 1_795_262_400_000],
+  step: [step, { text: '# A title\n\nWords.\n', agent }, 1_795_262_401_000],
+  suspend: [commitOf('suspend', 2), { text: '', agent }, 1_795_262_402_000],
+  resume: [commitOf('resume', 2), { text: '' }, 1_795_262_403_000],
+  end: [commitOf('end', 2), { text: 'A title' }, 1_795_262_404_000],
 };
 const kinds: readonly ThreadCommitKind[] = ['start', 'step', 'suspend', 'resume', 'end'];
+const turns: readonly ThreadCommitKind[] = ['step', 'suspend'];
 
 type Change = { message?: string; authorMs?: number; committerMs?: number; name?: string; email?: string };
 
-/** A commit with this message, by the agent in its role, at its node's time. */
+/** A commit with this message, by the agent in its role or by its committer, at its node's time. */
 function sealed(kind: ThreadCommitKind, change: Change = {}): ThreadCommit {
-  const [commit, lines, atMs] = written[kind];
-  const message = ['A title', '', 'Words.', '', `Uwf-Node: ${hashOf(2)}`, ...lines, ''].join('\n');
-  const { authorMs = atMs, committerMs = atMs, name = 'writer', email = 'robot@uwf' } = change;
-  const author = { name, email, atMs: authorMs };
-  const committer = { name: 'C', email: 'c@d', atMs: committerMs };
-  return { ...commit, commit: { ...commit.commit, message: change.message ?? message, author, committer } };
+  const [commit, beside, atMs] = written[kind];
+  const committer = { name: 'C', email: 'c@d' };
+  const by = turns.includes(kind) ? { name: 'writer', email: 'robot@uwf' } : committer;
+  const { authorMs = atMs, committerMs = atMs, name = by.name, email = by.email } = change;
+  const message = change.message ?? messageOfCommit(commit, beside);
+  const signatures = { author: { name, email, atMs: authorMs }, committer: { ...committer, atMs: committerMs } };
+  return { ...commit, commit: { ...commit.commit, message, ...signatures } };
 }
 
-const faultsIn = (commit: ThreadCommit, by: typeof agent | undefined = agent): string[] =>
-  faultsOf((report) => checkMessage(commit, by, report));
+const faultsIn = (commit: ThreadCommit, beside: Partial<Beside> = written[commit.kind][1]): string[] =>
+  faultsOf((report) => checkMessage(commit, beside, report));
 
 describe('the message of a commit', () => {
-  test.each(kinds)('repeats what its node says: %s', (kind) => {
+  test.each(kinds)('is what its nodes say: %s', (kind) => {
     expect(faultsIn(sealed(kind))).toEqual([]);
   });
 
-  test.each(kinds)('may not leave out its last trailer, nor have one more: %s', (kind) => {
-    const lines = sealed(kind).commit.message.trimEnd().split('\n');
-    const less = sealed(kind, { message: lines.slice(0, -1).join('\n') });
-    expect(faultsIn(less)).toEqual([`its message says nothing where its node says '${lines.at(-1)}'`]);
-    const more = sealed(kind, { message: [...lines, 'Signed-off-by: A'].join('\n') });
-    expect(faultsIn(more)).toEqual(["its message has a trailer too many: 'Signed-off-by: A'"]);
+  test.each(kinds)('is compared line by line: %s', (kind) => {
+    const lines = sealed(kind).commit.message.split('\n');
+    for (const [place, line] of lines.entries()) {
+      const message = lines.with(place, `${line}x`).join('\n');
+      expect(faultsIn(sealed(kind, { message }))).toEqual([
+        `its message says '${line}x' where its nodes say '${line}'`,
+      ]);
+    }
+    const forged = sealed(kind, { message: sealed(kind).commit.message.replace(/.*/, 'tester: passed') });
+    expect(faultsIn(forged)[0]).toMatch(/^its message says 'tester: passed' where its nodes say '/);
   });
 
-  test('may not say anything else, of which the first is told', () => {
-    const message = sealed('step').commit.message.replace('writer', 'checker').replace('done', 'again');
-    expect(faultsIn(sealed('step', { message }))).toEqual([
-      "its message says 'Uwf-Role: checker' where its node says 'Uwf-Role: writer'",
+  test.each(kinds)('may not leave out its last line, nor have one more: %s', (kind) => {
+    const { message } = sealed(kind).commit;
+    const lines = message.trimEnd().split('\n');
+    expect(faultsIn(sealed(kind, { message: lines.slice(0, -1).join('\n') }))).toEqual([
+      `its message says nothing where its nodes say '${lines.at(-1)}'`,
     ]);
-    expect(faultsIn(sealed('end', { message: '' }))).toEqual([
-      `its message says '' where its node says 'Uwf-Node: ${hashOf(2)}'`,
+    const more = sealed(kind, { message: [...lines, 'Signed-off-by: A', ''].join('\n') });
+    expect(faultsIn(more)).toEqual(["its message says 'Signed-off-by: A' where its nodes say ''"]);
+    expect(faultsIn(sealed(kind, { message: `${message}\n` }))).toEqual([
+      "its message says '' where its nodes say nothing",
+    ]);
+  });
+
+  test('is compared in its trailers alone where its text is not here', () => {
+    const message = sealed('step').commit.message.replace('A title', 'Another title');
+    expect(faultsIn(sealed('step', { message }), { agent })).toEqual([]);
+    expect(
+      faultsIn(sealed('step', { message: message.replace('Uwf-Status: done', 'Uwf-Status: odd') }), { agent }),
+    ).toEqual(["its message says 'Uwf-Status: odd' where its nodes say 'Uwf-Status: done'"]);
+    expect(faultsIn(sealed('end', { message: '' }), {})).toEqual([
+      `its message says '' where its nodes say 'Uwf-Node: ${hashOf(2)}'`,
     ]);
   });
 
@@ -76,26 +83,9 @@ describe('the message of a commit', () => {
     [9_000_000_000_000_000, ['its date is later than the id of a thread can hold']],
   ])('has a date that the id of a thread can hold: %d', (completedAtMs, faults) => {
     const atMs = Math.floor(completedAtMs / 1000) * 1000;
-    const { commit } = sealed('step', { authorMs: atMs, committerMs: atMs });
     const node = { ...step.node, startedAtMs: completedAtMs - 1600, completedAtMs };
+    const { commit } = sealed('step', { authorMs: atMs, committerMs: atMs });
     expect(faultsIn({ ...step, node, commit })).toEqual(faults);
-  });
-
-  test('names no agent, status or tokens where its node names none', () => {
-    const { node } = step;
-    expect(trailersOf({ ...step, node: { ...node, meta: { $status: 1 }, usage: null } }, undefined)).toEqual({
-      node: hashOf(2),
-      type: 'thread-step',
-      role: 'writer',
-      status: null,
-      durationMs: 1567,
-    });
-    expect(trailersOf(commitOf('suspend', 2), undefined)).toEqual({
-      node: hashOf(2),
-      type: 'thread-suspend',
-      role: 'writer',
-      status: 'suspended',
-    });
   });
 });
 
@@ -113,28 +103,28 @@ describe('the dates of a commit', () => {
 });
 
 describe('the author of a commit', () => {
-  test.each<ThreadCommitKind>(['step', 'suspend'])('is the agent in its role: %s', (kind) => {
+  test.each(turns)('is the agent in its role: %s', (kind) => {
     const wanted = 'not writer <robot@uwf>';
     expect(faultsIn(sealed(kind, { name: 'checker' }))).toEqual([`its author is checker <robot@uwf>, ${wanted}`]);
     expect(faultsIn(sealed(kind, { email: 'a@uwf' }))).toEqual([`its author is writer <a@uwf>, ${wanted}`]);
   });
 
-  test.each<ThreadCommitKind>(['start', 'resume', 'end'])('is anybody where there is no role: %s', (kind) => {
-    expect(faultsIn(sealed(kind, { name: 'Anne', email: 'anne@example.org' }))).toEqual([]);
-  });
-
-  test('is not compared where the agent is not known', () => {
-    const message = sealed('step').commit.message.replace('Uwf-Agent: robot\n', '');
-    expect(faultsOf((report) => checkMessage(sealed('step', { message, name: 'Anne' }), undefined, report))).toEqual(
-      [],
-    );
+  test.each(kinds)('is its committer where a person made it: %s', (kind) => {
+    const [commit, beside] = written[kind];
+    const told = turns.includes(kind) ? { ...beside, agent: person } : beside;
+    const message = messageOfCommit(commit, told);
+    const [mine, others] = [
+      sealed(kind, { message, name: 'C', email: 'c@d' }),
+      sealed(kind, { message, name: 'Anne', email: 'c@d' }),
+    ];
+    expect(faultsIn(mine, told)).toEqual([]);
+    expect(faultsIn(others, told)).toEqual(['its author is Anne <c@d>, not C <c@d>']);
   });
 
   test('has no characters that git does not store', () => {
-    const odd = sealed('step', { name: 'a b' });
-    const role = 'a<b';
-    const message = odd.commit.message.replace('Uwf-Role: writer', `Uwf-Role: ${role}`);
-    const commit = commitOf('step', 2, { role, meta: { $status: 'done' }, usage });
-    expect(faultsIn({ ...commit, commit: { ...odd.commit, message } })).toEqual([]);
+    const commit = commitOf('step', 2, { role: 'a<b', meta: { $status: 'done' }, usage });
+    const beside = { text: 'Words.', agent };
+    const odd = sealed('step', { name: 'a b', message: messageOfCommit(commit, beside) });
+    expect(faultsIn({ ...commit, commit: odd.commit }, beside)).toEqual([]);
   });
 });

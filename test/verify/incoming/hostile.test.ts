@@ -78,7 +78,7 @@ describe('a hostile remote', () => {
         "commit <id>: commit <id> is not a sound part of a thread: its tree has no index",
         "commit <id>: it is no start and has no parent",
         "commit <id>: it is not UTF-8 without control characters, which could do anything to a terminal",
-        "commit <id>: its message says 'Uwf-Status: again' where its node says 'Uwf-Status: done'",
+        "commit <id>: its message says 'Uwf-Status: again' where its nodes say 'Uwf-Status: done'",
         "commit <id>: nothing accounts for its parent <id>",
         "commit <id>: object <id> has 34603008 bytes, more than the 33554432 allowed here",
         "commit <id>: object <id> is corrupt: a tree entry has an unknown mode, or a mode that git no longer writes",

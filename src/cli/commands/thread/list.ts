@@ -205,8 +205,8 @@ class Remarks {
 }
 
 /** Why a thread needs a person, its cause first; '' if it needs none. */
-function whyItWaits({ status, cause, reason }: ThreadSummary): string {
-  if (status === 'failed' || status === 'corrupt') return reason ?? '';
+function whyItWaits({ status, cause, reason, summary }: ThreadSummary): string {
+  if (status === 'failed' || status === 'corrupt') return summary ?? reason ?? '';
   if (status !== 'suspended' || reason === null) return '';
   return cause === null || isQuestion.has(cause) ? reason : `${cause}: ${reason}`;
 }

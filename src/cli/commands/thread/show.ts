@@ -66,7 +66,8 @@ function inPromisedOrder(view: ThreadView): object {
 }
 
 function describe(view: ThreadView, claim: KnownClaim | null, { paint }: Output, nowMs: number): string {
-  const reason = view.reason === null ? '' : `: ${oneLine(view.reason)}`;
+  const why = view.summary ?? view.reason;
+  const reason = why === null ? '' : `: ${oneLine(why)}`;
   const time = (iso: string): string =>
     `${formatTime(Date.parse(iso))}  ${paint.quiet(formatAgo(Date.parse(iso), nowMs))}`;
   const roles = Object.keys(view.usageByRole);
