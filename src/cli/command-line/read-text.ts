@@ -1,8 +1,14 @@
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TextOption } from './command.ts';
 import { type CliEnvironment, canAsk } from '../process/cli-environment.ts';
 import { UsageError } from '../errors/usage-error.ts';
+import { within } from '../../agent/processes/within.ts';
+import { NODE_LIMITS, tooManyBytes } from '../../cas/node-limits.ts';
+import { messageOf, UwfError } from '../../errors.ts';
+import { errnoOf } from '../../git/format/object-errors.ts';
+import { READ } from '../../git/system/read-regular-file.ts';
 import { orElse } from '../../or-else.ts';
 
 /** The two ways, as with `git commit`, in which a command is given a longer text. */
@@ -11,57 +17,94 @@ export const promptOptions: { prompt: TextOption; file: TextOption } = {
   file: { short: 'F', value: '<file>', summary: "read the prompt from a file; '-' is stdin", candidates: 'file' },
 };
 
-/** How much of a file or of stdin is held in memory, and the error for more. */
-export type ReadBound = {
-  maxBytes: number;
-  /** @param bytes how many there are, in words: `209715200`, or `more than 33554432` where the end was not read */
-  refuse: (bytes: string) => Error;
-};
+/**
+ * The most that is read of a text. What is stored can be smaller than what was given, because JSON is written anew and secrets
+ * are replaced, so this is twice the largest node.
+ */
+const MAX_INPUT_BYTES = 2 * NODE_LIMITS.maxBytes;
 
 /**
  * Reads a text that is given as itself or in a file; `-` is stdin in both.
  *
- * @param bound the most that is read; default: no bound
+ * @param bound the most that is read; default: twice the largest node
  * @returns `undefined` if neither is given
  * @throws {UsageError} if both are given, or what is named cannot be read as UTF-8
- * @throws what `bound.refuse` makes, if there is more
+ * @throws {UwfError} `node-too-large` if there is more than twice the largest node
  */
 export async function textFrom(
   cli: CliEnvironment,
   given: { text: string | undefined; file: string | undefined },
-  bound?: ReadBound,
 ): Promise<string | undefined> {
   const { text, file } = given;
   if (text !== undefined && file !== undefined) throw new UsageError('a text and --file cannot be given together');
-  if (text === '-' || file === '-') return readAll(cli, bound);
-  return file === undefined ? text : readTextFile(cli, file, bound);
+  if (text === '-' || file === '-') return readAll(cli);
+  return file === undefined ? text : readTextFile(cli, file);
 }
 
-function readTextFile(cli: CliEnvironment, path: string, bound?: ReadBound): string {
+async function readTextFile(cli: CliEnvironment, path: string): Promise<string> {
   const file = resolve(cli.cwd, path);
   // What cannot be looked at cannot be read either, which says why.
   const stats = orElse(() => statSync(file), undefined);
-  if (bound !== undefined && stats?.isFile() && stats.size > bound.maxBytes) throw bound.refuse(String(stats.size));
+  if (stats?.isFile() && stats.size > MAX_INPUT_BYTES) throw tooManyBytes(String(stats.size));
   try {
-    return decode(readFileSync(file), path);
+    return decode(await gather(cli, piecesOf(file, cli.signal)), path);
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    const reason = error instanceof Error ? error.message.replace(/,.*$/s, '') : String(error);
-    throw new UsageError(`cannot read ${path}: ${reason}`, 'paths are relative to the current folder, or to -C');
+    cli.signal.throwIfAborted();
+    if (error instanceof UwfError || errnoOf(error) === undefined) throw error;
+    throw new UsageError(
+      `cannot read ${path}: ${messageOf(error).replace(/,.*$/s, '')}`,
+      'paths are relative to the current folder, or to -C',
+    );
   }
 }
 
-async function readAll(cli: CliEnvironment, bound?: ReadBound): Promise<string> {
+/** How often a pipe or a terminal is asked for more, in ms. */
+const POLL_MS = 20;
+
+/** Reads a file, a device or a pipe, without waiting inside of the system, where no signal would end the wait. */
+async function* piecesOf(file: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
+  const descriptor = openSync(file, READ);
+  try {
+    // A pipe with a name may wait for its writer; one that a shell has made has had its.
+    const isNamed = orElse(() => realpathSync.native(file), undefined) !== undefined;
+    let isBegun = !(isNamed && fstatSync(descriptor).isFIFO());
+    for (const buffer = Buffer.alloc(64 * 1024); ;) {
+      let count: number | undefined;
+      try {
+        count = readSync(descriptor, buffer);
+      } catch (error) {
+        if (errnoOf(error) !== 'EAGAIN') throw error;
+        isBegun = true;
+      }
+      if (count === 0 && isBegun) return;
+      if (!count) await sleep(POLL_MS, undefined, { signal });
+      else yield Buffer.from(buffer.subarray(0, count));
+      isBegun ||= count !== 0;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+async function readAll(cli: CliEnvironment): Promise<string> {
   if (cli.stdin.isTTY === true) cli.stderr.write('uwf: reading from the terminal; end with Ctrl-D\n');
+  return decode(await gather(cli, cli.stdin), 'stdin');
+}
+
+/** Reads a stream to its end, or to the bound. A signal to the command ends the wait. */
+async function gather({ signal }: CliEnvironment, stream: AsyncIterable<string | Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of cli.stdin) {
-    const part = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    bytes += part.byteLength;
-    if (bound !== undefined && bytes > bound.maxBytes) throw bound.refuse(`more than ${bound.maxBytes}`);
-    chunks.push(part);
-  }
-  return decode(Buffer.concat(chunks), 'stdin');
+  const reading = (async () => {
+    for await (const chunk of stream) {
+      const part = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      bytes += part.byteLength;
+      if (bytes > MAX_INPUT_BYTES) throw tooManyBytes(`more than ${MAX_INPUT_BYTES}`);
+      chunks.push(part);
+    }
+  })();
+  await within(reading, signal);
+  return Buffer.concat(chunks);
 }
 
 function decode(bytes: Uint8Array, source: string): string {

@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLoopRepository } from '../../helpers/cli.ts';
@@ -15,4 +17,27 @@ test.each([
     code: 2,
     stderr: expect.stringContaining(`uwf: cannot read ${file}: ${why}: `),
   });
+});
+
+test('a prompt from what has no end is refused at the limit', async () => {
+  const { uwf } = createLoopRepository();
+  expect(await uwf(['thread', 'start', 'loop', '-F', '/dev/zero'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('it has more than 33554432 bytes'),
+  });
+});
+
+test('a pipe with a name is read once something is written there; a signal ends the wait for it', async () => {
+  const { uwf, dir, json } = createLoopRepository();
+  const pipe = join(dir, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const stop = new AbortController();
+  const stopped = uwf(['thread', 'start', 'loop', '-F', 'pipe'], { signal: stop.signal });
+  stop.abort(new Error('enough'));
+  expect((await stopped).stderr).toContain('enough');
+  const started = json(['thread', 'start', 'loop', '-F', 'pipe']) as Promise<{ thread: string }>;
+  const writer = await open(pipe, 'w');
+  await writer.write('From a pipe');
+  await writer.close();
+  expect(await json(['thread', 'show', (await started).thread])).toMatchObject({ prompt: 'From a pipe' });
 });

@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { NodeHash } from '../../../cas/hash.ts';
-import { NODE_LIMITS, tooManyBytes } from '../../../cas/node-limits.ts';
 import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import { combineSources, getNode } from '../../../cas/node-source.ts';
 import type { Redaction } from '../../../engine/redact/redaction.ts';
@@ -17,7 +16,7 @@ import { schemaOfType } from '../../../schema/type-schema.ts';
 import { PINS_REF } from '../../../thread/thread-refs.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { readJson } from '../../command-line/parse-value.ts';
-import { type ReadBound, textFrom } from '../../command-line/read-text.ts';
+import { textFrom } from '../../command-line/read-text.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { findType } from '../../find/find-type.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';
@@ -71,7 +70,7 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
       await foldGathered(cli, repository);
       return;
     }
-    const text = await textFrom(cli, { text: args.text, file: options.file }, inputBound);
+    const text = await textFrom(cli, { text: args.text, file: options.file });
     if (text === undefined)
       throw new UsageError("'uwf cas put' needs a text", "give it, or '-' for stdin, or --file <file>");
     const repository = await openForWriting(cli);
@@ -99,12 +98,6 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
     await foldGathered(cli, repository);
   },
 });
-
-/**
- * The most that is read of a text. What is stored can be smaller than what was given, because JSON is written anew and secrets
- * are replaced, so this is twice the largest node.
- */
-const inputBound: ReadBound = { maxBytes: 2 * NODE_LIMITS.maxBytes, refuse: tooManyBytes };
 
 /** Files are kept as they are. */
 function assertFileWithoutSecrets(redaction: Redaction, path: string, blob: Uint8Array): void {
