@@ -24,7 +24,7 @@ type McpStreams = {
  * Serves threads and nodes over the Model Context Protocol until the incoming stream ends or the signal is aborted. What
  * was asked before the end is answered.
  *
- * Whatever goes wrong in a tool is an answer (`isError`) with words for the agent that called it.
+ * A line that is no message is answered with an error of JSON-RPC, and the next one is read. Whatever goes wrong in a tool is an answer (`isError`) with words for the agent that called it.
  * @throws {UwfError} `message-too-long` if the client sent a message that is too long to read
  * @see https://modelcontextprotocol.io/specification
  */
@@ -60,7 +60,7 @@ export async function serveMcp(scope: McpScope, streams: McpStreams, signal: Abo
   let close = (_cause?: unknown): void => {};
   const closed = new Promise<unknown>((resolve) => (close = resolve));
   const incoming = untilIdle(streams.incoming, working);
-  await server.connect(new McpStreamTransport({ ...streams, incoming, close }));
+  await server.connect(new McpStreamTransport({ ...streams, incoming, close, answersFaults: true }));
   const forget = whenAborted(signal, () => void server.close());
   const cause = await closed;
   forget();

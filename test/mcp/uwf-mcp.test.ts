@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -223,23 +224,10 @@ describe('what is wrong is an answer', () => {
     await expect(call(client, 'rm_rf')).rejects.toThrow("there is no tool 'rm_rf'");
   });
 
-  test('a line that is no message is passed over', async () => {
-    const { repository } = await withStart();
-    const lines = ['no json', '{"jsonrpc":"2.0"}', JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'ping' }), ''];
-    const { code, stdout } = await repository.uwf(['mcp'], { input: lines.join('\n') });
-    expect(code).toBe(0);
-    expect(
-      stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual([{ jsonrpc: '2.0', id: 7, result: {} }]);
-  });
-
   test('a message that is too long to read ends the server, which says so', async () => {
     const { repository } = await withStart();
     const { code, stdout, stderr } = await repository.uwf(['mcp'], { input: 'x'.repeat(64 * 1024 * 1024 + 1) });
-    expect([code, stdout]).toEqual([1, '']);
+    expect([code, JSON.parse(stdout)]).toMatchObject([1, { id: null, error: { code: -32_600 } }]);
     expect(stderr).toContain('uwf: the client sent a single message of more than 67108864 bytes');
   });
 });
@@ -340,4 +328,30 @@ const outerConfig = JSON.stringify({
   },
   defaultAgent: 'script',
   roles: { 'outer.caller': 'loop' },
+});
+
+test('a line that is no message is answered with an error of JSON-RPC, and the next one is read', () => {
+  const { dir } = createLoopRepository();
+  const lines = [
+    'garbage',
+    '[]',
+    '{"jsonrpc":"2.0","id":7}',
+    '{"result":1}',
+    '{"jsonrpc":"2.0","id":8,"method":"ping"}',
+  ];
+  const input = Buffer.concat([Buffer.from([0xff, 0x0a]), Buffer.from(`${lines.join('\n')}\n`)]);
+  const { stdout } = spawnSync(process.execPath, [program, 'mcp'], { cwd: dir, env: isolatedGitEnvironment, input });
+  const answers = stdout.toString().trimEnd().split('\n');
+  const fault = (id: number | null, code: number): object => ({
+    jsonrpc: '2.0',
+    id,
+    error: expect.objectContaining({ code }),
+  });
+  expect(answers.map((line) => JSON.parse(line) as unknown)).toEqual([
+    fault(null, -32_700),
+    fault(null, -32_700),
+    fault(null, -32_600),
+    fault(7, -32_600),
+    { jsonrpc: '2.0', id: 8, result: {} },
+  ]);
 });
