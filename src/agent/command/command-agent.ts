@@ -98,6 +98,7 @@ async function runCommand(config: CommandConfig, request: AgentRequest): Promise
     onOutput: (text) => request.emit({ kind: 'text', text }),
     onAside: (text) => request.emit({ kind: 'thought', text }),
   });
+  if (!result.isUtf8) request.emit({ kind: 'thought', text: `uwf: ${NOT_UTF8}; what is not is replaced by U+FFFD` });
   return replyOfProgram(result, config);
 }
 
@@ -107,6 +108,8 @@ function withOneStream(argv: CommandConfig['argv'], cwd: string, env: Readonly<R
   if (findProgram(argv[0], cwd, env['PATH'] ?? '') === undefined) return argv;
   return ['/bin/sh', '-c', 'exec "$@" 2>&1', 'sh', ...argv];
 }
+
+const NOT_UTF8 = 'its output is not text in UTF-8';
 
 /** How much of a reply that was too long is kept with the failed attempt, in characters. */
 const MAX_KEPT_CHARACTERS = 65_536;
@@ -147,6 +150,8 @@ function replyOfProgram(result: ProgramResult, config: CommandConfig): AgentRepl
   if (status !== undefined) {
     return { kind: 'reply', text, meta: { $status: status }, isFinal: config.answers !== true };
   }
+  // Of a text that the program chose, nothing is to be guessed. An output that only goes with a status is for people.
+  if (exit === 0 && !result.isUtf8) return { kind: 'failed-attempt', reason: `'${program}': ${NOT_UTF8}`, text };
   if (exit === 0) return { kind: 'reply', text };
   return { kind: 'failed-attempt', reason: reasonOf(program, result), text, isFinal: true };
 }

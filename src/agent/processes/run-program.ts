@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -45,6 +46,8 @@ export type ProgramResult = {
   exit: ProgramExit;
   /** The output as UTF-8; what is not UTF-8 is replaced by U+FFFD. */
   output: string;
+  /** Whether the output is UTF-8, but for a character that the bound cut. */
+  isUtf8: boolean;
   /** The other stream: its beginning and its end. */
   aside: string;
   /** The last 4 KiB of standard error. */
@@ -100,8 +103,10 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   if (exit === undefined) throw notEnded(`the program '${run.argv[0]}'`, pgid);
   const { output, aside, errors } = streams;
   // A byte order mark is kept.
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(output));
-  return { exit, output: text, aside: aside.text(), errorTail: errors.words(), isCut: streams.bytesLeft < 0 };
+  const bytes = Buffer.concat(output);
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  const isCut = streams.bytesLeft < 0;
+  return { exit, output: text, isUtf8: isCut || isUtf8(bytes), aside: aside.text(), errorTail: errors.words(), isCut };
 }
 
 /**

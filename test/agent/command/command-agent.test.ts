@@ -100,9 +100,20 @@ describe('what an exit means', () => {
     expect(await runFixture(['exit-code.js', '2'], agentRequest(), only)).toHaveProperty('kind', 'failed-attempt');
   });
 
-  test('bytes that are not UTF-8 become U+FFFD, and a byte order mark stays', async () => {
-    const agent = createAgent({ argv: ['printf', '\\357\\273\\277a\\377b'] });
-    expect(await agent.run(agentRequest())).toMatchObject({ text: '\uFEFFa\uFFFDb' });
+  test('a reply that is not UTF-8 is no reply; an output beside a status is taken, with a word; a byte order mark stays', async () => {
+    const argv = ['printf', '\\357\\273\\277a\\377b'];
+    expect(await createAgent({ argv }).run(agentRequest())).toMatchObject({
+      kind: 'failed-attempt',
+      reason: "'printf': its output is not text in UTF-8",
+      text: '\uFEFFa\uFFFDb',
+    });
+    const request = agentRequest();
+    expect(await createAgent({ argv, statuses: { 0: 'done' } }).run(request)).toMatchObject({
+      kind: 'reply',
+      text: '\uFEFFa\uFFFDb',
+    });
+    const thoughts = request.events.flatMap((event) => (event.kind === 'thought' ? event.text : []));
+    expect(thoughts).toEqual([expect.stringContaining('not text in UTF-8')]);
   });
 });
 
