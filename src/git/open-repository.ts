@@ -1,3 +1,4 @@
+import { checkedClock } from './system/clock.ts';
 import { existsSync } from 'node:fs';
 import { openDiskStores } from './stores/disk/open-disk-stores.ts';
 import type { DiskStores } from './stores/disk/open-disk-stores.ts';
@@ -36,7 +37,7 @@ export type OpenOptions = DiscoverOptions & {
  */
 export async function openRepository(dir: string, options: OpenOptions = {}): Promise<Repository> {
   const env = options.env ?? {};
-  const now = options.now ?? Date.now;
+  const now = checkedClock(options.now ?? Date.now);
   const { location, config } = await discoverWithConfig(dir, env, options);
   await assertOwnConfiguration(dir, location, options);
   const stateDir = `${location.commonDir}/uwf`;

@@ -14,7 +14,13 @@ test('too many open files are told as what they are, say nothing of a thread, an
   const count = 'process.stdout.write(String(require("node:fs").readdirSync("/proc/self/fd").length))';
   const own = Number(spawnSync(process.execPath, ['-e', count], { encoding: 'utf8' }).stdout);
   for (const limit of [1, 3, 5, 7].map((more) => own + more)) {
-    for (const words of [['fsck'], ['thread', 'list'], ['thread', 'verify', thread], ['run', 'loop', '-p', 'y']]) {
+    for (const words of [
+      ['fsck'],
+      ['thread', 'list'],
+      ['thread', 'verify', thread],
+      ['run', 'loop', '-p', 'y'],
+      ['doctor'],
+    ]) {
       const limited = ['-c', `ulimit -n ${limit} && exec "$@"`, 'sh', process.execPath, program, ...words];
       const { status, stdout, stderr } = spawnSync('sh', limited, {
         cwd: repository.dir,
@@ -30,5 +36,31 @@ test('too many open files are told as what they are, say nothing of a thread, an
   // How many files are open at once depends on how fast they are read. The least is too little for any command.
   expect(refused).toBeGreaterThanOrEqual(4);
   expect(await repository.json(['thread', 'show', thread])).toMatchObject({ status: 'idle' });
+  expect((await repository.uwf(['fsck'])).code).toBe(0);
+});
+
+test('a limit of the size of files is told as one, and harms nothing', async () => {
+  const repository = createLoopRepository();
+  const program = join(packageRoot(), 'bin', 'uwf.js');
+  // Too small for the pack of a step, and for the room that is reserved for a reply.
+  for (const blocks of [1, 100]) {
+    const limited = [
+      '-c',
+      `ulimit -f ${blocks} && exec "$@"`,
+      'sh',
+      process.execPath,
+      program,
+      'run',
+      'loop',
+      '-p',
+      'y',
+    ];
+    const { status, stderr } = spawnSync('sh', limited, {
+      cwd: repository.dir,
+      env: { ...isolatedGitEnvironment, NODE_DISABLE_COMPILE_CACHE: '1' },
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining("'ulimit -f'") });
+  }
   expect((await repository.uwf(['fsck'])).code).toBe(0);
 });

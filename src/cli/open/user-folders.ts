@@ -1,6 +1,8 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
+import { UwfError } from '../../errors.ts';
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -21,9 +23,19 @@ export function workTreesHere(env: Environment): string {
   return join(stateFolder(env), 'worktrees');
 }
 
-/** The user's home, whether it is there or not. */
+/**
+ * The user's home, whether it is there or not.
+ * @throws {UwfError} `relative-home` if it is no absolute path: a folder of a repository could pass for it
+ */
 export function homeOf(env: Environment): string {
-  return folderOf(env, 'HOME') ?? homedir();
+  const home = env['HOME'] ?? homedir();
+  if (isAbsolute(home)) return home;
+  throw new UwfError(`$HOME is no absolute path: '${home}'`, {
+    code: 'relative-home',
+    kind: 'usage',
+    hint: 'set it to the absolute path of your home, or unset it',
+    facts: { home },
+  });
 }
 
 function folderOf(env: Environment, name: string): string | undefined {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Interface } from 'node:readline';
 
 import type { JsonValue } from '../../json.ts';
+import { assertPiped } from '../../git/process/spawn-git.ts';
 import { orElse } from '../../or-else.ts';
 import { packageRoot } from '../../package-root.ts';
 import { cpuTimeOf } from './cpu-time.ts';
@@ -206,6 +207,7 @@ export class EvaluatorChild {
     const [command = '', ...args] = limited(node, this.#heapMb + DATA_MB_BESIDE_HEAP, this.#limitMs);
     // In a session of its own: a Ctrl-C at the terminal would end it in a worker that goes on.
     const child = spawn(command, args, { stdio: 'pipe', env: { TZ: 'UTC' }, detached: true });
+    assertPiped(child);
     child.stderr.resume();
     const forget = (): void => {
       if (this.#process === child) this.close();

@@ -87,6 +87,19 @@ export class StorageFull extends UwfError {
   }
 }
 
+/** A file may not grow further: a limit of this process, or of the file system. */
+class FileLimitReached extends UwfError {
+  constructor(path: string, cause?: unknown) {
+    super(`${path} would become larger than a file may be here`, {
+      code: 'file-limit',
+      kind: 'environment',
+      hint: "raise the limit with 'ulimit -f', and repeat; nothing half-written was left behind",
+      cause,
+      facts: { path },
+    });
+  }
+}
+
 /** The repository cannot be written to: a read-only file system, or permissions. */
 export class StorageReadOnly extends UwfError {
   constructor(path: string, cause?: unknown) {
@@ -116,17 +129,20 @@ export class TooManyOpenFiles extends UwfError {
 const full = new Set(['ENOSPC', 'EDQUOT']);
 const readOnly = new Set(['EROFS', 'EACCES', 'EPERM']);
 const tooMany = new Set(['EMFILE', 'ENFILE']);
+/** What the machine lacks, or what fails in it: no mistake of a program. */
+const machine = new Set(['EAGAIN', 'EIO', 'ENOMEM', 'ENOLCK', 'ENXIO', 'ENODEV', 'ESTALE', 'ETIMEDOUT', 'EREMOTEIO']);
 
 /**
  * Converts an error of the file system that occurred while `path` was written.
  *
- * ENOSPC and EDQUOT become {@link StorageFull}; EROFS, EACCES and EPERM {@link StorageReadOnly}; EMFILE and ENFILE
+ * ENOSPC and EDQUOT become {@link StorageFull}; EFBIG {@link FileLimitReached}; EROFS, EACCES and EPERM {@link StorageReadOnly}; EMFILE and ENFILE
  * {@link TooManyOpenFiles}; anything else comes back as it is.
  */
 export function asStorageError(error: unknown, path: string): unknown {
   const code = errnoOf(error);
   if (code === undefined) return error;
   if (full.has(code)) return new StorageFull(path, error);
+  if (code === 'EFBIG') return new FileLimitReached(path, error);
   if (readOnly.has(code)) return new StorageReadOnly(path, error);
   return isShortOfFiles(error) ? new TooManyOpenFiles(error) : error;
 }
@@ -154,6 +170,14 @@ export function asEnvironmentError(error: unknown, place: string): unknown {
       code: 'no-such-path',
       kind: 'usage',
       hint: 'name another path; nothing that was stored is lost',
+      cause: error,
+      facts: { path },
+    });
+  if (machine.has(code))
+    return new UwfError(`this machine refuses ${String(error.syscall)} of ${path} (${code})`, {
+      code: 'refused-by-machine',
+      kind: 'environment',
+      hint: 'see what it is short of, memory, processes or a sound disk, and repeat; nothing that was stored is lost',
       cause: error,
       facts: { path },
     });

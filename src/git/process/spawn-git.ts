@@ -2,6 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { resolve } from 'node:path';
+import { TooManyOpenFiles } from '../format/object-errors.ts';
 import { tryTo } from '../../or-else.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 
@@ -76,7 +77,10 @@ function isApart({ isForRemote = false, mayAsk = false }: GitStart): boolean {
   return !mayAsk && (apart === 'all' || (apart === 'local' && !isForRemote));
 }
 
-/** Starts native git, without hooks. Its errors come as events of the child. */
+/**
+ * Starts native git, without hooks. Its errors come as events of the child.
+ * @throws {TooManyOpenFiles} if this process has no files left for the pipes
+ */
 export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
   const { location, env, args, settings = [], variables, cwd, signal } = start;
   const options = [...switchedOff, ...settings].flatMap((setting) => ['-c', setting]);
@@ -93,9 +97,17 @@ export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
     signal,
     detached: isApart(start),
   });
+  assertPiped(child);
   if (isApart(start)) noteGroup(child);
   if (start.isInBackground === true) leaveInBackground(child);
   return child;
+}
+
+/** Node makes no streams where it has no files for them, and tells the error later; their types do not say so. */
+export function assertPiped(child: Partial<ChildProcessWithoutNullStreams>): void {
+  if (child.stdin && child.stdout && child.stderr) return;
+  child.on?.('error', () => {});
+  throw new TooManyOpenFiles();
 }
 
 function noteGroup(child: ChildProcessWithoutNullStreams): void {

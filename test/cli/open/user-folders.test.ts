@@ -13,3 +13,7 @@ test('a relative or empty path is ignored', () => {
   expect(configFolder({ HOME: '/home/a', XDG_CONFIG_HOME: '' })).toBe('/home/a/.config/uwf');
   expect(stateFolder({ HOME: '/home/a', XDG_STATE_HOME: 'state' })).toBe('/home/a/.local/state/uwf');
 });
+
+test('a home that is no absolute path is no home: a folder of a repository could pass for it', () => {
+  expect(() => configFolder({ HOME: 'home' })).toThrow("$HOME is no absolute path: 'home'");
+});
