@@ -78,7 +78,7 @@ export type EngineOptions = {
   sealKey?: () => Uint8Array;
   /** Lets agents run or refuses them; absent: all of the configuration may. */
   admit?: Admit;
-  /** Asks the person at the terminal; absent where there is none. */
+  /** Asks the person at the terminal for permissions, and for what `putQuestion` puts; absent where there is none. */
   askPerson?: AskPerson;
   /** Finds a sub-workflow's definition by its name; default: `.uwf/workflows`, then the registry. */
   resolveWorkflow?: (name: string) => Promise<WorkflowDefinition>;

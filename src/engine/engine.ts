@@ -9,6 +9,7 @@ import type { ListOptions, ThreadSummary } from './describe/list-threads.ts';
 import type { ThreadOver } from './events.ts';
 import { knownSecrets } from './redact/known-secrets.ts';
 import type { PokeOptions } from './verbs/poke.ts';
+import type { PutQuestion } from './verbs/put-question.ts';
 import type { ContextPreview } from './verbs/preview-context.ts';
 import type { ResumeOptions } from './verbs/store-answer.ts';
 import type { RunOptions } from './verbs/run.ts';
@@ -52,7 +53,14 @@ export interface Engine {
    * @returns the thread that goes on: another one than `thread` if that has ended
    * @throws as `resume`
    */
-  answer(thread: string, options?: Pick<ResumeOptions, 'answer' | 'more'>): Promise<ThreadId>;
+  answer(thread: string, options?: Pick<ResumeOptions, 'answer' | 'more' | 'seen'>): Promise<ThreadId>;
+  /**
+   * Puts the question of a person's role, with which a thread or one that it waits for is suspended, to the person of `askPerson`.
+   * It can be answered elsewhere meanwhile. The answer is for `resume` of the thread that asks, with the head at which it did.
+   * @param except threads whose question is left out
+   * @returns `undefined` if no person of this machine is asked, or there is no `askPerson`
+   */
+  putQuestion(thread: string, except?: ReadonlySet<ThreadId>): Promise<PutQuestion | undefined>;
   /** Refuses what `run` would refuse at once, and has its agents admitted, for one that runs in a process of its own. */
   checkRun(thread: string, options?: Pick<RunOptions, 'agent'>): Promise<void>;
   /** The same for `resume`. */
@@ -120,6 +128,7 @@ export function createEngine(options: EngineOptions): Engine {
     run: bound(async () => (await import('./verbs/run.ts')).runThread),
     resume: bound(async () => (await import('./verbs/resume.ts')).resumeAndRun),
     answer: bound(async () => (await import('./verbs/answer.ts')).answerThread),
+    putQuestion: bound(async () => (await import('./verbs/put-question.ts')).putQuestion),
     checkRun: bound(async () => (await import('./verbs/run.ts')).checkRun),
     checkResume: bound(async () => (await import('./verbs/resume.ts')).checkResumption),
     poke: bound(async () => (await import('./verbs/poke.ts')).pokeThread),

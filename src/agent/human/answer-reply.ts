@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../json.ts';
 import { splitFrontMatter } from '../extract/front-matter.ts';
+import { renderFields } from '../extract/render-fields.ts';
 import { openField, withConstants } from './open-field.ts';
 
 /** What a person's words come to: a reply, or the part of one that they have said so far. */
@@ -35,6 +37,25 @@ export function readTypedAnswer(answer: string, schema: JsonObject, isAskedNow =
     return { text, meta: isWhole ? withConstants(schema, meta) : meta, isWhole };
   }
   return { text: answer, isWhole: false };
+}
+
+/**
+ * Writes a person's reply as an answer that {@link readTypedAnswer} reads as that reply: the word alone where one was asked for, and
+ * the text below it; else with its fields as front matter.
+ */
+export function writeAnswer(
+  { text, meta }: { text: string; meta?: JsonObject | undefined },
+  schema: JsonObject,
+): string {
+  if (meta === undefined) return text;
+  const field = openField(schema, {});
+  const words = [...(field?.choices ?? [])].flatMap(([word, value]) =>
+    value === meta[field?.name ?? ''] ? [word] : [],
+  );
+  const short = [...(field === undefined ? [''] : words)].map((word) => [word, text].filter(Boolean).join('\n\n'));
+  const isRead = (answer: string): boolean =>
+    isDeepStrictEqual(readTypedAnswer(answer, schema), { text, meta, isWhole: true });
+  return short.find(isRead) ?? `---\n${renderFields(meta)}---\n${text === '' ? '' : `\n${text}`}`;
 }
 
 /**

@@ -37,7 +37,28 @@ export function createAgent(config: JsonObject): Agent {
   return { run: (request) => askHuman(request, editor), answers: true };
 }
 
-async function askHuman(request: AgentRequest, configuredEditor: string | undefined): Promise<AgentReply> {
+/** What it takes to ask a person for the turn of a role. */
+export type PersonsTurn = Pick<
+  AgentRequest,
+  | 'threadId'
+  | 'role'
+  | 'cwd'
+  | 'prompt'
+  | 'promptWithoutSession'
+  | 'task'
+  | 'edgePrompt'
+  | 'forPerson'
+  | 'outputSchema'
+  | 'attempt'
+  | 'answer'
+  | 'env'
+  | 'stepDir'
+  | 'signal'
+  | 'askPerson'
+>;
+
+/** Asks a person for a turn; see {@link createAgent}. */
+export async function askHuman(request: PersonsTurn, configuredEditor: string | undefined): Promise<AgentReply> {
   request.signal.throwIfAborted();
   const { attempt, env, askPerson, outputSchema } = request;
   const editor = configuredEditor ?? [env['VISUAL'], env['EDITOR']].find((command) => command?.trim());
@@ -61,7 +82,7 @@ async function askHuman(request: AgentRequest, configuredEditor: string | undefi
 }
 
 /** What a person is told at the terminal: where a reply was refused, why, for they have read the rest. */
-function toldTo({ forPerson, edgePrompt, task, attempt, prompt, promptWithoutSession }: AgentRequest): Told {
+function toldTo({ forPerson, edgePrompt, task, attempt, prompt, promptWithoutSession }: PersonsTurn): Told {
   const { briefing, question } = forPerson ?? { briefing: '', question: edgePrompt ?? task };
   if (attempt === 0) return { briefing, question };
   return {
@@ -70,7 +91,7 @@ function toldTo({ forPerson, edgePrompt, task, attempt, prompt, promptWithoutSes
   };
 }
 
-async function edit(editor: string, request: AgentRequest): Promise<AgentReply> {
+async function edit(editor: string, request: PersonsTurn): Promise<AgentReply> {
   const file = join(request.stepDir, 'REPLY.md');
   // At a later try the step's folder still has what was written before.
   const earlier = await readFile(file, 'utf8').catch(() => undefined);
@@ -105,7 +126,7 @@ function replyOf({ text, meta }: ReadAnswer): AgentReply {
   return { kind: 'reply', text, ...(meta && { meta }) };
 }
 
-function suspension(request: AgentRequest, why = ''): AgentReply {
+function suspension(request: PersonsTurn, why = ''): AgentReply {
   const { role, outputSchema, attempt } = request;
   const { question } = toldTo(request);
   const isShort = question.length <= MAX_REASON_CHARACTERS && !question.includes('\n');

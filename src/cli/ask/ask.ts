@@ -21,6 +21,7 @@ export async function ask(cli: CliEnvironment, question: string, signal?: AbortS
       if (line === '.') break;
       answer.push(line);
     }
+    if (stopped.aborted) cli.stderr.write('\n');
     stopped.throwIfAborted();
     return answer.join('\n');
   } finally {
@@ -105,7 +106,11 @@ export async function askLine(cli: CliEnvironment, question: string, signal?: Ab
     rest = typed.subarray(end + 1);
     return typed.subarray(0, end).toString().replace(/\r$/u, '');
   };
-  const line = await nextTyped(cli, take, signal);
+  const line = await nextTyped(cli, take, signal).catch((error: unknown) => {
+    // What is told next begins a line of its own.
+    cli.stderr.write('\n');
+    throw error;
+  });
   if (rest.length > 0) keyboardOf(cli).unshift(rest);
   if (line === undefined) cli.stderr.write('\n');
   return line ?? '';

@@ -1,8 +1,12 @@
 import { describeThread, hintToAnswer } from '../../engine/describe/describe.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ThreadOver } from '../../engine/events.ts';
+import type { PutQuestion } from '../../engine/verbs/put-question.ts';
 import type { StepOutcome } from '../../engine/turn/step.ts';
+import { LeaseHeld } from '../../engine/leases/lease.ts';
 import type { Repository } from '../../git/repository.ts';
+import { ThreadMoved } from '../../thread/thread-errors.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import { EXIT, exitCodeOfRun, type ExitCode } from '../errors/exit-code.ts';
 import { openEngine } from '../open/open-engine.ts';
 import { readingContext } from '../../engine/engine-context.ts';
@@ -97,8 +101,86 @@ export async function followRun(
   work: (engine: Engine) => Promise<ThreadOver>,
   asked?: string,
 ): Promise<ExitCode> {
-  const over = await withEngine(world.cli, repository, createRunView(world.cli, world.out, asked), work);
+  const runAndAsk = async (engine: Engine): Promise<ThreadOver> => {
+    let over = await work(engine);
+    const later = new Set<ThreadId>();
+    while (over.event === 'thread.suspended') {
+      const now = await goOnWithAnswer(world, repository, engine, over, later);
+      if (now === undefined) break;
+      over = now;
+    }
+    return over;
+  };
+  const over = await withEngine(world.cli, repository, createRunView(world.cli, world.out, asked), runAndAsk);
   return showOver(world, repository, over);
+}
+
+/**
+ * Puts a question with which a run waits to the person at the terminal, and goes on with their answer. What is answered elsewhere
+ * meanwhile goes on there.
+ * @param later threads whose question the person has left for later
+ * @returns `undefined` if no question is left
+ */
+async function goOnWithAnswer(
+  world: World,
+  repository: Repository,
+  engine: Engine,
+  over: ThreadOver,
+  later: Set<ThreadId>,
+): Promise<ThreadOver | undefined> {
+  const put = await putQuestion(world, repository, engine, over, later);
+  if (put?.kind === 'later') later.add(put.thread);
+  if (put === undefined || put.kind === 'later') return put && over;
+  const { thread, head: seen } = put;
+  const resumed =
+    put.kind === 'answered' && (await engine.resume(thread, { answer: put.answer, seen }).catch(unlessTaken(thread)));
+  if (!resumed) {
+    tellElsewhere(world, thread);
+    await engine.join(thread);
+  }
+  const now = resumed && resumed.thread === over.thread ? resumed : await engine.join(over.thread);
+  if (now === undefined) throw new ThreadMoved(over.thread, undefined, undefined);
+  return now;
+}
+
+/** The same for one step: only stores the answer. @returns whether the thread is to be stepped again */
+async function storeAnswer(world: World, repository: Repository, engine: Engine, over: ThreadOver): Promise<boolean> {
+  const put = await putQuestion(world, repository, engine, over);
+  if (put === undefined || put.kind === 'later') return false;
+  const { thread, head: seen } = put;
+  const stored =
+    put.kind === 'answered' && (await engine.answer(thread, { answer: put.answer, seen }).catch(unlessTaken(thread)));
+  if (stored) return true;
+  tellElsewhere(world, thread);
+  throw new ThreadMoved(thread, undefined, undefined);
+}
+
+async function putQuestion(
+  world: World,
+  repository: Repository,
+  engine: Engine,
+  over: ThreadOver,
+  later?: ReadonlySet<ThreadId>,
+): Promise<PutQuestion | undefined> {
+  try {
+    return await engine.putQuestion(over.thread, later);
+  } catch (error) {
+    // Who interrupts it leaves it for later.
+    if (world.cli.signal.aborted) await showOver(world, repository, over);
+    throw error;
+  }
+}
+
+function tellElsewhere({ out }: World, thread: ThreadId): void {
+  out.note(`thread ${out.paint.id(thread)} was answered elsewhere`);
+}
+
+/** Swallows the error of an answer to a thread that another process has, or has advanced. */
+function unlessTaken(thread: ThreadId): (error: unknown) => undefined {
+  return (error) => {
+    const isTaken = (error instanceof ThreadMoved && error.fork === undefined) || error instanceof LeaseHeld;
+    if (!isTaken || error.thread !== thread) throw error;
+  };
 }
 
 /**
@@ -158,7 +240,10 @@ export async function followSteps(
 ): Promise<ExitCode> {
   const takeAll = async (engine: Engine): Promise<ThreadOver | undefined> => {
     for (let taken = 0; taken < count; taken += 1) {
-      const outcome = await take(engine, taken);
+      let outcome = await take(engine, taken);
+      while (outcome.over?.cause === 'human' && (await storeAnswer(world, repository, engine, outcome.over))) {
+        outcome = await engine.step(outcome.thread);
+      }
       await printStep(world.out, outcome);
       if (outcome.over !== null) return outcome.over;
     }

@@ -9,8 +9,6 @@ import { allHarmless } from '../output/width.ts';
 /** Shows a run while it goes on. */
 export interface RunView {
   tell(event: EngineEvent): void;
-  /** These agents use the terminal themselves: while one works nothing is drawn. */
-  leaveTerminalTo(agents: readonly string[]): void;
   /** Asks the person at the terminal. Meanwhile nothing is drawn, and lines wait. */
   whileAsking<Answer>(ask: () => Promise<Answer>): Promise<Answer>;
   /** Resolves when everything told was shown. */
@@ -34,7 +32,6 @@ function jsonView(out: Output): RunView {
       // `close` reports it. An unhandled rejection would end the process in the middle of a turn.
       written.catch(() => {});
     },
-    leaveTerminalTo() {},
     whileAsking: (ask) => ask(),
     close: () => written,
   };
@@ -52,7 +49,6 @@ function textView(cli: CliEnvironment, asked: string | undefined): RunView {
   const paint = createPalette(cli.stderr, cli.env);
   const story = new RunStory(paint, columns, asked);
   const live = cli.stderr.isTTY === true && cli.env['TERM'] !== 'dumb' ? new LiveLine(cli) : undefined;
-  let silent: ReadonlySet<string> = new Set();
   /** Lines that wait while a person is asked; several questions may be open. */
   const waiting: string[] = [];
   let questions = 0;
@@ -67,8 +63,7 @@ function textView(cli: CliEnvironment, asked: string | undefined): RunView {
       if (event.event === 'agent.pause' && live !== undefined) return live.tell(event);
       if (line !== undefined && questions > 0) waiting.push(line);
       else if (line !== undefined) write(line);
-      if (event.event === 'step.started' && silent.has(event.agent)) live?.clear();
-      else live?.tell(event);
+      live?.tell(event);
     },
     async whileAsking(ask) {
       questions += 1;
@@ -82,9 +77,6 @@ function textView(cli: CliEnvironment, asked: string | undefined): RunView {
           for (const line of waiting.splice(0)) write(line);
         }
       }
-    },
-    leaveTerminalTo(agents) {
-      silent = new Set(agents);
     },
     close() {
       live?.clear();

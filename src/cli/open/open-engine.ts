@@ -36,8 +36,6 @@ export async function engineOptions(
   view?: RunView,
 ): Promise<Omit<EngineOptions, 'signal'>> {
   const config = await configHere(cli, repository);
-  const people = Object.entries(config.agents).filter(([, agent]) => agent.package === 'builtin:human');
-  view?.leaveTerminalTo(people.map(([name]) => name));
   let sealKey: Uint8Array | undefined;
   // Branches of a block may ask at once.
   let asked: Promise<unknown> = Promise.resolve();

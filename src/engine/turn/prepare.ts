@@ -90,13 +90,10 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
   const limits = combineLimits(allowance.ofThread, allowance.ofRole);
   const clock = new TurnClock(choice.role, limits, engine.signal);
   if (limitReached !== undefined) clock.stop();
-  const edgePrompt = parts.edgePrompt ?? parts.task;
   // What people asked for when they took the thread up again after it had ended.
   const wishes = history.reopenings.flatMap((part) => (part.kind === 'resumed' && part.words) || []);
   const tree = runTreeOf(engine, { id: state.id, depth: state.start.node.depth }, limits);
-  const forPerson = beside.value(
-    assembleForPerson(isRoleAlone(state.start.node, definition) ? { ...parts, edgePrompt } : parts),
-  );
+  const forPerson = beside.value(tellPerson(state, definition, parts));
   // What a person was shown beside the question is in the thread.
   const recorded = isPerson(record) ? forPerson.question : prompt;
   const request: PreparedStep['request'] = {
@@ -113,9 +110,21 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
     answer: answer && beside.text(answer.text),
     question: choice.isAnswered ? answer?.question : undefined,
     runChild: (call) => calls.run(call),
+    // A question to a person is stored first: `putQuestion` asks then, and others can answer it, too.
+    ...(isPerson(record) && { askPerson: undefined }),
   };
   const turn = { role, isolation, agent, record, allowance, limitReached, request, recorded, clock, calls, redaction };
   return { ...step, ...turn };
+}
+
+/** What a person is told who takes a role's turn. Of a branch that has no other role, the task is the question. */
+export function tellPerson(
+  { start }: ThreadState,
+  definition: WorkflowDefinition,
+  parts: ContextParts,
+): { briefing: string; question: string } {
+  const edgePrompt = parts.edgePrompt ?? parts.task;
+  return assembleForPerson(isRoleAlone(start.node, definition) ? { ...parts, edgePrompt } : parts);
 }
 
 /** @throws {UwfError} `unknown-role` */

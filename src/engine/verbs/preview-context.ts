@@ -1,10 +1,12 @@
+import type { AgentBinding } from '../../agent/load/agent-binding.ts';
+import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import { readHistory } from '../../thread/context/context-history.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
-import { assembleContext } from '../../thread/context/agent-context.ts';
+import { assembleContext, type ContextParts } from '../../thread/context/agent-context.ts';
 import { chooseRole, openStep } from '../turn/decide.ts';
 import { contextParts, getRole } from '../turn/prepare.ts';
 import type { RoleChoice } from '../turn/step.ts';
@@ -34,25 +36,33 @@ export async function previewContext(
   thread: string,
   wantedRole?: string,
 ): Promise<ContextPreview> {
-  const { repository, config } = engine;
-  const pointer = await getThread(repository, thread);
-  const state = await readState(repository, pointer.id, pointer.head);
+  const pointer = await getThread(engine.repository, thread);
+  const state = await readState(engine.repository, pointer.id, pointer.head);
   const definition = await definitionOf(engine, state);
   const choice = wantedRole === undefined ? await decideRole(engine, state) : { role: wantedRole };
   const { role } = choice;
-  const roleDefinition = getRole(definition, role);
-  const agent = bindingFor(config, definition.name, role)?.name ?? null;
-  const session = agent === null ? undefined : readSession(repository, { threadId: state.id, role, agent });
-  const history = await readHistory(repository, state, {
-    role,
-    seen: session?.seen,
-    maxCharacters: roomFor(config),
-  });
-  const text = assembleContext(await contextParts(engine, state, history, { ...choice, definition: roleDefinition }));
-  return { thread: state.id, role, agent, text, characters: text.length };
+  const { agent, parts } = await partsForRole(engine, { state, definition }, choice);
+  const text = assembleContext(parts);
+  return { thread: state.id, role, agent: agent?.name ?? null, text, characters: text.length };
 }
 
-async function decideRole(engine: EngineContext, state: ThreadState): Promise<RoleChoice> {
+/** Gathers what the agent of a role would be told, which is also given; `undefined` where this machine has none. */
+export async function partsForRole(
+  engine: EngineContext,
+  { state, definition }: { state: ThreadState; definition: WorkflowDefinition },
+  choice: Partial<RoleChoice> & { role: string },
+): Promise<{ agent: AgentBinding | undefined; parts: ContextParts }> {
+  const { repository, config } = engine;
+  const { role } = choice;
+  const roleDefinition = getRole(definition, role);
+  const agent = bindingFor(config, definition.name, role);
+  const session = agent && readSession(repository, { threadId: state.id, role, agent: agent.name });
+  const history = await readHistory(repository, state, { role, seen: session?.seen, maxCharacters: roomFor(config) });
+  return { agent, parts: await contextParts(engine, state, history, { ...choice, definition: roleDefinition }) };
+}
+
+/** @throws {WrongThreadState} if no role is next */
+export async function decideRole(engine: EngineContext, state: ThreadState): Promise<RoleChoice> {
   const choice = await chooseRole(await openStep(engine, state));
   if (choice.kind === 'role') return choice;
   const status = statusOfHead(state.head);

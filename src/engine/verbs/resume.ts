@@ -14,6 +14,8 @@ import { branchOf, tellContinued } from '../children/branch-of.ts';
 import { findWaitingChild, findWaitingChildren } from '../children/waiting-children.ts';
 import type { ThreadOver } from '../events.ts';
 import type { Lease } from '../leases/lease.ts';
+import { describeOver } from '../describe/gather-facts.ts';
+import { asksPerson } from './asks-person.ts';
 import { runOn, runThread } from './run.ts';
 import { assertCanReopen, storeReopened, storeResumption, type ResumeOptions } from './store-answer.ts';
 import { takeUpWaiting } from './take-up.ts';
@@ -48,6 +50,12 @@ async function goOn(
 ): Promise<ThreadOver> {
   return withThread(engine, thread, adoptLease, async (before, lease) => {
     const { answer, more } = options;
+    const isBare = answer === undefined && more === undefined;
+    if (isBare && engine.askPerson !== undefined && (await asksPerson(engine, before))) {
+      // It would ask once more: `putQuestion` puts the question as it stands.
+      const over = await describeOver(engine, before);
+      if (over !== undefined) return over;
+    }
     const taken = answer === undefined ? await takeUpWaiting(engine, before, more) : undefined;
     if (taken !== undefined) return runResumed(engine, lease, before, taken);
     const child = await findAnsweredChild(engine, before, answer);
@@ -103,10 +111,10 @@ async function runResumed(
   engine: EngineContext,
   lease: Lease,
   before: ThreadState,
-  { answer, more, ...wish }: Resumption,
+  { answer, more, seen, ...wish }: Resumption,
 ): Promise<ThreadOver> {
   await assertWithinLimits(engine, before, more);
-  const resumed = await storeResumption(engine, before, { answer, more });
+  const resumed = await storeResumption(engine, before, { answer, more, seen });
   tellContinued(engine, resumed);
   const isAnswered = answer !== undefined;
   return runOn(engine, lease, resumed, { isAnswered, ...wish });
@@ -173,9 +181,9 @@ export async function assertWithinLimits(engine: EngineContext, state: ThreadSta
 async function reopen(
   engine: EngineContext,
   ended: ThreadState,
-  { answer, more, ...wish }: Resumption,
+  { answer, more, seen, ...wish }: Resumption,
 ): Promise<ThreadOver> {
-  return runThread(engine, (await storeReopened(engine, ended, { answer, more })).id, wish);
+  return runThread(engine, (await storeReopened(engine, ended, { answer, more, seen })).id, wish);
 }
 
 /** Goes on with the thread that waits for a child, where there is one and it waits for no other child. */

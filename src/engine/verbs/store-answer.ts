@@ -2,7 +2,8 @@ import { reopenThread, resumeThread } from '../../thread/append/resume-thread.ts
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
-import { WrongThreadState } from '../../thread/thread-errors.ts';
+import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import { RESUME } from '../../workflow/definition.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { tellTaken, type EngineContext } from '../engine-context.ts';
@@ -12,17 +13,23 @@ export type ResumeOptions = RunOptions & {
   answer?: string | undefined;
   /** How much more than its limits the thread may use. */
   more?: MoreLimits | undefined;
+  /** The commit at which its question was read: a thread that has gone on since is not resumed. */
+  seen?: ObjectId | undefined;
 };
 
 /** What a person says to a thread that waits, or has ended. */
-export type AnswerOptions = Pick<ResumeOptions, 'answer' | 'more'>;
+export type AnswerOptions = Pick<ResumeOptions, 'answer' | 'more' | 'seen'>;
 
-/** Stores the resumption of a suspended thread, and runs nothing. One whose run was cut off goes on without, unless it is answered. */
+/**
+ * Stores the resumption of a suspended thread, and runs nothing. One whose run was cut off goes on without, unless it is answered.
+ * @throws {ThreadMoved} if the thread is not as it was seen
+ */
 export async function storeResumption(
   engine: EngineContext,
   before: ThreadState,
-  { answer, more }: AnswerOptions,
+  { answer, more, seen }: AnswerOptions,
 ): Promise<ThreadState> {
+  assertSeen(before, seen);
   const isCutOff = before.head.kind !== 'suspend' && answer === undefined && more === undefined;
   const redaction = engine.redaction();
   const said = answer && redaction.text(answer);
@@ -35,14 +42,19 @@ export async function storeResumption(
 export async function storeReopened(
   engine: EngineContext,
   ended: ThreadState,
-  { answer, more }: AnswerOptions,
+  { answer, more, seen }: AnswerOptions,
 ): Promise<ThreadState> {
+  assertSeen(ended, seen);
   await assertCanReopen(engine, ended);
   const redaction = engine.redaction();
   const said = answer && redaction.text(answer);
   const reopened = await reopenThread(engine.repository, ended, said, more, redaction.taken);
   tellTaken(engine, { thread: reopened.id, role: null }, redaction);
   return reopened;
+}
+
+function assertSeen({ id, head }: ThreadState, seen: ObjectId | undefined): void {
+  if (seen !== undefined && seen !== head.id) throw new ThreadMoved(id, undefined, head.id);
 }
 
 /** @throws {WrongThreadState} if nothing says how the thread goes on after its end */

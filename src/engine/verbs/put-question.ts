@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeAnswer } from '../../agent/human/answer-reply.ts';
+import { askHuman } from '../../agent/human/human-agent.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { assembleContext } from '../../thread/context/agent-context.ts';
+import { findThread } from '../../thread/find/find-thread.ts';
+import { outlineSuspension } from '../../thread/read/read-suspension.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { commonRequest } from '../agents/common-request.ts';
+import { admitWish } from '../agents/prepare-agent.ts';
+import { definitionOf } from '../children/sub-workflow.ts';
+import { findWaitingChildren } from '../children/waiting-children.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { readCurrent } from '../leases/with-thread.ts';
+import { runTreeOf } from '../limits/enter-run-tree.ts';
+import { askAgain } from '../turn/accept.ts';
+import { getRole, tellPerson } from '../turn/prepare.ts';
+import { asksPerson, type Suspended } from './asks-person.ts';
+import { decideRole, partsForRole } from './preview-context.ts';
+
+/** What became of a question that was put to the person at the terminal. */
+export type PutQuestion = {
+  /** The thread that asks: the given one, or one below it. */
+  thread: ThreadId;
+  /** The suspension that was asked about. */
+  head: ObjectId;
+} & ({ kind: 'answered'; answer: string } | { kind: 'later' } | { kind: 'elsewhere' });
+
+/** How often it is looked whether the question was answered elsewhere, in ms. */
+const POLL_MS = 300;
+
+class AnsweredElsewhere extends Error {}
+
+/**
+ * Puts the question that a thread waits with to the person at the terminal; see `Engine.putQuestion`.
+ * @param except threads whose question was left for later
+ */
+export async function putQuestion(
+  engine: EngineContext,
+  thread: string,
+  except: ReadonlySet<ThreadId> = new Set(),
+): Promise<PutQuestion | undefined> {
+  if (engine.askPerson === undefined) return undefined;
+  const asking = await findQuestion(engine, await readCurrent(engine.repository, thread), except);
+  if (asking === undefined) return undefined;
+  const { id, head } = asking;
+  const of = { thread: id, head: head.id };
+  const watched = new AbortController();
+  const moved = untilMoved(engine, id, head.id, watched.signal);
+  const elsewhere = new AbortController();
+  void moved.then((isMoved) => isMoved && elsewhere.abort(new AnsweredElsewhere()));
+  try {
+    const answer = await ask(engine, asking, elsewhere.signal);
+    return answer === undefined ? { ...of, kind: 'later' } : { ...of, kind: 'answered', answer };
+  } catch (error) {
+    if (error instanceof AnsweredElsewhere) return { ...of, kind: 'elsewhere' };
+    throw error;
+  } finally {
+    watched.abort();
+  }
+}
+
+/** Finds the first thread, of this one and those that it waits for, that asks a person of this machine. */
+async function findQuestion(
+  engine: EngineContext,
+  state: ThreadState,
+  except: ReadonlySet<ThreadId>,
+): Promise<Suspended | undefined> {
+  const { id, head } = state;
+  if (head.kind !== 'suspend') return undefined;
+  if (!except.has(id) && (await asksPerson(engine, state))) return { ...state, head };
+  for (const { thread } of await findWaitingChildren(engine, state)) {
+    const found = await findQuestion(engine, await readCurrent(engine.repository, thread), except);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Resolves with true once the thread has gone on, with false when the signal is aborted. */
+async function untilMoved(
+  { repository }: EngineContext,
+  thread: ThreadId,
+  head: ObjectId,
+  signal: AbortSignal,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => {});
+    const now = await findThread(repository, thread).catch(() => undefined);
+    if (now !== undefined && now.head !== head) return !signal.aborted;
+  }
+  return false;
+}
+
+/** @returns `undefined` if the person leaves it for later */
+async function ask(engine: EngineContext, state: Suspended, elsewhere: AbortSignal): Promise<string | undefined> {
+  const { repository, signal, cwd } = engine;
+  const definition = await definitionOf(engine, state);
+  const { role } = state.head.node;
+  const choice = await decideRole(engine, state);
+  const { parts } = await partsForRole(engine, { state, definition }, { ...choice, role });
+  const wish = { workflow: definition.name, role, cwd, wanted: undefined };
+  const { admitted } = await admitWish(engine, state, wish);
+  const { editor } = admitted.config;
+  const { refused } = await outlineSuspension(repository, state.head);
+  const errors = refused?.at(-1)?.errors ?? [];
+  const prompt = assembleContext(parts);
+  const outputSchema = structuredClone(getRole(definition, role).schema);
+  const tree = runTreeOf(engine, { id: state.id, depth: state.start.node.depth }, {});
+  const common = commonRequest(engine, state.id, role, { cwd, tree }, engine.redaction());
+  const stepDir = mkdtempSync(join(tmpdir(), 'uwf-question-'));
+  try {
+    const reply = await askHuman(
+      {
+        ...common,
+        stepDir,
+        outputSchema,
+        promptWithoutSession: prompt,
+        prompt: errors.length === 0 ? prompt : askAgain(prompt, errors, false),
+        attempt: errors.length === 0 ? 0 : 1,
+        answer: undefined,
+        task: state.prompt,
+        edgePrompt: choice.prompt,
+        forPerson: tellPerson(state, definition, parts),
+        signal,
+        // An editor is left open: what was written in it would be lost.
+        askPerson: async (question, options) =>
+          engine.askPerson?.(question, {
+            ...options,
+            signal: AbortSignal.any([elsewhere, options?.signal ?? signal]),
+          }) ?? '',
+      },
+      typeof editor === 'string' ? editor : undefined,
+    );
+    return reply.kind === 'reply' ? writeAnswer(reply, outputSchema) : undefined;
+  } finally {
+    rmSync(stepDir, { recursive: true, force: true });
+  }
+}
