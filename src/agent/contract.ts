@@ -6,7 +6,10 @@ import type { Said, SaidOptions } from '../thread/read/read-said.ts';
 export type PackageDescriptor = {
   name: string;
   version: string;
-  /** Free words such as `sessions`, `streaming`; for people and for `uwf agent list`. */
+  /**
+   * Free words such as `sessions`, `streaming`; for people and for `uwf agent show`. uwf reads three: `usage`, the agent
+   * reports tokens; `cost`, it reports what they cost; `no-model`, it asks no model, and has nothing to report.
+   */
   capabilities: readonly string[];
   /** JSON Schema (2020-12) of `config`; properties with `x-uwf-record: true` are stored with the thread. */
   configSchema: JsonObject;
@@ -19,6 +22,14 @@ export interface AgentPackage {
 }
 
 export type { Usage };
+
+/** What a million tokens cost, in US dollars. Tokens of caches for which no price is given cost as much as other input. */
+export type TokenPrice = {
+  inputPerMTok: number;
+  outputPerMTok: number;
+  cacheReadPerMTok?: number;
+  cacheWritePerMTok?: number;
+};
 
 /**
  * An event of an agent's work. The live view shows events as they come, and the step's trace keeps them in their order.
@@ -116,6 +127,8 @@ export type AgentRequest = {
   question?: string | undefined;
   /** The whole environment for child processes: uwf's own, with UWF_THREAD, UWF_ROLE, UWF_STEP_DIR and PATH set. */
   env: Readonly<Record<string, string>>;
+  /** What its tokens cost, where that is configured: uwf adds it up, for usage that is reported without a cost. */
+  price?: TokenPrice;
   /** True in a test of the agent: it offers its model no tool but the one that reports the result. */
   withoutTools?: boolean;
   /** Aborted on stop, cancel, time-out; the agent ends its processes and rejects or returns soon. */

@@ -11,13 +11,22 @@ import { programOfCommand } from './command/command-agent.ts';
 import { findProgram } from './processes/find-program.ts';
 import { programNotFound } from './processes/start-program.ts';
 import { AgentMissing, AgentNotAuthorized } from './agent-errors.ts';
-import type { Agent, AgentReply, AgentRequest } from './contract.ts';
+import type { Agent, AgentEvent, AgentReply, AgentRequest, Usage } from './contract.ts';
+import { formatUsage } from './format-usage.ts';
 import { extractReply } from './extract/extract-reply.ts';
 import { formatInstruction } from './extract/format-instruction.ts';
 import { createConfiguredAgent } from './load/load-agent.ts';
 
 /** What is looked at, in this order. */
-const agentChecks = ['found', 'version', 'authenticated', 'structured output', 'uwf tools', 'session resume'] as const;
+const agentChecks = [
+  'found',
+  'version',
+  'authenticated',
+  'structured output',
+  'usage',
+  'uwf tools',
+  'session resume',
+] as const;
 
 /** How one thing about an agent stands. */
 export type AgentCheck = {
@@ -37,6 +46,8 @@ export type HandshakeOptions = {
   thread: { id: string } & Pick<AgentRequest, 'role' | 'cas' | 'env'>;
   /** How long each of the two turns may take. */
   timeoutMs: number;
+  /** Says which limits do not hold for an agent that reports this usage, if any. */
+  unkept: (usage: Usage | null) => { text: string; hint: string; isRefused: boolean } | undefined;
   signal: AbortSignal;
 };
 
@@ -67,9 +78,11 @@ type Folders = { cwd: string; stepDir: string };
 export async function testAgent(binding: AgentBinding, options: HandshakeOptions): Promise<AgentCheck[]> {
   const checks = new Checks();
   let agent: Agent;
+  let asksModel = false;
   try {
     const made = await createConfiguredAgent(binding, options);
     agent = made.agent;
+    asksModel = made.reports !== undefined;
     checks.ok('found', binding.package);
     checks.ok('version', made.record.version);
   } catch (error) {
@@ -90,7 +103,8 @@ export async function testAgent(binding: AgentBinding, options: HandshakeOptions
     const isGivenTools = binding.package === 'builtin:acp' && binding.config['mcp'] !== false;
     if (!isGivenTools) checks.notApplicable('uwf tools', "it is not given uwf's MCP server");
     await shakeHands(agent, checks, { ...options, ...folders, isGivenTools });
-    if (binding.package === 'builtin:command') checks.notApplicable('authenticated', 'it is a program of your own');
+    if (asksModel) return checks.all('it was not reached');
+    for (const check of ['authenticated', 'usage'] as const) checks.notApplicable(check, 'it is a program of your own');
   } finally {
     await agent.close?.();
     await rm(folder, { recursive: true, force: true });
@@ -115,6 +129,10 @@ async function shakeHands(
   const word = `w${Math.random().toString(36).slice(2, 10)}`;
   const instruction = await formatInstruction(schema);
   const { timeoutMs, signal } = options;
+  let usage: Usage | null = null;
+  const emit = (event: AgentEvent): void => {
+    if (event.kind === 'usage') ({ usage } = event);
+  };
   /** Takes one turn; what it fails with is noted. */
   const ask = async (task: string, session?: string): Promise<AgentReply | undefined> => {
     const prompt = `${instruction}\n# Task\n\n${task} Use no tools and change nothing.\n`;
@@ -123,7 +141,7 @@ async function shakeHands(
     const timer = setTimeout(giveUp, Math.min(timeoutMs, MAX_TIMER_MS));
     try {
       const stopped = AbortSignal.any([signal, clock.signal]);
-      return await agent.run(requestOf(options, { prompt, session, signal: stopped }));
+      return await agent.run({ ...requestOf(options, { prompt, session, signal: stopped }), emit });
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof AgentMissing) checks.failed('found', error);
@@ -145,6 +163,7 @@ async function shakeHands(
   const said = await extractReply(first.text, schema, first.meta);
   if (said.kind === 'ok') checks.ok('structured output', first.meta === undefined ? 'front matter' : 'reported apart');
   else checks.failed('structured output', said.kind === 'invalid' ? said.errors.join('; ') : said.reason);
+  checks.usage(first.usage ?? usage, options.unkept);
   if (first.session === undefined) return checks.notApplicable('session resume', 'it keeps no session');
 
   const question = 'Which word were you to remember? Reply with it as word, and the $status ready.';
@@ -159,7 +178,7 @@ async function shakeHands(
 function requestOf(
   { cwd, stepDir, thread: { id: threadId, ...thread } }: HandshakeOptions & Folders,
   turn: Pick<AgentRequest, 'prompt' | 'session' | 'signal'>,
-): AgentRequest {
+): Omit<AgentRequest, 'emit'> {
   const noSteps = (): Promise<never> => Promise.reject(new Error('a test of an agent has no steps'));
   return {
     ...turn,
@@ -176,7 +195,6 @@ function requestOf(
     answer: undefined,
     env: { ...thread.env, UWF_STEP_DIR: stepDir },
     withoutTools: true,
-    emit: () => {},
     readThread: noSteps,
     runChild: noSteps,
     askPerson: undefined,
@@ -195,6 +213,21 @@ class Checks {
     const hint = error instanceof UwfError ? error.hint : undefined;
     const detail = messageOf(error);
     this.#known.set(check, { check, outcome: 'failed', detail, ...(hint !== undefined && { hint }) });
+  }
+
+  /** What the agent has reported that it used, and whether the limits hold for it. */
+  usage(usage: Usage | null, unkept: HandshakeOptions['unkept']): void {
+    const check = 'usage';
+    const passed = unkept(usage);
+    if (passed !== undefined) {
+      const { text: detail, hint, isRefused } = passed;
+      this.#known.set(check, { check, outcome: isRefused ? 'failed' : 'not applicable', detail, hint });
+      return;
+    }
+    const { inputTokens = 0, outputTokens = 0, costUsd } = usage ?? {};
+    const isSilent = inputTokens + outputTokens === 0 && costUsd === undefined;
+    if (isSilent) this.notApplicable(check, 'it reports neither tokens nor cost');
+    else this.ok(check, `${formatUsage(usage)}${costUsd === undefined ? ', no cost' : ''}`);
   }
 
   notApplicable(check: AgentCheck['check'], detail: string): void {

@@ -12,6 +12,9 @@ type ValuesOf<M extends Members> = { -readonly [Name in keyof M]: ValueOf<M[Name
 
 export const NOT_EMPTY: JsonObject = { minLength: 1 };
 
+/** Marks a property that is of use only where the agent has a price. */
+export const NEEDS_PRICE: JsonObject = { 'x-uwf-needs-price': true };
+
 export function textSchema(description?: string, more: JsonObject = {}): SchemaOf<string> {
   return { ...(description !== undefined && { description }), type: 'string', ...more };
 }

@@ -130,8 +130,8 @@ export type EngineContext = {
   readonly askPerson: AskPerson | undefined;
   readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
   readonly definitions: Map<NodeHash, WorkflowDefinition>;
-  /** Work trees of which was told that other runs work there, too. */
-  readonly sharingTold: Set<string>;
+  /** What was told already, and is told once in a run: shared work trees, limits that cannot be kept. */
+  readonly told: Set<string>;
   /** The turn that calls the threads that this engine runs; absent where no thread of this process does. */
   readonly caller?: RunTree;
   /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
@@ -201,7 +201,7 @@ export function createEngineContext(
         return (await resolveWorkflow(repository, name, { cwd })).definition;
       }),
     definitions: new Map(),
-    sharingTold: new Set(),
+    told: new Set(),
     runChild,
     outsideSlot: (wait) => wait(),
     journal,

@@ -4,6 +4,7 @@ import type { WorkTreeChanges } from '../git/worktree/work-tree-changes.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';
+import type { CountedLimit } from '../schema/built-in/thread-resume.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadStatus } from '../thread/read/thread-status.ts';
@@ -32,6 +33,19 @@ export type EngineEvent =
   | { event: 'thread.compacted'; thread: ThreadId; steps: number; characters: number; agent: string | null }
   /** A thread was not summed up, although it is long enough; its agents are told as much as there is room for. */
   | { event: 'thread.not-compacted'; thread: ThreadId; characters: number; reason: string }
+  /**
+   * Limits that cannot be kept, because the agent does not report what they count: before its first turn, if that is known then,
+   * or after it. Told once in a run.
+   */
+  | {
+      event: 'limits.unkept';
+      thread: ThreadId;
+      role: string;
+      agent: string;
+      limits: readonly CountedLimit[];
+      text: string;
+      hint: string;
+    }
   | { event: 'step.started'; thread: ThreadId; role: string; agent: string; number: number; visit: number }
   | AgentTold
   /** A reply that was not accepted; the agent is asked again if tries are left. */

@@ -89,7 +89,7 @@ export const builtIn: Readonly<Record<TypeName, NodeHash>> = mapValues(firstSche
 /** The second schemas of types, by the hashes that name them. */
 const successors: readonly (Successor & { name: TypeName; hash: NodeHash })[] = [
   { name: 'role', hash: parseNodeHash('066D3YEB9SJY4'), ...roleSuccessor },
-  { name: 'workflow', hash: parseNodeHash('BD4KVYRD3XNNP'), ...workflowSuccessor },
+  { name: 'workflow', hash: parseNodeHash('2E1Z2Z58FXWKD'), ...workflowSuccessor },
   { name: 'thread-start', hash: parseNodeHash('APFX64W9BENEF'), ...threadStartSuccessor },
   { name: 'thread-step', hash: parseNodeHash('9VWW1CHJQGGCF'), ...threadStepSuccessor },
   { name: 'thread-suspend', hash: parseNodeHash('1P2TCVSRCDZR0'), ...threadSuspendSuccessor },

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../json.ts';
-import type { Limits } from '../schema/built-in/limits.ts';
+import type { Limits, ThreadLimits } from '../schema/built-in/limits.ts';
 import type { RoleCheck, RoleDefinition } from '../schema/built-in/role.ts';
 import type { Isolation } from '../schema/built-in/schema-parts.ts';
 import type { Rule } from '../schema/built-in/workflow.ts';
 
-export type { Isolation, Limits, RoleCheck, RoleDefinition, Rule };
+export type { Isolation, Limits, RoleCheck, RoleDefinition, Rule, ThreadLimits };
 
 /** Tells whether turns or branches work in a work tree of their own. */
 export function isIsolated(isolation: Isolation | undefined): boolean {
@@ -63,7 +63,7 @@ export type WorkflowDefinition = {
   /** By names that no role has; absent where there are none. */
   blocks?: Record<string, BlockDefinition>;
   moderator: Rule[];
-  limits?: Limits;
+  limits?: ThreadLimits;
   /** Whether its roles work in a work tree of the thread's own; default: `none`, unless the run asks for it. */
   isolation?: Isolation;
 };

@@ -49,7 +49,7 @@ const contracts: Record<string, BuiltInContract> = {
   },
   llm: {
     config: { baseUrl: modelServer.url, model: 'scripted' },
-    refusedConfigs: [{}, { baseUrl: 'ftp://x', model: 'm' }, { baseUrl: modelServer.url, model: 'm', maxCostUsd: 1 }],
+    refusedConfigs: [{}, { baseUrl: 'ftp://x', model: 'm' }, { baseUrl: modelServer.url, model: 'm', maxCostUsd: -1 }],
     replies: { request: { outputSchema }, reply: { text: done } },
     hangs: { config: { baseUrl: silentServer.url, model: 'scripted' } },
   },

@@ -67,7 +67,7 @@ describe.each(Object.keys(builtInAgents))('builtin:%s of the reference of config
 
   test.each(rows)('%s', async (...cells) => {
     const [key = '', type, standard, , example] = cells;
-    const { required = [], dependentRequired: _price, oneOf: _either, ...all } = await schema();
+    const { required = [], oneOf: _either, ...all } = await schema();
     expect(standard === 'needed').toBe(Array.isArray(required) && required.includes(code(key)));
     expect(type).not.toBe('');
     expect(await checkValue(all, parse(code(example)), 'config')).toEqual([]);

@@ -1,4 +1,5 @@
 import { prepareHashing } from '../../src/cas/hash.ts';
+import type { AgentBinding } from '../../src/agent/load/agent-binding.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { Config } from '../../src/engine/config/config.ts';
@@ -9,7 +10,7 @@ import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { createTemporaryRepository, type TemporaryRepository } from '../helpers/temporary-repository.ts';
 
 /** A configuration in which each role has the agent that a package and its config name. */
-export function configOf(roles: Record<string, { package: string; config: JsonObject }>): Config {
+export function configOf(roles: Record<string, Pick<AgentBinding, 'package' | 'config' | 'price'>>): Config {
   const agents = Object.entries(roles).map(([role, agent]) => [`${role}-agent`, { name: `${role}-agent`, ...agent }]);
   return {
     agents: Object.fromEntries(agents) as Config['agents'],

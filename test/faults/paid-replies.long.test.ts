@@ -112,7 +112,8 @@ async function createLab(server: ModelServer): Promise<Lab> {
   const temporary = createTemporaryRepository();
   const agent = {
     package: 'builtin:llm',
-    config: { baseUrl: server.url, model: 'm', price: PRICE, tools: ['read_file'], retry: { maxRetries: 0 } },
+    price: PRICE,
+    config: { baseUrl: server.url, model: 'm', tools: ['read_file'], retry: { maxRetries: 0 } },
   };
   const agents = { model: agent };
   const files = { '.uwf/config.yaml': configFile([], { agents, defaultAgent: 'model' }), notes: 'Notes.\n' };

@@ -3,6 +3,7 @@ import type { ModelMessage } from 'ai';
 import type { JsonObject } from '../../json.ts';
 import { splitFrontMatter } from '../extract/front-matter.ts';
 import type { AgentReply, AgentRequest } from '../contract.ts';
+import { priced } from '../price.ts';
 import { askModel } from './model/ask-model.ts';
 import type { ModelAnswer } from './model/ask-model.ts';
 import { fitMessages } from './conversation.ts';
@@ -67,7 +68,7 @@ export async function converse(talk: Talk, input: string, request: AgentRequest)
     }
     const usage = meter.add(answer.usage);
     conversation.turns += 1;
-    conversation.costUsd += usage.costUsd ?? 0;
+    if (request.price !== undefined) conversation.costUsd += priced(usage, request.price).costUsd ?? 0;
     // Before the tools: a turn that ends while they run has paid for this answer.
     request.emit({ kind: 'usage', usage: meter.total });
     conversation.messages.push(...answer.messages);

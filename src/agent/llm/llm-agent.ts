@@ -51,7 +51,7 @@ async function runTurn(
 ): Promise<AgentReply> {
   request.signal.throwIfAborted();
   const opened = await openModel(config, request.env);
-  const meter = new UsageMeter(config.price);
+  const meter = new UsageMeter();
   const onSign = throttled(() => request.emit({ kind: 'usage', usage: meter.total }));
   let result: JsonObject | undefined;
   const { box, close } = await openToolBox(config, request, {

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../json.ts';
 import {
   integerSchema,
   listSchema,
+  NEEDS_PRICE,
   NOT_EMPTY,
   numberSchema,
   objectSchema,
@@ -10,14 +11,6 @@ import {
   textSchema,
 } from '../typed-schema.ts';
 import type { SchemaOf } from '../typed-schema.ts';
-
-/** What a million tokens cost, in US dollars. Tokens of caches for which no price is given cost as much as other input. */
-export type TokenPrice = {
-  inputPerMTok: number;
-  outputPerMTok: number;
-  cacheReadPerMTok?: number;
-  cacheWritePerMTok?: number;
-};
 
 /** A server of the Model Context Protocol: a program that speaks it on stdin and stdout, or an address. */
 export type McpServerConfig =
@@ -57,7 +50,6 @@ export type LlmConfig = {
   maxOutputTokens?: number;
   maxTurns?: number;
   maxCostUsd?: number;
-  price?: TokenPrice;
   tools?: string[];
   runCommand?: RunCommandConfig;
   mcpServers?: Record<string, McpServerConfig>;
@@ -71,19 +63,9 @@ export type LlmConfig = {
 const texts = (description: string): SchemaOf<string[]> => listSchema(textSchema(undefined, NOT_EMPTY), description);
 const textsByName = (description: string): SchemaOf<Record<string, string>> => recordSchema(textSchema(), description);
 const milliseconds = (description: string): SchemaOf<number> => integerSchema(description, 1, { maximum: 86_400_000 });
-const dollars = (description: string): SchemaOf<number> => numberSchema(description, 0);
 /** Headers that carry keys: a key comes from `apiKeyEnv` and stands in no file. */
 const keyHeader = '^(?:[Aa][Uu][Tt][Hh][Oo][Rr][Ii][Zz][Aa][Tt][Ii][Oo][Nn]|(?:[Xx]-)?[Aa][Pp][Ii]-[Kk][Ee][Yy])$';
 const url = { pattern: '^https?://[^\\s]+$' };
-
-const price = objectSchema(
-  { inputPerMTok: dollars('that the model reads'), outputPerMTok: dollars('that the model writes') },
-  {
-    cacheReadPerMTok: dollars('of those read from a cache (as inputPerMTok)'),
-    cacheWritePerMTok: dollars('of those written to a cache (as inputPerMTok)'),
-  },
-  { description: 'US dollars for a million tokens' },
-);
 
 const runCommand = objectSchema(
   {},
@@ -146,8 +128,9 @@ export const llmConfigSchema: SchemaOf<LlmConfig> = objectSchema(
     temperature: recorded(numberSchema('as the model takes it', 0)),
     maxOutputTokens: recorded(integerSchema('tokens of one answer of the model', 1)),
     maxTurns: recorded(integerSchema('answers of the model in one turn of the role (50)', 1)),
-    maxCostUsd: recorded(dollars('US dollars that one turn of the role may cost')),
-    price: recorded(price),
+    maxCostUsd: recorded(
+      numberSchema('US dollars that one turn of the role may cost, by the price of the agent', 0, NEEDS_PRICE),
+    ),
     tools: recorded(
       texts('names of the tools that the model gets, those of MCP servers among them as <server>__<tool> (all)'),
     ),
@@ -167,5 +150,4 @@ export const llmConfigSchema: SchemaOf<LlmConfig> = objectSchema(
       1000,
     ),
   },
-  { dependentRequired: { maxCostUsd: ['price'] } },
 );

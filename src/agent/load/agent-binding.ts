@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../json.ts';
+import type { TokenPrice } from '../contract.ts';
 
 /** An agent as the configuration names it: a package and what it is configured with. */
 export type AgentBinding = {
@@ -9,6 +10,8 @@ export type AgentBinding = {
   /** The versions that will do, a range as npm reads it: `1.2.3`, `^1.2.0`, `>=1.2 <3`; absent: any. */
   version?: string;
   config: JsonObject;
+  /** What its tokens cost, where it reports tokens and no cost of its own. */
+  price?: TokenPrice;
   /** Where it is declared, `file:line:column`, for messages; absent where no file declares it. */
   declaredAt?: string;
   /** Set where the user's own configuration declares it, and no file of the repository does. */

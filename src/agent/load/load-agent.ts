@@ -8,6 +8,8 @@ import { AgentBroken, AgentConfigInvalid } from '../agent-errors.ts';
 import { checkValue } from '../extract/check-value.ts';
 import type { Agent } from '../contract.ts';
 import { propertiesOf } from '../extract/schema-variants.ts';
+import { knownReports, type KnownReports } from '../known-reports.ts';
+import { withPrice } from '../price.ts';
 import { describeAgentPackage, loadAgentPackage } from './load-agent-package.ts';
 import type { AgentDescription } from './load-agent-package.ts';
 import { isVersionRange } from './version-range.ts';
@@ -18,6 +20,8 @@ export type CheckedAgent = {
   config: JsonObject;
   /** What is stored of it with a thread. */
   record: AgentRecord;
+  /** What is known of the usage that it reports; `undefined` for an agent that asks no model. */
+  reports: KnownReports | undefined;
 };
 
 /**
@@ -45,11 +49,12 @@ export async function checkAgent(
 export async function createConfiguredAgent(
   binding: AgentBinding,
   { resolveFrom }: { resolveFrom: string },
-): Promise<{ agent: Agent; record: AgentRecord }> {
+): Promise<Pick<CheckedAgent, 'record' | 'reports'> & { agent: Agent }> {
   const version = await rangeOf(binding);
   const agentPackage = await loadAgentPackage(binding.package, { resolveFrom, version });
-  const { config, record } = await checkConfig(binding, agentPackage.packageDescriptor, resolveFrom);
-  return { agent: await agentPackage.createAgent(config), record };
+  const { config, ...checked } = await checkConfig(binding, agentPackage.packageDescriptor, resolveFrom);
+  const agent = await agentPackage.createAgent(config);
+  return { agent: binding.price === undefined ? agent : withPrice(agent, binding.price), ...checked };
 }
 
 async function rangeOf({ name, version: range, declaredAt }: AgentBinding): Promise<string | undefined> {
@@ -60,26 +65,33 @@ async function rangeOf({ name, version: range, declaredAt }: AgentBinding): Prom
 
 async function checkConfig(
   binding: AgentBinding,
-  { version, configSchema }: AgentDescription,
+  { version, configSchema, capabilities }: AgentDescription,
   resolveFrom: string,
 ): Promise<CheckedAgent> {
-  const { name, package: reference, config, declaredAt } = binding;
-  const record = { name, package: reference, version, config: {} };
-  if (configSchema === undefined) return { config, record };
+  const { name, package: reference, config, declaredAt, price } = binding;
+  const reports = knownReports(binding, capabilities);
+  const record = { name, package: reference, version, config: price === undefined ? {} : { price } };
+  if (configSchema === undefined) return { config, record, reports };
   const mistakes = await configMistakes(binding, configSchema);
   if (mistakes.length > 0) throw new AgentConfigInvalid(name, mistakes, declaredAt);
   return {
     config: resolvePaths(configSchema, config, resolveFrom),
-    record: { ...record, config: recordedConfig(configSchema, config) },
+    record: { ...record, config: { ...recordedConfig(configSchema, config), ...record.config } },
+    reports,
   };
 }
 
 async function configMistakes(
-  { name, package: reference, config }: AgentBinding,
+  { name, package: reference, config, price }: AgentBinding,
   schema: JsonObject,
 ): Promise<string[]> {
   try {
-    return await checkValue(schema, config, `agents.${name}.config`);
+    const mistakes = await checkValue(schema, config, `agents.${name}.config`);
+    if (price !== undefined) return mistakes;
+    const unpriced = propertiesOf(schema).filter(
+      ([key, property]) => property['x-uwf-needs-price'] === true && Object.hasOwn(config, key),
+    );
+    return [...mistakes, ...unpriced.map(([key]) => `agents.${name}.config.${key} needs agents.${name}.price`)];
   } catch (cause) {
     if (!(cause instanceof UwfError) || cause.code !== 'invalid-schema') throw cause;
     throw new AgentBroken(`the 'configSchema' of the agent package '${reference}' cannot be used: ${cause.message}`, {

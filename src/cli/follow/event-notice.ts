@@ -17,6 +17,8 @@ export function eventNotice(event: EngineEvent | JournalEntry, paint: Palette): 
       const remedy = "'uwf run --isolate' gives a run a work tree of its own, 'isolation: shared' allows this";
       return `${paint.warning('shared work tree')} with ${nameAll(paint, event.others)}; ${remedy}`;
     }
+    case 'limits.unkept':
+      return `${paint.warning('no limit')}: ${oneLine(event.text)}; ${oneLine(event.hint)}`;
     case 'thread.compacted': {
       const by = event.agent === null ? '' : ` by ${paint.name(event.agent)}`;
       return `${paint.quiet('summed up')} ${event.steps} steps${by} in ${event.characters} characters`;

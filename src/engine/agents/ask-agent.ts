@@ -1,15 +1,18 @@
 import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
 import { renderFields } from '../../agent/extract/render-fields.ts';
-import type { Agent, AgentReply, AgentRequest } from '../../agent/contract.ts';
+import type { AgentReply, AgentRequest } from '../../agent/contract.ts';
 import { AgentBroken } from '../../agent/agent-errors.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
+import { UwfError } from '../../errors.ts';
 import { commonRequest } from './common-request.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { CannotBeAsked } from '../engine-errors.ts';
 import { NOTHING_USED, combineLimits } from '../limits/limits.ts';
 import { enterRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
+import { watchUsage } from '../limits/unkept-limits.ts';
+import type { PreparedAgent } from './prepare-agent.ts';
 import { makeStepFolder, removeStepFolder } from '../turn/step-folder.ts';
 import { Interrupted, TurnClock } from '../limits/turn-clock.ts';
 import { TurnListener } from '../trace/turn-listener.ts';
@@ -17,6 +20,8 @@ import { TurnListener } from '../trace/turn-listener.ts';
 /** Something an agent is asked beside its turns. */
 type Question = Pick<AgentRequest, 'role' | 'prompt' | 'promptWithoutSession' | 'session' | 'task' | 'visit'> & {
   thread: ThreadId;
+  /** The step that it is about, if it is about one. */
+  about?: ObjectId;
 };
 
 /** Any meta will do: what counts is the text. */
@@ -34,7 +39,7 @@ const ANY_META = { type: 'object' };
  */
 export async function askAgent(
   engine: EngineContext,
-  { agent, record }: { agent: Agent; record: AgentRecord },
+  { agent, record, reports }: PreparedAgent,
   question: Question,
   lease?: Lease,
 ): Promise<string> {
@@ -42,7 +47,6 @@ export async function askAgent(
   const { thread, role } = question;
   enterRunTree(engine, thread, `the question to ${role}`);
   const limits = combineLimits(engine.config.limits);
-  const clock = new TurnClock(role, limits, engine.signal);
   const allowance = {
     role,
     ofThread: limits,
@@ -51,6 +55,13 @@ export async function askAgent(
     usedByThread: NOTHING_USED,
     usedByRole: NOTHING_USED,
   };
+  const watch = await watchUsage(engine, thread, { allowance, record, reports, last: question.about });
+  if (watch.refusal !== undefined) {
+    const hint = "ask another agent with --agent, or set limits.unknownUsage to 'warn'";
+    throw new UwfError(watch.refusal, { code: 'limit-unkept', kind: 'data', hint, facts: { role } });
+  }
+  watch.began();
+  const clock = new TurnClock(role, limits, engine.signal);
   const redaction = engine.redaction();
   const listener = new TurnListener(engine, { thread, role }, { clock, allowance, lease, redaction });
   // Under a name of its own: the folder of a step that goes on meanwhile is left alone.
@@ -70,6 +81,7 @@ export async function askAgent(
           ? (clock.failure ?? clock.ranOut ?? new Interrupted(thread, engine.signal.reason))
           : error;
       });
+    watch.ended(reply.usage ?? listener.used ?? null);
     listener.endTry(undefined);
     if (reply.kind === 'failed-attempt') throw noAnswer(role, reply.reason);
     const text = redaction.text(saidIn(reply));
@@ -92,7 +104,7 @@ function saidIn(reply: Exclude<AgentReply, { kind: 'failed-attempt' }>): string 
 
 function requestOf(
   engine: EngineContext,
-  { thread, role, ...told }: Question,
+  { thread, role, about: _about, ...told }: Question,
   stepDir: string,
 ): Omit<AgentRequest, 'signal' | 'emit'> {
   const tree = runTreeOf(engine, { id: thread, depth: 0 }, engine.config.limits ?? {});

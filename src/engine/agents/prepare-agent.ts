@@ -1,4 +1,5 @@
 import type { Agent } from '../../agent/contract.ts';
+import type { KnownReports } from '../../agent/known-reports.ts';
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { checkAgent, createConfiguredAgent } from '../../agent/load/load-agent.ts';
 import type { NodeHash } from '../../cas/hash.ts';
@@ -23,6 +24,9 @@ type AgentWish = {
   wanted: string | undefined;
 };
 
+/** An agent, the record of it, and what is known of the usage that it reports; see `knownReports`. */
+export type PreparedAgent = { agent: Agent; record: AgentRecord; reports: KnownReports | undefined };
+
 /**
  * Makes the agent that does a role on this machine, once it was admitted, and the record of it that is stored with the step.
  * @throws {AgentMissing} if none is bound, or its package is not installed
@@ -33,13 +37,13 @@ export async function prepareAgent(
   engine: EngineContext,
   state: StartedThread,
   wish: AgentWish,
-): Promise<{ agent: Agent; record: AgentRecord }> {
+): Promise<PreparedAgent> {
   const { role } = wish;
   const { binding, admitted } = await admitWish(engine, state, wish);
   const name = subWorkflowOf(binding);
   const pinned = name === undefined ? undefined : await pinnedSubWorkflow(engine, state, role, name);
-  const { agent, record } = await createConfiguredAgent(admitted, packageFolder(engine));
-  return { agent, record: cleanRecord(engine, record, pinned) };
+  const { agent, record, reports } = await createConfiguredAgent(admitted, packageFolder(engine));
+  return { agent, record: cleanRecord(engine, record, pinned), reports };
 }
 
 /**

@@ -1,4 +1,6 @@
+import type { TokenPrice } from '../../agent/contract.ts';
 import { builtInAgents } from '../../agent/load/built-in-agents.ts';
+import { priceSchema } from '../../agent/price.ts';
 import {
   commandLineSchema,
   enumSchema,
@@ -12,8 +14,9 @@ import {
   type SchemaOf,
 } from '../../agent/typed-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import type { Limits } from '../../workflow/definition.ts';
-import { limitProperties } from '../../workflow/notation/file-schema.ts';
+import { unknownUsages } from '../../schema/built-in/limits.ts';
+import type { ThreadLimits } from '../../workflow/definition.ts';
+import { limitProperties, UNKNOWN_USAGE } from '../../workflow/notation/file-schema.ts';
 import { allowHash, ruleName } from './redact-config.ts';
 import type { SnapshotLimits } from '../../git/worktree/snapshot.ts';
 
@@ -21,7 +24,7 @@ import type { SnapshotLimits } from '../../git/worktree/snapshot.ts';
 // and bounds from here.
 
 /** Limits of a configuration: those that workflows have, and two for the machine. */
-export type ConfigLimits = Limits & {
+export type ConfigLimits = ThreadLimits & {
   /** How many threads may work at the same time. */
   maxParallelThreads?: number;
   /** How many threads agents may start or run by uwf's commands below one that no agent started; default 100. */
@@ -62,7 +65,7 @@ export type ConfigIsolation = {
 
 /** A configuration file without mistakes. */
 export type ConfigFile = {
-  agents?: Record<string, { package: string; version?: string; config?: JsonObject }>;
+  agents?: Record<string, { package: string; version?: string; price?: TokenPrice; config?: JsonObject }>;
   defaultAgent?: string;
   roles?: Record<string, string>;
   limits?: ConfigLimits;
@@ -111,7 +114,11 @@ const packageDescription = 'what makes the agent: one that comes with uwf, or th
 const agentConfig: SchemaOf<JsonObject> = { description: "the agent's own configuration", type: 'object' };
 const agent = objectSchema(
   { package: text(packageDescription, { examples: ['builtin:command'] }) },
-  { version: text('the versions of the package that will do, as npm reads them: ^1.2.0'), config: agentConfig },
+  {
+    version: text('the versions of the package that will do, as npm reads them: ^1.2.0'),
+    price: priceSchema,
+    config: agentConfig,
+  },
   { description: 'an agent' },
 );
 
@@ -121,6 +128,7 @@ const limits: SchemaOf<ConfigLimits> = {
   additionalProperties: false,
   properties: {
     ...limitProperties({ isNullable: false }),
+    unknownUsage: enumSchema(unknownUsages, UNKNOWN_USAGE),
     maxParallelThreads: count('how many threads may work at the same time on this machine'),
     maxNestedRuns: count('how many threads agents may start with uwf below one run (100)'),
   },
@@ -196,8 +204,8 @@ export async function configFileSchema(): Promise<JsonObject> {
     Object.entries(builtInAgents).map(async ([name, load]) => {
       const { packageDescriptor } = await load();
       // Agents write draft 2020-12. Their `$defs` go to the root, where their references look for them.
-      const { $defs = {}, dependentRequired: dependencies = {}, ...schema } = packageDescriptor.configSchema;
-      return { reference: `builtin:${name}`, schema: { ...schema, dependencies }, $defs };
+      const { $defs = {}, ...schema } = packageDescriptor.configSchema;
+      return { reference: `builtin:${name}`, schema, $defs };
     }),
   );
   const other = text('the name of an npm package', { not: { pattern: '^builtin:' } });

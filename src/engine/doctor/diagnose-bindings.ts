@@ -14,12 +14,19 @@ import { problem, warning, type Diagnosis } from './diagnosis.ts';
 import { subWorkflowOf } from '../children/sub-workflow.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
-/** The roles of each workflow that a name leads to from here; `undefined` where it cannot be loaded. */
-type KnownWorkflows = Map<string, readonly string[] | undefined>;
+/** Each workflow that a name leads to from here; `undefined` where it cannot be loaded. */
+export type KnownWorkflows = Map<string, WorkflowDefinition | undefined>;
 
-/** Names workflows that do not load, and roles and agents that are bound to what is not there. */
-export async function diagnoseBindings(repository: Repository, config: Config, cwd: string): Promise<Diagnosis[]> {
-  const workflows: KnownWorkflows = new Map();
+/**
+ * Names workflows that do not load, and roles and agents that are bound to what is not there.
+ * @param workflows is filled with what was found
+ */
+export async function diagnoseBindings(
+  repository: Repository,
+  config: Config,
+  cwd: string,
+  workflows: KnownWorkflows,
+): Promise<Diagnosis[]> {
   const found = [
     ...(await ofRegistrations(repository, workflows, cwd)),
     ...(await ofFiles(repository, cwd, workflows)),
@@ -77,7 +84,7 @@ async function ofRegistrations(repository: Repository, workflows: KnownWorkflows
   for (const { name, ref, hash } of registered) {
     try {
       const definition = await loadWorkflow(repository, hash);
-      workflows.set(name, Object.keys(definition.roles));
+      workflows.set(name, definition);
       found.push(...(await ofBranches(repository, definition, cwd)));
     } catch (error) {
       if (!(error instanceof UwfError)) throw error;
@@ -92,7 +99,7 @@ async function ofFiles(repository: Repository, cwd: string, workflows: KnownWork
   for (const { name, file } of await listWorkflowFiles(repository, cwd)) {
     try {
       const { definition } = await resolveWorkflow(repository, file, { cwd });
-      workflows.set(name, Object.keys(definition.roles));
+      workflows.set(name, definition);
       found.push(...(await ofBranches(repository, definition, cwd)));
     } catch (error) {
       if (!(error instanceof UwfError)) throw error;
@@ -150,9 +157,12 @@ async function ofSubWorkflows(repository: Repository, { agents }: Config, cwd: s
 
 /** What a key of `roles` names that does not exist, `workflow.role` or `role`; both names may have dots. */
 function faultOfRole(key: string, workflows: KnownWorkflows): { message: string; hint: string } | undefined {
-  const all = [...workflows.values()].flatMap((roles) => roles ?? []);
+  const rolesOf = [...workflows].map(
+    ([name, definition]) => [name, definition && Object.keys(definition.roles)] as const,
+  );
+  const all = rolesOf.flatMap(([, roles]) => roles ?? []);
   if (all.includes(key)) return undefined;
-  const named = [...workflows].filter(([name]) => key.startsWith(`${name}.`));
+  const named = rolesOf.filter(([name]) => key.startsWith(`${name}.`));
   if (named.some(([name, roles]) => roles?.includes(key.slice(name.length + 1)) ?? true)) return undefined;
   const [workflow, roles = []] = named.toSorted(([a], [b]) => b.length - a.length)[0] ?? [];
   if (workflow !== undefined) {

@@ -16,7 +16,8 @@ import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { threadTimeMs } from '../../thread/thread-id.ts';
 import { configRoot, loadConfig, type Config } from '../config/config.ts';
-import { diagnoseBindings, diagnoseVariables } from './diagnose-bindings.ts';
+import { diagnoseBindings, diagnoseVariables, type KnownWorkflows } from './diagnose-bindings.ts';
+import { diagnoseLimits } from './diagnose-limits.ts';
 import { diagnoseLocks } from './diagnose-locks.ts';
 import { diagnoseWorkTrees } from './diagnose-work-trees.ts';
 import { problem, warning, type Diagnosis } from './diagnosis.ts';
@@ -200,16 +201,18 @@ async function ofAgents(repository: Repository, env: GitEnvironment, from: Diagn
   }
   const resolveFrom = configRoot(repository) ?? repository.location?.gitDir ?? '/';
   const { workTrees } = from;
+  const workflows: KnownWorkflows = new Map();
   const found = [
     ...(workTrees === undefined ? [] : await diagnoseWorkTrees({ repository, config, env, workTrees })),
     ...diagnoseVariables(config, env),
-    ...(await diagnoseBindings(repository, config, from.cwd ?? resolveFrom)),
+    ...(await diagnoseBindings(repository, config, from.cwd ?? resolveFrom, workflows)),
   ];
   for (const agent of Object.values(config.agents)) {
     const ungoverned = warnOfMode(agent);
     if (ungoverned) found.push(warning('agent-without-mode', ungoverned.message, ungoverned.hint));
     try {
-      const { config: checked } = await checkAgent(agent, { resolveFrom });
+      const { config: checked, reports } = await checkAgent(agent, { resolveFrom });
+      if (reports !== undefined) found.push(...diagnoseLimits(config, agent, reports, workflows));
       const program = programOf({ ...agent, config: checked });
       if (program === undefined || findProgram(program, resolveFrom, env['PATH'] ?? '') !== undefined) continue;
       const message = `agent '${agent.name}' starts '${program}', and there is no such program here`;

@@ -26,20 +26,20 @@ const withoutFiles: ReadonlySet<string> = new Set(['builtin:human', 'builtin:wor
  * together.
  */
 export function tellNeighbours(engine: EngineContext, lease: Lease, turn: TurnPlace): void {
-  const { repository, env, sharingTold } = engine;
+  const { repository, env, told } = engine;
   const { thread, cwd, isolation, agent } = turn;
   if (withoutFiles.has(agent.package)) return;
   const workTree = repository.location && findTop(repository.location, cwd);
   // Of two runs that begin at once, the later one to note it sees the other.
   if (workTree === undefined || !lease.noteWorkTree(workTree) || isolation !== 'none') return;
-  if (sharingTold.has(workTree)) return;
+  if (told.has(workTree)) return;
   const here = readLeases(repository).filter((other) => other.workTree === workTree && other.thread !== thread);
   if (here.some((other) => isHeldBy(other, ownIdentity())) || findCaller(repository, env) !== undefined) return;
   const others = here
     .filter((other) => isHolderAlive(other, repository.now()))
     .map((other) => ({ thread: other.thread, pid: other.holder.pid, host: other.holder.host }));
   if (others.length === 0) return;
-  sharingTold.add(workTree);
+  told.add(workTree);
   engine.tell({ event: 'work-tree.shared', thread, workTree, others });
 }
 

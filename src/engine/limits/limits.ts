@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import { countedLimits, type CountedLimit, type MoreLimits } from '../../schema/built-in/thread-resume.ts';
-import type { Limits } from '../../schema/built-in/limits.ts';
+import type { Limits, ThreadLimits } from '../../schema/built-in/limits.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { sumOf } from '../../thread/read/tally.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -11,15 +11,16 @@ export const DEFAULT_LIMITS: Readonly<Required<Pick<Limits, 'maxSteps' | 'maxDep
   maxDepth: 8,
 };
 
-/** Combines sets of limits: the smallest value of each limit holds. */
-export function combineLimits(...sets: readonly (Limits | undefined)[]): Limits {
+/** Combines sets of limits: the smallest value of each limit holds, and `refuse` over `warn`. */
+export function combineLimits(...sets: readonly (ThreadLimits | undefined)[]): ThreadLimits {
   const combined: Record<string, number> = {};
-  for (const limits of sets) {
-    for (const [name, value] of Object.entries(limits ?? {})) {
+  for (const { unknownUsage: _word, ...limits } of sets.map((set) => set ?? {})) {
+    for (const [name, value] of Object.entries(limits)) {
       combined[name] = Math.min(value, combined[name] ?? Number.POSITIVE_INFINITY);
     }
   }
-  return combined;
+  const isRefused = sets.some((set) => set?.unknownUsage === 'refuse');
+  return { ...combined, ...(isRefused && { unknownUsage: 'refuse' }) };
 }
 
 /** What limits count: steps, and the usage of all turns, of those too that ended in no step or were done again. */
@@ -31,7 +32,7 @@ export const NOTHING_USED: Used = { steps: 0, usage: null };
 export type Allowance = {
   role: string;
   /** What the configuration, the workflow and the thread allow; counts all turns. */
-  ofThread: Limits;
+  ofThread: ThreadLimits;
   /** What the role's definition allows; counts the role's own turns. */
   ofRole: Limits;
   /** What people have added, over the thread's life; holds for both. */

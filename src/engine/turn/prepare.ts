@@ -25,6 +25,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { roomFor } from '../config/config.ts';
 import { allowanceOf, catchUpUnderBudget } from '../limits/allowance.ts';
 import { combineLimits, findLimitReached } from '../limits/limits.ts';
+import { watchUsage } from '../limits/unkept-limits.ts';
 import { runTreeOf } from '../limits/enter-run-tree.ts';
 import { TurnClock } from '../limits/turn-clock.ts';
 import { compactIfLarge } from '../verbs/compact.ts';
@@ -52,7 +53,7 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
   if (place.isOwn) await admitWish(engine, state, use);
   await catchUpUnderBudget(engine, state);
   const allowance = await allowanceOf(step, choice.role, { replaced: choice.again?.step.commit });
-  const limitReached = isPaid ? undefined : findLimitReached(allowance)?.text;
+  let limitReached = isPaid ? undefined : findLimitReached(allowance)?.text;
   if (place.isOwn && limitReached === undefined) {
     const { openWorkTree } = await import('../isolation/open-work-tree.ts');
     const location = await openWorkTree(engine, lease, state, definition.name);
@@ -64,7 +65,11 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
     cwd = workingFolder(place, choice.role, folder);
   }
   // A person agrees to the files of a command line, too, and a new work tree has them only now.
-  const { agent, record } = await prepareAgent(engine, state, { ...use, cwd, isFilled: place.isOwn === true });
+  const { agent, record, reports } = await prepareAgent(engine, state, { ...use, cwd, isFilled: place.isOwn === true });
+  const last = state.tally.roles.get(choice.role)?.last?.commit;
+  const watch =
+    limitReached === undefined ? await watchUsage(engine, state.id, { allowance, record, reports, last }) : undefined;
+  if (!isPaid) limitReached ??= watch?.refusal;
   // A role that may not run is told nothing, and a summary costs money.
   const compactAt = engine.config.context?.compactAtCharacters;
   if (!choice.again && !isPaid && limitReached === undefined && compactAt !== undefined) {
@@ -113,8 +118,8 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
     // A question to a person is stored first: `putQuestion` asks then, and others can answer it, too.
     ...(isPerson(record) && { askPerson: undefined }),
   };
-  const turn = { role, isolation, agent, record, allowance, limitReached, request, recorded, clock, calls, redaction };
-  return { ...step, ...turn };
+  const turn = { role, isolation, agent, record, allowance, limitReached, watch, request, recorded, clock, calls };
+  return { ...step, ...turn, redaction };
 }
 
 /** What a person is told who takes a role's turn. Of a branch that has no other role, the task is the question. */

@@ -21,6 +21,7 @@ import type { ThreadOver } from '../events.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { Allowance } from '../limits/limits.ts';
 import type { TurnClock } from '../limits/turn-clock.ts';
+import type { UsageWatch } from '../limits/unkept-limits.ts';
 import type { Redaction } from '../redact/redaction.ts';
 
 // The values of one step. The first three are one value that grows: each stage of `takeStep` adds to it what it finds out.
@@ -65,6 +66,8 @@ export type PreparedStep = PreparedTurn & {
   /** What every try of the turn is asked. */
   request: Omit<AgentRequest, 'attempt' | 'signal' | 'emit' | 'stepDir'>;
   clock: TurnClock;
+  /** Looks at what the agent reports of its usage; `undefined` where the turn is not run. */
+  watch: UsageWatch | undefined;
 };
 
 /** The role that takes the turn. `rule` is null where a person forced the role. */

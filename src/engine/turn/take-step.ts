@@ -84,7 +84,13 @@ async function takeTurn(step: ChosenStep): Promise<ThreadState> {
   if (findBlock(step.definition, step.choice.role) === undefined) {
     const left = await findArrived(step);
     const prepared = await prepareStep(step, left !== undefined);
-    return storeAfter(prepared, (log) => runUntilAccepted(prepared, log, left), left);
+    const take = (log: TurnLog): Promise<TakenTurn> => {
+      prepared.watch?.began();
+      return runUntilAccepted(prepared, log, left);
+    };
+    const after = await storeAfter(prepared, take, left);
+    if (after.head.kind === 'step') prepared.watch?.ended(after.head.node.usage);
+    return after;
   }
   const [{ prepareBlock }, { runBlock }] = await Promise.all([
     import('../blocks/prepare-block.ts'),

@@ -62,6 +62,7 @@ export async function askThread(
   const promptWithoutSession = engine.redaction().text(await withContext(engine, entry, prompt));
   const text = await askAgent(engine, prepared, {
     thread: state.id,
+    about: entry.commit.id,
     role,
     prompt: session === undefined ? promptWithoutSession : prompt,
     promptWithoutSession,

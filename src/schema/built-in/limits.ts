@@ -26,6 +26,12 @@ export type Limits = {
   maxDepth?: number;
 };
 
+/** What comes of an agent that does not report what a limit counts: a warning, or a suspension before its next turn. */
+export type UnknownUsage = 'warn' | 'refuse';
+
+/** Limits of a workflow or of a configuration. */
+export type ThreadLimits = Limits & { unknownUsage?: UnknownUsage };
+
 const positive: JsonObject = { type: 'integer', minimum: 1 };
 
 /** The schema of each limit. */
@@ -44,6 +50,14 @@ export const limitBounds: Record<keyof Limits, JsonObject> = {
 export const limitNames: readonly (keyof Limits)[] = keysOf(limitBounds);
 
 export const limitsSchema: JsonObject = closedObject(limitBounds, limitNames);
+
+export const unknownUsages: readonly UnknownUsage[] = ['warn', 'refuse'];
+
+/** The schema of {@link ThreadLimits}. */
+export const threadLimitsSchema: JsonObject = closedObject(
+  { ...limitBounds, unknownUsage: { enum: [...unknownUsages] } },
+  [...limitNames, 'unknownUsage'],
+);
 
 /** Says what is wrong with the value of a limit, after its name; `undefined` if nothing is. */
 export function faultOfLimit(name: keyof Limits, value: unknown): string | undefined {

@@ -1,7 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { limitsSchema } from './limits.ts';
-import type { Limits } from './limits.ts';
+import { limitsSchema, threadLimitsSchema, type ThreadLimits } from './limits.ts';
 import {
   builtInObject,
   closedObject,
@@ -43,7 +42,7 @@ export type Workflow = {
   roles: Record<string, NodeHash>;
   /** In the order in which they are tried. */
   moderator: Rule[];
-  limits?: Limits;
+  limits?: ThreadLimits;
   /** By names that no role has. Its form is not fixed by this schema; the link `schema` leads to that of its meta. */
   blocks?: Record<string, JsonObject>;
   /** Whether threads have a work tree of their own; absent: where the caller asks for it. */
@@ -83,7 +82,9 @@ export const workflowSuccessor: Successor = successorOf(
         type: 'array',
         items: closedObject({ ...ruleProperties, on: { enum: ['limit'] } }, [...optionalInRules, 'on']),
       },
+      limits: threadLimitsSchema,
     },
-    isNeeded: ({ moderator }) => Array.isArray(moderator) && moderator.some((rule) => hasAny(rule, ['on'])),
+    isNeeded: ({ moderator, limits }) =>
+      hasAny(limits, ['unknownUsage']) || (Array.isArray(moderator) && moderator.some((rule) => hasAny(rule, ['on']))),
   },
 );

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from '../../json.ts';
  * texts, or a list of choices), as a sentence goes on after its name; `undefined` if nothing is.
  */
 export function faultOfValue(schema: JsonObject, value: unknown): string | undefined {
-  const { type, enum: choices, pattern, minimum = 0, exclusiveMinimum = 0 } = schema;
+  const { type, enum: choices, pattern, minimum, exclusiveMinimum = 0 } = schema;
   if (Array.isArray(choices)) {
     const [last, ...others] = choices.map((choice) => JSON.stringify(choice).replaceAll('"', "'")).toReversed();
     return choices.some((choice) => choice === value)
@@ -23,13 +23,17 @@ export function faultOfValue(schema: JsonObject, value: unknown): string | undef
     case 'boolean':
       return typeof value === 'boolean' ? undefined : 'must be true or false';
     case 'number':
+      if (minimum !== undefined) {
+        const isFrom = Number.isFinite(value) && Number(value) >= Number(minimum);
+        return isFrom ? undefined : `must be a number from ${Number(minimum)}`;
+      }
       return Number.isFinite(value) && Number(value) > Number(exclusiveMinimum)
         ? undefined
         : `must be a number above ${Number(exclusiveMinimum)}`;
     case 'integer':
-      return Number.isSafeInteger(value) && Number(value) >= Number(minimum)
+      return Number.isSafeInteger(value) && Number(value) >= Number(minimum ?? 0)
         ? undefined
-        : `must be a whole number from ${Number(minimum)}`;
+        : `must be a whole number from ${Number(minimum ?? 0)}`;
     default:
       return isJsonObject(value) ? undefined : 'must be a map';
   }

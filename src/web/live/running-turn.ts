@@ -86,6 +86,8 @@ export function partOf(entry: JournalEntry): TurnPart | undefined {
       return { kind: 'notice', text: `not given: ${entry.text}` };
     case 'agent.pause':
       return { kind: 'notice', text: `waits: ${entry.text}` };
+    case 'limits.unkept':
+      return { kind: 'notice', text: `no limit: ${entry.text}; ${entry.hint}` };
     case 'reply.refused':
       return { kind: 'notice', text: `reply ${entry.attempt} was not accepted: ${entry.errors.join('; ')}` };
     case 'journal.skipped':

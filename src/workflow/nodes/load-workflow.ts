@@ -10,7 +10,7 @@ import { hasAny } from '../../schema/built-in/schema-parts.ts';
 import { isOfType, type TypeName } from '../../schema/built-in.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { END, type Limits, type WorkflowDefinition } from '../definition.ts';
+import { END, type ThreadLimits, type WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
 import { isInside, retriesBounds } from '../notation/file-schema.ts';
 import { areNeeds } from '../notation/file-schema-parts.ts';
@@ -91,11 +91,12 @@ async function asStored(workflow: Stored, roles: readonly StoredRole[]): Promise
 /** Tells whether the reader of files, which refuses more than the schemas do, would return a definition unchanged. */
 function isPlain({ roles, moderator, limits }: WorkflowDefinition): boolean {
   const all = Object.values(roles);
-  const isBounded = (given: Limits | undefined): boolean =>
-    given === undefined || (!isEmpty(given) && Object.values(given).every((limit) => limit <= Number.MAX_SAFE_INTEGER));
+  const isBounded = ({ unknownUsage, ...given }: ThreadLimits): boolean =>
+    (unknownUsage !== undefined || !isEmpty(given)) &&
+    Object.values(given).every((limit) => limit <= Number.MAX_SAFE_INTEGER);
   return (
     !isEmpty(roles) &&
-    [limits, ...all.map((role) => role.limits)].every(isBounded) &&
+    [limits, ...all.map((role) => role.limits)].every((given) => given === undefined || isBounded(given)) &&
     all.every(
       ({ check, retries = 0, cwd, needs = [] }) =>
         check?.length !== 0 && retries <= retriesBounds.maximum && isInside(cwd) && areNeeds(needs),

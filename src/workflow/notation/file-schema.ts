@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { JsonObject } from '../../json.ts';
-import { limitBounds, limitNames } from '../../schema/built-in/limits.ts';
+import { limitBounds, limitNames, unknownUsages } from '../../schema/built-in/limits.ts';
 import type { Limits } from '../definition.ts';
 import { blockProperties } from './block-file-schema.ts';
 import { fields, isolationField, label, MAX_NEEDS, needed, oneKeyOf, orFile } from './file-schema-parts.ts';
@@ -46,10 +46,13 @@ export function limitProperties({ isNullable }: { isNullable: boolean }): JsonOb
   );
 }
 
-const limits = (of: string): JsonObject => ({
+export const UNKNOWN_USAGE =
+  "what happens if an agent does not report what a limit counts: 'warn' says so, 'refuse' suspends ('warn')";
+
+const limits = (of: string, more: JsonObject = {}): JsonObject => ({
   description: `where ${of} stops and waits for a person; absent limits do not hold`,
   ...orFile('object', 'null'),
-  ...fields(limitProperties({ isNullable: true })),
+  ...fields({ ...limitProperties({ isNullable: true }), ...more }),
 });
 
 export const checkProperties: JsonObject = {
@@ -209,7 +212,9 @@ export const workflowProperties: JsonObject = {
     ...orFile('object', 'null'),
     additionalProperties: { type: ['string', 'object'], ...fields(conditionProperties, ['expression']) },
   },
-  limits: limits('a thread of this workflow'),
+  limits: limits('a thread of this workflow', {
+    unknownUsage: { description: UNKNOWN_USAGE, enum: [...unknownUsages, null] },
+  }),
   isolation: isolationField('roles that do not say it themselves work'),
 };
 

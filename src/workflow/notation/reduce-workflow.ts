@@ -7,7 +7,7 @@ import { readFields, reportType, type Fields } from './fields.ts';
 import { workflowProperties } from './file-schema.ts';
 import { readBlocks, type SourceBlock } from './read-blocks.ts';
 import { readConditions, readGraph, type Condition, type Conditions } from './read-graph.ts';
-import { readLimits } from './read-limits.ts';
+import { readThreadLimits } from './read-limits.ts';
 import { readRole, type ReadRole } from './read-role.ts';
 import { readRules, type ReadRules, type SourceRule } from './read-rules.ts';
 
@@ -66,7 +66,7 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
   const { blocks, isComplete: haveBlocks } = readBlocks(report, fields);
   const conditions = readConditions(report, fields.get('conditions'));
   const read = readModerator(report, fields, conditions);
-  const limits = readLimits(report, fields);
+  const limits = readThreadLimits(report, fields);
   const isolation = fields.oneOf('isolation', isolations);
   const definition: WorkflowDefinition = {
     name: name ?? '',

@@ -411,18 +411,18 @@ describe('limits', () => {
 
   test('at the limit of cost the thread suspends', async () => {
     const price = { inputPerMTok: 100_000, outputPerMTok: 0 };
-    const { reply, server } = await runTurn([busy], { maxCostUsd: 1.5, price });
-    expect(reply).toMatchObject({ kind: 'suspend', cause: 'limit', usage: { turns: 2, costUsd: 2 } });
+    const { reply, server } = await runTurn([busy], { maxCostUsd: 1.5 }, { price });
+    expect(reply).toMatchObject({ kind: 'suspend', cause: 'limit', usage: { turns: 2 } });
     expect(server.requests).toHaveLength(2);
   });
 
   test.each([
     [{ maxTurns: 2 }, '2 turns'],
-    [{ maxCostUsd: 2, price: { inputPerMTok: 100_000, outputPerMTok: 0 } }, '2 US dollars'],
+    [{ maxCostUsd: 2 }, '2 US dollars'],
   ])('the tries of a turn count together: %j', async (config, said) => {
     const server = await startModelServer([{ text: 'What?' }]);
     const agent = createAgent({ baseUrl: server.url, model: 'scripted', ...config });
-    const request = agentRequest({ outputSchema: schema });
+    const request = agentRequest({ outputSchema: schema, price: { inputPerMTok: 100_000, outputPerMTok: 0 } });
     const replies = [];
     for (const attempt of [0, 1, 2]) replies.push(await agent.run({ ...request, attempt }));
     expect(replies).toMatchObject([

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
+import type { TokenPrice } from '../../../src/agent/contract.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
@@ -27,12 +28,21 @@ type Run = EngineFixture & { server: ModelServer; thread: string };
 /** Starts a thread whose one role is done by a model that follows a script. */
 async function start(
   script: Parameters<typeof startModelServer>[0],
-  options: { config?: JsonObject; limits?: Config['limits']; env?: Record<string, string>; signal?: AbortSignal } = {},
+  options: {
+    config?: JsonObject;
+    price?: TokenPrice;
+    limits?: Config['limits'];
+    env?: Record<string, string>;
+    signal?: AbortSignal;
+  } = {},
 ): Promise<Run> {
   const server = await startModelServer(script);
-  const { env = {}, signal, limits } = options;
+  const { env = {}, signal, limits, price } = options;
   const llm = { baseUrl: server.url, model: 'scripted', retry: { baseDelayMs: 1 }, ...options.config };
-  const config = { ...configOf({ worker: { package: 'builtin:llm', config: llm } }), ...(limits && { limits }) };
+  const config = {
+    ...configOf({ worker: { package: 'builtin:llm', config: llm, ...(price && { price }) } }),
+    ...(limits && { limits }),
+  };
   const fixture = await createFixture(config, {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     ...(signal && { signal }),
@@ -52,7 +62,7 @@ async function lastStep({
 
 describe('a thread whose role is done by a model', () => {
   test('runs to its end, with the reported result, the text and what it cost', async () => {
-    const run = await start([ending], { config: { price: { inputPerMTok: 1, outputPerMTok: 2 } } });
+    const run = await start([ending], { price: { inputPerMTok: 1, outputPerMTok: 2 } });
     expect(await run.engine.run(run.thread)).toMatchObject({ event: 'thread.ended', text: 'It is done.' });
     expect(await lastStep(run)).toEqual({
       meta: { $status: 'done' },
@@ -170,7 +180,7 @@ describe('a thread whose role is done by a model', () => {
       let isWell = false;
       const run = await start(
         (_, index) => (isWell ? ending : index === 0 ? begun : { status, body: '{"error":"no more"}' }),
-        { config: { price: { inputPerMTok: 1_000_000, outputPerMTok: 0 } } },
+        { price: { inputPerMTok: 1_000_000, outputPerMTok: 0 } },
       );
       const over = await run.engine.run(run.thread);
       expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining(`${status}: no more`) });

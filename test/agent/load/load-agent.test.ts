@@ -187,6 +187,7 @@ describe('a package', () => {
       expect(await checkAgent(binding, { resolveFrom })).toEqual({
         config: { model: 'small', file: join(resolveFrom, 'a.txt') },
         record: { name: 'me', package: 'mine', version: '1.2.3', config: { model: 'small' } },
+        reports: {},
       });
       const mistaken = checkAgent({ ...binding, config: { model: 1 } }, { resolveFrom });
       await expect(mistaken).rejects.toThrow('agents.me.config.model must be a string');
@@ -200,6 +201,7 @@ describe('a package', () => {
         expect(await checkAgent(binding, { resolveFrom })).toEqual({
           config: binding.config,
           record: { name: 'me', package: 'mine', version: '1.2.3', config: {} },
+          reports: {},
         });
       },
     );
@@ -263,6 +265,17 @@ describe('the configuration', () => {
     const binding = { name: 'me', package: 'mine', version: '1.x', config: {} };
     const { record } = await checkAgent(binding, { resolveFrom: folder });
     expect(record).toEqual({ name: 'me', package: 'mine', version: '1.9.0', config: {} });
+  });
+
+  test('has a price where it has a limit of cost, and is recorded with it', async () => {
+    const config = { baseUrl: 'http://127.0.0.1/v1', model: 'm', maxCostUsd: 1 };
+    const binding = { name: 'me', package: 'builtin:llm', config };
+    await expect(checkAgent(binding, { resolveFrom })).rejects.toThrow(
+      'agents.me.config.maxCostUsd needs agents.me.price',
+    );
+    const price = { inputPerMTok: 1, outputPerMTok: 2 };
+    const { record } = await checkAgent({ ...binding, price }, { resolveFrom });
+    expect(record.config).toEqual({ model: 'm', maxCostUsd: 1, price });
   });
 
   test('that is good makes an agent', async () => {

@@ -20,9 +20,9 @@ type Tested = {
 /** Configures an agent and runs `uwf agent test` on it. */
 async function testAgent(
   agent: { package: string; config: JsonObject },
-  options: { files?: Record<string, string>; env?: Record<string, string>; args?: string[] } = {},
+  options: { files?: Record<string, string>; env?: Record<string, string>; args?: string[]; limits?: JsonObject } = {},
 ): Promise<Tested> {
-  const config = JSON.stringify({ agents: { tested: agent } });
+  const config = JSON.stringify({ agents: { tested: agent }, limits: options.limits ?? {} });
   const repository = createCliRepository({ '.uwf/config.yaml': config, ...options.files });
   const env = { PATH: process.env['PATH'], ...options.env };
   const { code, stdout } = await repository.uwf(['agent', 'test', 'tested', '--json', ...(options.args ?? [])], {
@@ -51,11 +51,33 @@ test('a model that replies as it has to', async () => {
       version: 'ok',
       authenticated: 'ok',
       'structured output': 'ok',
+      usage: 'ok',
       'uwf tools': na,
       'session resume': na,
     },
   });
   expect(JSON.stringify(server.requests[0]!.messages)).toContain('test of the connection');
+});
+
+test.each([
+  [
+    'has no price, under a limit',
+    {},
+    { maxCostUsd: 1 },
+    [0, na, 'reports no cost and has no price, so maxCostUsd does'],
+  ],
+  ['is refused', {}, { maxCostUsd: 1, unknownUsage: 'refuse' }, [6, 'failed', 'maxCostUsd does not hold']],
+  ['has a price', { price: { inputPerMTok: 1e5, outputPerMTok: 0 } }, { maxCostUsd: 9 }, [0, 'ok', '1 turn, $1.0000']],
+  ['has neither', {}, { maxTokens: 9 }, [0, 'ok', '10 tokens in, 5 out, 1 turn, no cost']],
+])('a model that %s, and what it reports', async (_what, agent, limits, [code, outcome, detail]) => {
+  const server = await startModelServer([ready]);
+  const config = { baseUrl: server.url, model: 'm' };
+  const tested = await testAgent({ package: 'builtin:llm', config, ...agent }, { limits });
+  expect(tested).toMatchObject({ code, outcomes: { usage: outcome } });
+  expect(tested.details['usage']).toContain(detail);
+  expect(tested.hints['usage']).toEqual(
+    outcome === 'ok' ? null : expect.stringContaining('add a price to agents.tested'),
+  );
 });
 
 test('a model is offered no tool but that of the result, and changes nothing', async () => {
@@ -181,6 +203,7 @@ test.each(['builtin:human', 'builtin:scripted', 'builtin:workflow'])('%s is foun
       version: 'ok',
       authenticated: na,
       'structured output': na,
+      usage: na,
       'uwf tools': na,
       'session resume': na,
     },
@@ -195,6 +218,7 @@ test('a package that is not installed', async () => {
     version: na,
     authenticated: na,
     'structured output': na,
+    usage: na,
     'uwf tools': na,
     'session resume': na,
   });

@@ -122,6 +122,47 @@ describe('uwf doctor', () => {
     expect(show.stderr).toContain('mode: default');
   });
 
+  test('names limits of the configuration and of workflows that do not hold for an agent', async () => {
+    const coder = { package: 'builtin:llm', config: { baseUrl: 'http://127.0.0.1:1/v1', model: 'm' } };
+    const spender = { ...coder, price: { inputPerMTok: 1, outputPerMTok: 1 } };
+    const role = { schema: { properties: { $status: { const: 'done' } }, required: ['$status'] } };
+    const dear = (limits: object): string =>
+      JSON.stringify({
+        name: 'dear',
+        limits,
+        roles: { coder: { ...role, limits: { maxCostUsd: 1 } }, spender: role, tester: role },
+        moderator: [
+          { from: '__start__', to: 'coder', when: null },
+          { from: 'coder', to: 'spender', when: null },
+          { from: 'spender', to: 'tester', when: null },
+          { from: 'tester', to: '__end__', when: null },
+        ],
+      });
+    const config = (limits: object): string =>
+      JSON.stringify({
+        agents: { coder, spender, tester: me },
+        roles: { coder: 'coder', spender: 'spender', tester: 'tester' },
+        limits,
+      });
+    const me = { package: 'builtin:human' };
+    const diagnosesOf = async (limits: object, ofWorkflow: object): Promise<Diagnosis[]> => {
+      const { uwf } = createCliRepository({
+        '.uwf/config.yaml': config(limits),
+        '.uwf/workflows/dear.yaml': dear(ofWorkflow),
+      });
+      return JSON.parse((await uwf(['doctor', '--json'])).stdout) as Diagnosis[];
+    };
+    const code = 'limit-unkept';
+    const message = "agent 'coder' reports no cost and has no price, so maxCostUsd does not hold for it";
+    const hint = expect.stringContaining('add a price to agents.coder') as string;
+    expect(await diagnosesOf({ maxCostUsd: 5, maxTokens: 9 }, { maxSteps: 9 })).toEqual([
+      { code, level: 'warning', message, hint },
+    ]);
+    expect(await diagnosesOf({ maxTokens: 9 }, { unknownUsage: 'refuse' })).toEqual([
+      { code, level: 'problem', message: `${message} in dear.coder`, hint },
+    ]);
+  });
+
   test.each(['/dev/zero', 'config.yaml'])('proposes nothing for what a link to %s leads to', async (target) => {
     const { dir, uwf } = createCliRepository({ '.uwf/workflows/.keep': '' });
     symlinkSync(target, join(dir, '.uwf/config.yaml'));

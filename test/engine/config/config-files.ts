@@ -52,11 +52,11 @@ const agents: JsonObject = {
   me: { package: 'builtin:human', version: '^1.0.0' },
   model: {
     package: 'builtin:llm',
+    price: { inputPerMTok: 1, outputPerMTok: 2 },
     config: {
       baseUrl: 'http://127.0.0.1/v1',
       model: 'm',
       maxCostUsd: 1,
-      price: { inputPerMTok: 1, outputPerMTok: 2 },
       tools: ['read_file'],
       runCommand: { allow: ['npm test'] },
       mcpServers: { a: { command: 'x', args: [] }, b: { url: 'http://x/' } },
@@ -72,7 +72,16 @@ const whole: JsonObject = {
   agents,
   defaultAgent: 'me',
   roles: { 'develop.tester': 'tests', coder: 'claude' },
-  limits: { maxSteps: 9, maxVisits: 1, timeoutMs: 5, idleTimeoutMs: 5, maxTurns: 5, maxTokens: 5, maxCostUsd: 0.5 },
+  limits: {
+    maxSteps: 9,
+    maxVisits: 1,
+    timeoutMs: 5,
+    idleTimeoutMs: 5,
+    maxTurns: 5,
+    maxTokens: 5,
+    maxCostUsd: 0.5,
+    unknownUsage: 'refuse',
+  },
   context: { maxCharacters: 9000, compactAtCharacters: 90_000, compactor: 'me' },
   foldPacks: false,
   redact: {

@@ -13,7 +13,7 @@ const { ajv, isAccepted, mistakesIn } = configFiles;
 
 test('is a schema of draft 7, with no word of a later draft', () => {
   const strict = new Ajv({ strict: true, strictTypes: false, strictRequired: false, validateFormats: false });
-  strict.addVocabulary(['x-uwf-record', 'x-uwf-path']);
+  strict.addVocabulary(['x-uwf-record', 'x-uwf-path', 'x-uwf-needs-price']);
   expect(() => strict.compile(isAccepted.schema)).not.toThrow();
 });
 

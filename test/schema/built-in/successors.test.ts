@@ -23,6 +23,7 @@ describe('a successor is the type of a payload', () => {
     ['workflow', { blocks: {} }],
     ['workflow', { isolation: 'none' }],
     ['workflow', { moderator: [{ from: 'a' }, { from: 'a', on: 'limit' }] }],
+    ['workflow', { limits: { maxTokens: 1, unknownUsage: 'warn' } }],
     ['thread-start', { call: {} }],
     ['thread-start', { base: sha1 }],
     ['thread-start', { redacted: {} }],

@@ -15,6 +15,8 @@ test.each<[JsonObject, unknown, string | undefined]>([
   [{ type: 'number' }, 0, 'must be a number above 0'],
   [{ type: 'number', exclusiveMinimum: 2 }, 2, 'must be a number above 2'],
   [{ type: 'number', exclusiveMinimum: 2 }, 2.1, undefined],
+  [{ type: 'number', minimum: 0 }, 0, undefined],
+  [{ type: 'number', minimum: 0 }, -0.1, 'must be a number from 0'],
   [{ type: 'number' }, Infinity, 'must be a number above 0'],
   [{ type: 'number' }, '1', 'must be a number above 0'],
   [{ type: 'integer' }, 0, undefined],

@@ -143,7 +143,8 @@ export async function createShowcase(nowMs: number): Promise<Showcase> {
     agents: {
       model: {
         package: 'builtin:llm',
-        config: { baseUrl: model.url, model: 'm-large', price: { inputPerMTok: 3, outputPerMTok: 15 } },
+        price: { inputPerMTok: 3, outputPerMTok: 15 },
+        config: { baseUrl: model.url, model: 'm-large' },
       },
       tests: {
         package: 'builtin:command',

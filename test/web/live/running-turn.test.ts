@@ -32,6 +32,12 @@ test('a turn of which the journal has the start is shown from there', async () =
   });
 });
 
+test('a limit that does not hold is named in the turn', async () => {
+  const unkept = { event: 'limits.unkept', thread, role: 'writer', agent: 'bot', limits: ['maxTokens'], at: 4 };
+  const turn = await turnOf([started, { ...unkept, text: 'bot is silent', hint: 'maxTurns holds' }, text]);
+  expect(turn?.parts[0]).toEqual({ kind: 'notice', text: 'no limit: bot is silent; maxTurns holds' });
+});
+
 test('a turn that has said so much that the journal let go of its start is shown, and says so', async () => {
   const turn = await turnOf([text, { ...text, text: '.' }]);
   expect(turn).toMatchObject({ role: 'writer', number: 4, startedAtMs: 5 });

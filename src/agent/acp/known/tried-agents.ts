@@ -1,5 +1,6 @@
 /** What was found out about an agent, and how. */
 export type TrialFinding = {
+  /** For people; `no` alone under `tokens` or `cost` is read: the agent does not report them. */
   says: string;
   /** Whether `npm run test:agents` holds it with every change; else it was tried once, on the date of the trial. */
   isTested: boolean;

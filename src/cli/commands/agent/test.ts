@@ -1,6 +1,7 @@
 import { testAgent } from '../../../agent/test-agent.ts';
 import { usesIn, withFilesOf } from '../../../engine/agents/admission.ts';
 import { withTrialThread } from '../../../engine/agents/trial-thread.ts';
+import { findUnkept, reportedIn } from '../../../engine/limits/unkept-limits.ts';
 import { configRoot } from '../../../engine/config/config.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { configHere } from '../../open/open-config.ts';
@@ -17,7 +18,8 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 export const command: Command = defineCommand({
   description: `Has an agent take a turn in which it does nothing but reply, and says what works. An agent that keeps
 sessions takes a second one, which needs to remember the first. It works in an empty folder and in a thread 'agent-test', which
-are removed afterwards. It is offered no tool but 'report_result', and is not permitted anything.
+are removed afterwards. It is offered no tool but 'report_result', and is not permitted anything. The check 'usage' is what
+it reports of its tokens and their cost; limits of the configuration that do not hold for it are named there.
 Some agents are only looked for, and not run: a program (builtin:command) without 'answers:
 true', and an agent whose package does not declare that it answers.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration', candidates: 'agent' }],
@@ -28,7 +30,7 @@ true', and an agent whose package does not declare that it answers.`,
     check: 'what was looked at',
     outcome: 'ok, failed or not applicable',
     detail: 'what was found, or why not',
-    hint: 'what to try where it failed, or null',
+    hint: 'what to try where it failed, or a limit does not hold, or null',
   },
   examples: [{ command: 'uwf agent test claude', comment: 'whether it is there, logged in, and replies as it has to' }],
   exitCodes: { [EXIT.agent]: 'something does not work, or is not trusted' },
@@ -57,6 +59,7 @@ true', and an agent whose package does not declare that it answers.`,
           thread,
           resolveFrom: configRoot(repository) ?? cwd,
           timeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS,
+          unkept: (usage) => findUnkept(binding.name, reportedIn(usage), [config.limits]),
           signal,
         },
       ),
@@ -67,8 +70,7 @@ true', and an agent whose package does not declare that it answers.`,
       { title: 'OUTCOME', cell: ({ outcome }) => outcome },
       { title: 'DETAIL', cell: ({ detail }) => detail },
     ]);
-    const failed = checks.filter(({ outcome }) => outcome === 'failed');
-    for (const { hint } of failed) if (hint !== undefined) out.hint(hint);
-    return failed.length > 0 ? EXIT.agent : EXIT.done;
+    for (const { hint } of checks) if (hint !== undefined) out.hint(hint);
+    return checks.some(({ outcome }) => outcome === 'failed') ? EXIT.agent : EXIT.done;
   },
 });
