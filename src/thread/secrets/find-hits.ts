@@ -1,6 +1,6 @@
 import { pointer } from '../../cas/canonical.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import { RedactionFailed, marks, type Redactor } from '../../redaction/redactor.ts';
+import { RedactionFailed, marks, type Hit, type Redactor } from '../../redaction/redactor.ts';
 import { orElse, isOfClass } from '../../or-else.ts';
 
 /** The place of a secret in a blob, a message or a list of names, and the rule that found it. Never the secret. */
@@ -13,9 +13,17 @@ export type SecretHit = {
 /**
  * Finds the secrets in a text.
  * @param path its file, for rules that are allowed there
+ * @param before what the file was before: a secret that was there already is not found
  */
-export function hitsInText(redactor: Redactor, text: string, path?: string): SecretHit[] {
-  const hits = searched(() => redactor.redactText(text, path).hits, unsearched);
+export function hitsInText(
+  redactor: Redactor,
+  text: string,
+  path?: string,
+  before: readonly string[] = [],
+): SecretHit[] {
+  const all = searched(() => redactor.redactText(text, path).hits, unsearched);
+  const known = new Set(all.length === 0 ? [] : before.flatMap((old) => secretsIn(redactor, old)));
+  const hits = known.size === 0 ? all : all.filter((hit) => !known.has(secretOf(text, hit)));
   let line = 1;
   let passed = 0;
   return hits.map(({ rule, start }) => {
@@ -34,6 +42,15 @@ export function hitsInValue(redactor: Redactor, value: JsonValue): SecretHit[] {
   const found: SecretHit[] = [];
   if (redacted.hits > 0) compare(value, redacted.value, [], found);
   return found;
+}
+
+function secretsIn(redactor: Redactor, text: string): string[] {
+  return searched(() => redactor.redactText(text).hits, []).map((hit) => secretOf(text, hit));
+}
+
+/** A secret with the rule that knows it: the same value under another name is another one. */
+function secretOf(text: string, { rule, start, end }: Hit): string {
+  return `${rule} ${text.slice(start, end)}`;
 }
 
 /** A text that cannot be scanned is reported like a secret. */

@@ -18,6 +18,7 @@ import { builtInTypes, isOfType } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { readSnapshot, WORKSPACE_FOLDER } from '../read/recorded-files.ts';
 import { MAX_FILE_BYTES } from '../append/commit-limits.ts';
+import { nothingForDataError } from '../fault-of.ts';
 import { hitsInText, hitsInValue, type SecretHit } from './find-hits.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
@@ -177,21 +178,34 @@ export class SecretScan {
     const inName = isObjectId(line.name) ? [] : hitsInText(this.#redactor, own);
     if (inName.length > 0) add(own, [{ at: 'name', rule: inName[0]?.rule ?? '' }]);
     if (kind === 'folder') return (await this.#scanTree(line.id, others, `${own}/`, add)) && inName.length === 0;
-    const hits = await this.#hitsInFile(line.id, own);
+    const hits = await this.#hitsInFile(line.id, own, others);
     add(own, hits);
     return hits.length === 0 && inName.length === 0;
   }
 
-  async #hitsInFile(id: ObjectId, path: string): Promise<readonly SecretHit[]> {
+  /** @param others what is under its name in other trees */
+  async #hitsInFile(id: ObjectId, path: string, others: readonly ObjectId[]): Promise<readonly SecretHit[]> {
     if (this.#clean.has(`file ${id}`)) return [];
-    const reading = readBlob(this.#repository.objects, id, { maxBytes: MAX_FILE_BYTES });
-    const data = await reading.catch(inPlaceOf(ObjectTooLarge, undefined));
+    const text = await this.#textOf(id);
     // An unscanned file is reported like a secret.
-    if (data === undefined) return [{ at: 'line 1', rule: 'too-large-to-scan' }];
-    const text = textOf(data);
+    if (text === undefined) return [{ at: 'line 1', rule: 'too-large-to-scan' }];
     const hits = this.#remembered(`file ${id}`, () => hitsInText(this.#redactor, text));
-    // The rule may be allowed at this path.
-    return hits.length === 0 ? hits : hitsInText(this.#redactor, text, path);
+    if (hits.length === 0) return hits;
+    // The rule may be allowed at this path, and the secret may be no news.
+    const before = await Promise.all(others.map((other) => this.#textOf(other).catch(nothingForDataError)));
+    return hitsInText(
+      this.#redactor,
+      text,
+      path,
+      before.filter((other) => other !== undefined),
+    );
+  }
+
+  /** @returns `undefined` if it is too large */
+  async #textOf(file: ObjectId): Promise<string | undefined> {
+    const reading = readBlob(this.#repository.objects, file, { maxBytes: MAX_FILE_BYTES });
+    const data = await reading.catch(inPlaceOf(ObjectTooLarge, undefined));
+    return data && textOf(data);
   }
 
   async #treesOf(commits: readonly ObjectId[]): Promise<ObjectId[]> {

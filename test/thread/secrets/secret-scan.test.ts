@@ -116,6 +116,22 @@ describe('a scan of files', () => {
     expect(await filesWithSecrets({ module: { mode: '160000', name: 'module', id: absent } })).toEqual([]);
   });
 
+  test('passes what the same file has in another tree, and nothing else in it', async () => {
+    const other = addTree({
+      'a.txt': `old ${secret}`,
+      sub: secret,
+      'b.txt': 'old',
+      gone: { mode: '160000', name: 'gone', id: absent },
+    });
+    const files = { 'a.txt': `new ${secret}\nacme-123456`, sub: { 'c.txt': secret }, 'b.txt': secret, gone: secret };
+    expect(await filesWithSecrets(files, [other])).toEqual([
+      { file: 'a.txt', at: 'line 2', rule: 'acme-token' },
+      { file: 'b.txt', at: 'line 1', rule },
+      { file: 'gone', at: 'line 1', rule },
+      { file: 'sub/c.txt', at: 'line 1', rule },
+    ]);
+  });
+
   test('passes files that other trees have at the same path, and those only', async () => {
     const other = addTree({ 'a.txt': secret, sub: { 'b.txt': secret, 'c.txt': 'old' }, same: { 'd.txt': secret } });
     const second = addTree({ sub: { 'e.txt': `2 ${secret}` } });
