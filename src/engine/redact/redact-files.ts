@@ -20,9 +20,10 @@ export class FileRedaction {
   /**
    * Rewrites the parts of a tree of the user's files that differ from other trees.
    * @param others trees of code that the files came from: what is the same there stays
+   * @param path of the tree, with a slash at its end
    * @returns the tree without secrets; the same where there are none
    */
-  async tree(id: ObjectId, others: readonly ObjectId[], redaction: Redaction): Promise<ObjectId> {
+  async tree(id: ObjectId, others: readonly ObjectId[], redaction: Redaction, path: string = ''): Promise<ObjectId> {
     if (others.includes(id)) return id;
     // What lies elsewhere under the same name need not be a folder, nor be here.
     const elsewhere = await Promise.all(others.map((other) => readTreeIfAny(this.#objects, other)));
@@ -30,31 +31,32 @@ export class FileRedaction {
     const written: TreeLine[] = [];
     for (const line of lines) {
       const same = elsewhere.flatMap((of) => of.filter(({ name }) => name === line.name).map((found) => found.id));
-      written.push(same.includes(line.id) ? line : await this.#entry(line, same, redaction));
+      written.push(same.includes(line.id) ? line : await this.#entry(line, same, redaction, path));
     }
     const isSame = written.every((line, at) => line.id === lines[at]?.id && line.name === lines[at].name);
     return isSame ? id : this.#batch.add({ type: 'tree', data: encodeLines(written) });
   }
 
-  async #entry(line: TreeLine, others: readonly ObjectId[], redaction: Redaction): Promise<TreeLine> {
+  async #entry(line: TreeLine, others: readonly ObjectId[], redaction: Redaction, path: string): Promise<TreeLine> {
     const name = inBytes(line.name, (text) => redaction.text(text));
+    const own = `${path}${line.name}`;
     switch (kindOfMode(line.mode)) {
       case 'submodule':
         return line;
       case 'folder':
-        return { ...line, name, id: await this.tree(line.id, others, redaction) };
+        return { ...line, name, id: await this.tree(line.id, others, redaction, `${own}/`) };
       default:
-        return { ...line, name, id: await this.#file(line.id, redaction) };
+        return { ...line, name, id: await this.#file(line.id, redaction, own) };
     }
   }
 
-  async #file(id: ObjectId, redaction: Redaction): Promise<ObjectId> {
+  async #file(id: ObjectId, redaction: Redaction, path: string): Promise<ObjectId> {
     const reading = readBlob(this.#objects, id, { maxBytes: MAX_FILE_BYTES });
     const data = await reading.catch(inPlaceOf(ObjectTooLarge, undefined));
     // A file that is too large stays. The scan after the rewriting names it.
     if (data === undefined) return id;
     const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
-    const clean = inBytes(bytes, (text) => redaction.text(text));
+    const clean = inBytes(bytes, (text) => redaction.text(text, path));
     return clean === bytes ? id : this.#batch.addBlob(Buffer.from(clean, 'latin1'));
   }
 }

@@ -59,9 +59,12 @@ export class Redaction {
     return rules;
   }
 
-  /** @throws {RedactionFailed} where this is no passing part */
-  text(text: string): string {
-    const { text: clean, hits } = this.#attempt((redactor) => redactor.redactText(text)) ?? { text, hits: [] };
+  /**
+   * @param path of the file that it is
+   * @throws {RedactionFailed} where this is no passing part
+   */
+  text(text: string, path?: string): string {
+    const { text: clean, hits } = this.#attempt((redactor) => redactor.redactText(text, path)) ?? { text, hits: [] };
     if (hits.length > 0) this.#count(clean, text);
     return clean;
   }

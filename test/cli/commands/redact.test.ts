@@ -9,7 +9,7 @@ const knowing = { env: { DEPLOY_TOKEN: KNOWN } };
 
 const replies = {
   writer: [
-    `---\n$status: written\nwords: 3\n---\nThe password is ${KNOWN}.\n\nIt opens all.`,
+    `---\n$status: written\nwords: 3\n---\nThe word is ${KNOWN}.\n\nIt opens all.`,
     '---\n$status: written\nwords: 3\n---\nA second draft',
   ],
   checker: ['---\n$status: rejected\n---\nToo short', '---\n$status: accepted\n---\nGood'],
@@ -54,6 +54,19 @@ describe('a redacted thread', () => {
     expect((await home.uwf(['thread', 'redact', thread], knowing)).stdout).toBe('no secret found\n');
     expect((await home.uwf(['thread', 'run', thread])).code).toBe(0);
     expect(await home.uwf(['thread', 'verify', thread])).toMatchObject({ code: 0 });
+  });
+
+  test('keeps what is allowed in a file of that path', async () => {
+    const allow = [{ rule: 'known', path: 'test/**' }];
+    const home = createScene({ snapshot: { mode: 'on' }, redact: { allow } });
+    for (const path of ['src/.env', 'test/.env']) home.write(path, `A=1\nB=${KNOWN}\n`);
+    const thread = await start(home);
+    await home.uwf(['thread', 'step', thread]);
+    expect((await home.uwf(['thread', 'redact', thread], knowing)).code).toBe(0);
+    const step = home.git('rev-parse', `refs/threads/${thread}`);
+    const snapshot = home.git('rev-parse', `${step}^2`);
+    expect(home.git('show', `${snapshot}:test/.env`)).toContain(`B=${KNOWN}`);
+    expect(home.git('show', `${snapshot}:src/.env`)).toMatch(/B=‹redacted:known:/u);
   });
 
   test('stays as it is where the record of its commits could not be read again', async () => {
