@@ -1,10 +1,13 @@
-import { AnchorIndex, isWordStart } from './rules/anchor-index.ts';
+import { cutViews, openCut } from './cut-views.ts';
+import type { DecodedView } from './known/decoded-view.ts';
+import { AnchorIndex, isWordStart, MAX_LIST } from './rules/anchor-index.ts';
 import type { ReadyRule } from './rules/anchor-index.ts';
 import { AllowList } from './configured/allow-list.ts';
 import type { SecretMatch } from './secret-match.ts';
 import { KnownValues } from './known/known-values.ts';
 import { OwnRules } from './configured/own-rules.ts';
-import { pemStartsIn, readPemBlock } from './rules/pem-block.ts';
+import { isChosen, isOfExamples } from './rules/password-rules.ts';
+import { openTail, pemStartsIn, pemTailsIn, readPemBlock } from './rules/pem-block.ts';
 import { rules } from './rules/rules.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { marks, RedactionFailed } from './redactor.ts';
@@ -56,10 +59,13 @@ export class Finder {
     { column = 0, path }: { column?: number; path?: string | undefined } = {},
   ): SecretMatch[] {
     const matches: SecretMatch[] = [];
+    const views = [...cutViews(text)];
     this.#known.find(text, matches);
-    findByForm(text, isEnd, matches);
+    for (const view of views) this.#known.findIn(view, matches);
+    findByForm(text, views, isEnd, matches);
     this.#own.find(text, column, matches);
-    return this.#allowed.without(withoutMarks(text, matches), text, path);
+    const found = path !== undefined && isOfExamples(path) ? matches.filter(({ rule }) => !isChosen(rule)) : matches;
+    return this.#allowed.without(withoutMarks(text, found), text, path);
   }
 
   /**
@@ -69,7 +75,14 @@ export class Finder {
    * @param until where the run without white space at the end of the text begins
    */
   openFrom(text: string, from: number, until: number, column: number): number {
-    let open = Math.min(this.#known.openFrom(text.slice(0, until)), this.#own.openFrom(text, column));
+    const settled = text.slice(0, until);
+    let open = Math.min(
+      this.#known.openFrom(settled),
+      this.#own.openFrom(text, column),
+      openTail(settled),
+      openCut(settled),
+      openLine(settled),
+    );
     for (const at of pemStartsIn(text, from)) {
       if (at < open && readPemBlock(text, at, false)?.isOpen === true) open = at;
     }
@@ -77,40 +90,85 @@ export class Finder {
   }
 }
 
-function findByForm(text: string, isEnd: boolean, matches: SecretMatch[]): void {
-  index ??= new AnchorIndex(rules);
-  const startedMs = monotonicMs();
-  // Asking takes longer than most texts do.
-  let cpu: NodeJS.CpuUsage | undefined;
-  const limitMs = budget.ms + (budget.msPerMiB * text.length) / 2 ** 20;
-  let candidates = 0;
-  index.visit(text, (ready, at) => {
-    if (++candidates % candidatesPerLook === 0) {
-      cpu ??= process.cpuUsage();
-      if (monotonicMs() - startedMs > limitMs) assertInTime(cpu, limitMs);
+/** What tells that the rest of a line counts: a list of cookies, and what `echo` gives to another program. */
+const openList = /cookie["'`\\\]]{0,9}[ \t]{0,4}[:=,]|(?:echo|printf) /i;
+/** A password, of which the rest of the line tells whether it is code. */
+const openName = /(?:pass\w*|pwd?\d?)["'`\]]{0,8}\s{0,20}[:=]\s{0,20}\S{4,200}[ \t]+$/i;
+
+/** Where something begins whose line is not at its end. The text ends with white space. */
+function openLine(text: string): number {
+  if (text.endsWith('\n')) return text.length;
+  const from = Math.max(text.lastIndexOf('\n') + 1, text.length - MAX_LIST);
+  const list = text.slice(from).search(openList);
+  const tail = Math.max(0, text.length - reach.before);
+  const password = text.slice(tail).search(openName);
+  return Math.min(list < 0 ? text.length : from + list, password < 0 ? text.length : tail + password);
+}
+
+function findByForm(text: string, views: readonly DecodedView[], isEnd: boolean, matches: SecretMatch[]): void {
+  const clock = new Clock(text.length);
+  findByRules(text, clock, matches);
+  for (const view of views) {
+    const inView: SecretMatch[] = [];
+    findByRules(view.text, clock, inView);
+    for (const { rule, from = 0, start: first, end: behind, layer } of inView) {
+      const [start, end] = [view.placeOf(first).start, view.placeOf(behind - 1).end];
+      const secret = view.text.slice(first, behind);
+      // What nothing cuts is found in the text itself.
+      const isCut = end - view.placeOf(from).start > behind - from;
+      if (isCut && end - start <= reach.match) matches.push({ rule, start, end, secret, layer });
     }
-    for (const before of ready.rule.before ?? [0]) {
-      const match = before > at ? undefined : tryRule(ready, text, at - before);
-      if (match !== undefined) matches.push(match);
-    }
-  });
+  }
   for (const at of pemStartsIn(text, 0)) {
     const block = readPemBlock(text, at, isEnd);
     if (block !== undefined && block.words > 0) {
       matches.push({ rule: 'private-key', start: at, end: block.end, layer: 2 });
     }
   }
+  for (const { start, end } of pemTailsIn(text)) matches.push({ rule: 'private-key', start, end, layer: 2 });
 }
 
-function tryRule(ready: ReadyRule, text: string, at: number): SecretMatch | undefined {
+const atAnchor = [0];
+
+function findByRules(text: string, clock: Clock, matches: SecretMatch[]): void {
+  index ??= new AnchorIndex(rules);
+  index.visit(text, (ready, at) => {
+    clock.look();
+    for (const before of ready.rule.before ?? atAnchor) {
+      if (before <= at) tryRule(ready, text, at - before, matches);
+    }
+  });
+}
+
+/** Stops a search that takes too long. */
+class Clock {
+  readonly #startedMs = monotonicMs();
+  readonly #limitMs: number;
+  #candidates = 0;
+  // Asking takes longer than most texts do.
+  #cpu: NodeJS.CpuUsage | undefined;
+
+  constructor(length: number) {
+    this.#limitMs = budget.ms + (budget.msPerMiB * length) / 2 ** 20;
+  }
+
+  look(): void {
+    if (++this.#candidates % candidatesPerLook !== 0) return;
+    this.#cpu ??= process.cpuUsage();
+    if (monotonicMs() - this.#startedMs > this.#limitMs) assertInTime(this.#cpu, this.#limitMs);
+  }
+}
+
+function tryRule(ready: ReadyRule, text: string, at: number, matches: SecretMatch[]): void {
   const { name, isInWord, check, layer = 1 } = ready.rule;
-  if (isInWord !== true && !isWordStart(text, at, ready.isDistinct)) return undefined;
-  const match = ready.matchAt(text, at);
-  if (match === null) return undefined;
-  const [start, end] = match.indices?.groups?.['s'] ?? [at, at + match[0].length];
-  const secret = text.slice(start, end);
-  if (check?.(secret, match, text.slice(Math.max(0, at - reach.before), at)) === false) return undefined;
-  return { rule: name, start, end, layer };
+  if (isInWord !== true && !isWordStart(text, at, ready.isDistinct)) return;
+  for (const match of ready.matchesAt(text, at)) {
+    const { index } = match;
+    const [start, end] = match.indices?.groups?.['s'] ?? [index, index + match[0].length];
+    const secret = text.slice(start, end);
+    if (check?.(secret, match, text.slice(Math.max(0, index - reach.before), index)) !== false)
+      matches.push({ rule: name, from: at, start, end, layer });
+  }
 }
 
 function assertInTime(before: NodeJS.CpuUsage, limitMs: number): void {

@@ -60,8 +60,7 @@ export class RedactingText implements RedactingStream {
 
   #giveSettled(piece: string): string {
     const { length } = this.#text;
-    if (this.#isHeldByBlock && length - this.#from <= MAX_BLOCK + MAX_RUN && /^[A-Za-z0-9+/=]*$/u.test(piece))
-      return '';
+    if (this.#isHeldByBlock && length - this.#from <= MAX_BLOCK + MAX_RUN && /^[^\n\\-]*$/u.test(piece)) return '';
     let until = Math.max(this.#run, this.#from);
     if (length - until > MAX_RUN) until = this.#notInPair(length - reach.match);
     if (until <= this.#from) return '';

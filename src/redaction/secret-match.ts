@@ -3,6 +3,8 @@ export type SecretMatch = {
   rule: string;
   start: number;
   end: number;
+  /** Where what the rule looks at begins: the name before a value. */
+  from?: number;
   /** What the mark is made of, where it is not the text itself: a known value in any of its encodings. */
   secret?: string;
   /** 0: a known value, 1: a provider's token, 2: a form with credentials, 3: randomness beside a name. */
@@ -26,8 +28,8 @@ export function settle(text: string, matches: readonly SecretMatch[], progress: 
   const settled: Settled[] = [];
   for (const match of matches.toSorted((a, b) => a.start - b.start || b.end - a.end || a.layer - b.layer)) {
     const start = Math.max(match.start, progress.done);
-    if (match.end <= start || match.start < progress.blockEnd) continue;
     const isBlock = match.rule === 'private-key';
+    if (match.end <= start || (match.start < progress.blockEnd && !isBlock)) continue;
     const known = start === match.start ? match.secret : undefined;
     const secret = known ?? text.slice(start, match.end);
     settled.push({ ...match, start, secret: isBlock ? secret.slice(0, MAX_BLOCK) : secret });

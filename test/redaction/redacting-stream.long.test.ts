@@ -4,6 +4,9 @@ import { expect, test } from 'vitest';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import type { Redactor } from '../../src/redaction/redactor.ts';
 import { contexts, kinds, Letters } from './kinds.ts';
+import { commands, keyLines, prefixes } from './trial/commands.ts';
+import { contexts as others } from './trial/contexts.ts';
+import { notations } from './trial/passwords.ts';
 
 const key = Buffer.alloc(32, 7);
 const letters = new Letters(3);
@@ -104,6 +107,28 @@ test('a text in two pieces gives what the whole gives, at every cut', () => {
     const secret = make(new Letters(seed + 1));
     const whole = `a ${name ?? 'value'}="${secret}"; ${known[seed % 3]}\n`;
     for (let cut = 1; cut < whole.length; cut++) assertSame(redactor, whole, (at) => (at === 0 ? cut : whole.length));
+  }
+});
+
+test('JSON that is spaced anew, secrets that are cut, passwords, cookies and keys with prefixes, in two pieces, at every cut', () => {
+  const secret = letters.alnum(32);
+  const json = { type: 'account', key_id: letters.hex(12), keys: [letters.alnum(20), 7, null] };
+  const knowing = createRedactor({ key, known: [...known, JSON.stringify(json)] });
+  const texts = [
+    ...[1, 2, '\t'].map((indent) => `${JSON.stringify(json, undefined, indent)}\n`),
+    `${JSON.stringify({ text: JSON.stringify(json, undefined, 2) })}\n`,
+    `{ "type" : "account",\r\n"key_id": "${json.key_id}" , "keys":["${json.keys[0]}", 7,null ] } and more\n`,
+    ...Object.values(others).flatMap((each) => Object.values(each).map((put) => put(secret, 'ACME_TOKEN'))),
+    ...Object.values(notations).map((put) => put('Winter42!x', 'DB_PASSWORD')),
+    ...[...commands.first, ...commands.second].map((form) => `${form(secret)}\n`),
+    ...[...prefixes.first, ...prefixes.second].flatMap((prefix) => {
+      const lines = keyLines('EC PRIVATE KEY', letters, 3).map((line, n) => prefix(line, n + 1));
+      return [lines, lines.slice(2)].map((shown) => `before\n${shown.join('\n')}\nbehind\n`);
+    }),
+  ];
+  for (const whole of texts) {
+    expect(knowing.redactText(whole).hits, whole).not.toEqual([]);
+    for (let cut = 1; cut < whole.length; cut++) assertSame(knowing, whole, (at) => (at === 0 ? cut : whole.length));
   }
 });
 

@@ -1,5 +1,7 @@
+import { orElse } from '../../or-else.ts';
+
 /** Where a part of the decoded text begins, its place in the text as it is, and whether it is an escape there. */
-type Part = { at: number; from: number; until: number; isEscape: boolean };
+export type Part = { at: number; from: number; until: number; isEscape: boolean };
 
 /** A text with its escapes decoded, which knows where each of its characters was in the text as it is. */
 export class DecodedView {
@@ -35,6 +37,7 @@ const percents = /%[0-9A-Fa-f]{2}/g;
 const wraps = /(?:\r?\n|(?:\\{1,8}r)?\\{1,8}n)[ \t]{0,40}(?=[\w+/=-])/g;
 /** The end of a line of base64. */
 const lineOfBase64 = /[\w+/-]{8}$/;
+const blanksInJson = /(?<=["{}[\]:,])\s+|\s+(?=["{}[\]:,])/g;
 const controls: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /** Decodes what JSON and source code make of characters, once: `\n`, `\"`, `\u0041`. @returns `undefined` where there is none */
@@ -52,6 +55,19 @@ export function unwrapLines(text: string, below?: DecodedView): DecodedView | un
   return replace(text, wraps, below, (_, __, at) =>
     lineOfBase64.test(text.slice(Math.max(0, at - 8), at)) ? { decoded: '', length: undefined } : undefined,
   );
+}
+
+/** Takes out the white space around the signs of JSON. */
+export function squeezeJson(text: string, below?: DecodedView): DecodedView | undefined {
+  return replace(text, blanksInJson, below, () => ({ decoded: '', length: undefined }));
+}
+
+/** The same of a value. @returns `undefined` if it is no object or list in JSON */
+export function squeezedJson(value: string): string | undefined {
+  if (!/^\s*[{[]/.test(value)) return undefined;
+  return orElse(() => JSON.parse(value) as unknown, undefined) === undefined
+    ? undefined
+    : value.trim().replaceAll(blanksInJson, '');
 }
 
 type Decoded = { decoded: string; length: number | undefined };

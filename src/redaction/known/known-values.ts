@@ -1,4 +1,11 @@
-import { decodeJson, decodePercents, unwrapLines, type DecodedView } from './decoded-view.ts';
+import {
+  decodeJson,
+  decodePercents,
+  squeezedJson,
+  squeezeJson,
+  unwrapLines,
+  type DecodedView,
+} from './decoded-view.ts';
 import type { SecretMatch } from '../secret-match.ts';
 import { looksRandom, strange, strangenessOf } from '../rules/looks-random.ts';
 
@@ -28,7 +35,8 @@ const wrapped = /[\w+/-]{4}(?:\r?\n|\r$|(?:\\{1,8}r)?\\{1,8}n)[ \t]{0,40}$/;
 /** A text that a value can look like. `isCut`: its last character is shared with what follows, and left out. */
 type Encoding = { text: string; isBase64: boolean; isCut: boolean };
 
-type Pattern = Encoding & { secret: string; hasBlank: boolean };
+/** `isJson`: without the white space that the text may have. */
+type Pattern = Encoding & { secret: string; hasBlank: boolean; isJson?: boolean };
 
 /** Finds exact values in a text, also where they are escaped or in base64. */
 export class KnownValues {
@@ -37,11 +45,18 @@ export class KnownValues {
   readonly #patterns = new Map<number, Pattern[]>();
   readonly #all: Pattern[] = [];
   #hasBlanks = false;
+  #hasJson = false;
 
   constructor(values: readonly string[]) {
-    for (const value of new Set(values.filter(isRedactable).flatMap(partsOf))) {
+    const redactable = values.filter(isRedactable);
+    for (const value of new Set(redactable.flatMap(partsOf))) {
       for (const encoding of encodingsOf(value))
         this.#add({ ...encoding, secret: value, hasBlank: /\s/.test(encoding.text) });
+    }
+    // White space says nothing in JSON, so it is looked for without any, where there may be some.
+    for (const text of redactable.flatMap((value) => inParts(squeezedJson(value) ?? ''))) {
+      this.#hasJson = true;
+      this.#add({ text, isBase64: false, isCut: false, secret: text, hasBlank: true, isJson: true });
     }
   }
 
@@ -61,7 +76,11 @@ export class KnownValues {
   find(text: string, matches: SecretMatch[]): void {
     if (this.#all.length === 0) return;
     this.#findIn(text, undefined, matches);
-    for (const view of this.#views(text)) this.#findIn(view.text, view, matches);
+    for (const view of this.#views(text)) this.findIn(view, matches);
+  }
+
+  findIn(view: DecodedView, matches: SecretMatch[]): void {
+    if (this.#all.length > 0) this.#findIn(view.text, view, matches);
   }
 
   /** Where a value begins that may continue behind the end of the text. The text ends with white space. */
@@ -83,6 +102,8 @@ export class KnownValues {
   *#views(text: string, depth: number = MAX_DEPTH, view?: DecodedView): Generator<DecodedView> {
     const joined = unwrapLines(text, view);
     if (joined !== undefined) yield joined;
+    const squeezed = this.#hasJson ? squeezeJson(text, view) : undefined;
+    if (squeezed !== undefined) yield squeezed;
     if (depth === 0) return;
     for (const decode of [decodeJson, decodePercents]) {
       const decoded = decode(text, view);
@@ -120,9 +141,9 @@ export class KnownValues {
   #openIn(text: string): number | undefined {
     const isWrapped = wrapped.test(text.slice(-64));
     let open: number | undefined;
-    for (const { text: pattern, hasBlank } of this.#all) {
+    for (const { text: pattern, hasBlank, isJson } of this.#all) {
       if (!isWrapped && !hasBlank) continue;
-      const whole = hasBlank ? text : text.trimEnd();
+      const whole = hasBlank && isJson !== true ? text : text.trimEnd();
       for (let at = Math.max(0, whole.length - pattern.length + 1); at < (open ?? whole.length); at++) {
         if (whole[at] === pattern[0] && pattern.startsWith(whole.slice(at))) {
           open = at;
@@ -153,10 +174,13 @@ function partsOf(value: string): string[] {
         .map((line) => line.trim())
         .filter(isRedactable)
     : [];
-  if (value.length <= MAX_PART) return [value, ...lines];
+  return [...inParts(value), ...lines];
+}
+
+function inParts(value: string): string[] {
   const parts: string[] = [];
   for (let at = 0; at < value.length; at += MAX_PART) parts.push(value.slice(at, at + MAX_PART));
-  return [...parts.filter((part) => part.length >= MIN_KNOWN), ...lines];
+  return parts.filter((part) => part.length >= MIN_KNOWN);
 }
 
 /** What a value looks like plainly, in hexadecimal, and in base64 also of JSON and of a URL; other escapes are decoded. */

@@ -1,4 +1,4 @@
-import type { SecretRule } from './rule.ts';
+import { endsInEscape, type SecretRule } from './rule.ts';
 
 /** A rule with the regular expression that is made when a text first has its anchor. */
 export class ReadyRule {
@@ -6,6 +6,7 @@ export class ReadyRule {
   /** Its anchors are no accident in random text. */
   readonly isDistinct: boolean;
   #pattern: RegExp | undefined;
+  #each: RegExp | undefined;
 
   constructor(rule: SecretRule) {
     this.rule = rule;
@@ -13,11 +14,38 @@ export class ReadyRule {
   }
 
   /** Tries the rule at one place only. */
-  matchAt(text: string, at: number): RegExpExecArray | null {
-    this.#pattern ??= new RegExp(this.rule.pattern, this.rule.isAnyCase === true ? 'iyd' : 'yd');
-    this.#pattern.lastIndex = at;
-    return this.#pattern.exec(text);
+  matchesAt(text: string, at: number): readonly RegExpExecArray[] {
+    const match = matchAt((this.#pattern ??= this.#compiled(this.rule.pattern)), text, at);
+    if (match === null) return none;
+    return this.rule.each === undefined ? [match] : this.#listFrom(text, at + match[0].length, this.rule.each);
   }
+
+  #listFrom(text: string, first: number, each: string): RegExpExecArray[] {
+    this.#each ??= this.#compiled(each);
+    const list: RegExpExecArray[] = [];
+    for (let next = first; next - first < MAX_LIST;) {
+      const part = matchAt(this.#each, text, next);
+      if (part === null) break;
+      list.push(part);
+      next += part[0].length;
+    }
+    return list;
+  }
+
+  #compiled(pattern: string): RegExp {
+    return new RegExp(pattern, this.rule.isAnyCase === true ? 'iyd' : 'yd');
+  }
+}
+
+/** Mostly nothing matches: no list is made for that. */
+const none: readonly RegExpExecArray[] = [];
+
+/** How far a list of findings goes. */
+export const MAX_LIST = 8192;
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
 }
 
 type Anchor = { text: string; isAnyCase: boolean; rules: ReadyRule[] };
@@ -31,6 +59,8 @@ export class AnchorIndex {
   /** For a hash the number of its bucket, or 0. */
   readonly #bucketOf = new Uint16Array(mask + 1);
   readonly #buckets: Anchor[][] = [[]];
+  /** For each bucket, which fourth characters its anchors have: five bits of a character number a bit here. */
+  readonly #fourths: number[] = [0];
 
   constructor(rules: readonly SecretRule[]) {
     for (const rule of rules) {
@@ -43,7 +73,10 @@ export class AnchorIndex {
     let hash = 0;
     for (let at = 0; at < hashed; at++) hash = (hash << 5) | (text.charCodeAt(at) & 31);
     this.#bucketOf[hash] ||= this.#buckets.push([]) - 1;
-    const bucket = this.#buckets[this.#bucketOf[hash] ?? 0] ?? [];
+    const number = this.#bucketOf[hash] ?? 0;
+    const bucket = this.#buckets[number] ?? [];
+    const fourth = text.length === hashed ? -1 : 1 << (text.charCodeAt(hashed) & 31);
+    this.#fourths[number] = (this.#fourths[number] ?? 0) | fourth;
     const isAnyCase = rule.rule.isAnyCase === true;
     const known = bucket.find((anchor) => anchor.text === text && anchor.isAnyCase === isAnyCase);
     if (known === undefined) bucket.push({ text, isAnyCase, rules: [rule] });
@@ -53,11 +86,14 @@ export class AnchorIndex {
   /** Calls back for each rule at each place where one of its anchors is. Places may overlap. */
   visit(text: string, visitor: (rule: ReadyRule, at: number) => void): void {
     const bucketOf = this.#bucketOf;
+    const fourths = this.#fourths;
     let hash = 0;
     for (let at = 0; at < text.length; at++) {
       hash = ((hash << 5) | (text.charCodeAt(at) & 31)) & mask;
-      const number = bucketOf[hash];
-      if (number !== 0 && number !== undefined && at >= hashed - 1) this.#look(text, at - hashed + 1, number, visitor);
+      const number = bucketOf[hash] ?? 0;
+      if (number === 0 || at < hashed - 1) continue;
+      if ((((fourths[number] ?? 0) >> (text.charCodeAt(at + 1) & 31)) & 1) === 0) continue;
+      this.#look(text, at - hashed + 1, number, visitor);
     }
   }
 
@@ -79,10 +115,6 @@ function startsWithAnyCase(text: string, word: string, at: number): boolean {
   return true;
 }
 
-/** Escapes that end in a letter or a digit: of JSON, of URLs, and the colours of a terminal. */
-const escapeBefore =
-  /(?:\\[nrtbf]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|%[0-9A-Fa-f]{2}|(?:\u001b|\\u001b|\\x1b|\\033|\\e)\[[\d;]{0,12}[A-Za-z])$/u;
-
 /**
  * Tells whether a word begins at a place: no letter or mark is in front of it, or only as the end of an escape.
  *
@@ -96,5 +128,5 @@ export function isWordStart(text: string, at: number, isDistinct: boolean): bool
   // Digests in base64url have `-` and `_` in them.
   const isJoint = code === 95 || code === 45;
   if (!isLetter && (isDistinct || !(isJoint || (code >= 48 && code <= 57)))) return true;
-  return !isJoint && escapeBefore.test(text.slice(Math.max(0, at - 24), at));
+  return !isJoint && endsInEscape(text.slice(Math.max(0, at - 24), at));
 }

@@ -1,4 +1,4 @@
-import { isPlaceholder, looksRandom, strange, strangenessOf } from './looks-random.ts';
+import { isAddress, isMadeUp, isPlaceholder, looksRandom, strange, strangenessOf } from './looks-random.ts';
 import { base64, padding, quote, separator, wordEnd, type SecretRule } from './rule.ts';
 
 /** A character between blanks and quotation marks. */
@@ -7,9 +7,39 @@ const anyValue = '[^\\s"\'`\\\\<>‹›()[\\]\\u001b]';
 /** A character of a password in a URL. */
 const inPassword = '[^\\s@/"\'`<>‹›\\\\\\u001b]';
 
+/** A character of a password on a command line. */
+const inCommand = '[^\\s"\'`\\\\<>‹›|;&\\u001b]';
+const gap = '(?:["\'],[ \\t]{0,4}["\']|[ \\t=]{0,4}["\']?)';
+
 /** Hosts of manuals and of tests: names that RFC 2606 reserves, placeholders, and this machine. */
 const madeUpHost =
   /^(?:127\.0\.0\.1|(?:my|some|the)?-?(?:host|hostname|server|domain)\d?|foo|bar)$|(?:^|\.)(?:example|test|invalid|localhost|(?:my)?domain|host|server|foo|bar)(?:\.(?:com|net|org|edu))?$/i;
+
+/** Programs, and the option before a password on their command lines. A blank may be missing, or be a comma in a list. */
+const commands: readonly (readonly [programs: string, option: string])[] = [
+  ['mysql|mariadb', '-p(?!ort\\b|rotocol\\b)'],
+  ['sshpass', '-p '],
+  ['redis-cli|valkey-cli|keydb-cli', '(?:-a|--pass) '],
+  ['ldapsearch|ldapadd|ldapmodify|ldapdelete|ldapwhoami|ldappasswd', '-w '],
+  ['mongo |mongosh|mongodump|mongorestore|mongoexport|mongoimport', '-p '],
+  ['smbclient|rpcclient|smbget|smbmap', '-U [\\w.@/\\\\-]{1,80}%'],
+  ['docker login|podman login|nerdctl login|buildah login|skopeo login|helm registry login', '-p '],
+  ['lftp', '-u [\\w.@-]{1,80},'],
+  ['ipmitool|mosquitto_pub|mosquitto_sub|sqlcmd|unzip', '-P '],
+  ['openssl', '-pass(?:in|out)? pass:'],
+  ['keytool|jarsigner', '-(?:dest|src)?(?:store|key)pass '],
+  ['xfreerdp', '/p:'],
+  ['plink|pscp|psftp', '-pw '],
+  ['cqlsh|influx', '-p '],
+  ['snmpwalk|snmpget', '-[AX] '],
+  ['htpasswd', '-[a-zA-Z]{0,3}b[a-zA-Z]{0,3} [\\w./-]{1,80} [\\w.@-]{1,60} '],
+];
+
+/** Words that a password follows in files of programs and in SQL. */
+const phrases: readonly (readonly [words: string, behind: string])[] = [
+  ['requirepass|masterauth|rootpw', `[ \\t]{1,8}["']?(?<s>${inCommand}{4,200})(?=["']|\\s*(?:\\n|$))`],
+  ['identified by|with password|encrypted password', `[ \\t]{1,8}["'](?<s>${inCommand}{4,200})["']`],
+];
 
 /** Forms that hold a credential of any provider: URLs, headers, connection strings, and files of programs. */
 export const credentialRules: readonly SecretRule[] = [
@@ -109,10 +139,48 @@ export const credentialRules: readonly SecretRule[] = [
   },
   {
     name: 'user-password',
-    anchors: ['-u ', '--user ', '--user=', '-u\\"', "-u'", '-u"'],
-    pattern: '(?:-u|--user)[ =]{0,2}\\\\?["\']?[\\w.@+-]{1,100}:(?<s>[^\\s"\'`<>‹›\\\\]{4,200})',
+    anchors: ['-u ', '-a ', '-U ', '--user ', '--user=', '--auth ', '--auth=', '--proxy-user ', '-u\\"', "-u'", '-u"'],
+    pattern: '(?:-[uaU]|--(?:proxy-)?user|--auth)[ =]{0,2}\\\\?["\']?[\\w.@+-]{1,100}:(?<s>[^\\s"\'`<>‹›\\\\]{4,200})',
     check: (secret, _, before) =>
       /\b(?:curl|wget|http|https|xh)\b[^\n]*$/.test(before) && !isPlaceholder(secret) && !/^\d{1,5}$/.test(secret),
+  },
+  ...commands.map(([programs, option]): SecretRule => ({
+    name: 'command-password',
+    anchors: programs.split('|'),
+    pattern: `(?:${programs})[\\w.-]{0,20}(?:(?=["'\\s])|(?<= ))(?:[^\\n|;&‹›]|\\\\\\n){0,120}?(?<=[\\s"'])${option.replaceAll(' ', gap)}["'\\\\]{0,2}(?<s>${inCommand}{4,200})`,
+    check: isInCommand,
+  })),
+  ...phrases.map(([words, behind]): SecretRule => ({
+    name: 'command-password',
+    anchors: words.split('|'),
+    isAnyCase: true,
+    pattern: `(?:${words})${behind}`,
+    check: (secret, match, before) =>
+      isInCommand(secret) &&
+      (!match[0].includes(' ') || !/^\w+ed by|password/i.test(match[0]) || /\b(?:user|role|grant)\b/i.test(before)),
+  })),
+  {
+    name: 'command-password',
+    anchors: ['echo ', 'printf '],
+    pattern: `(?:echo|printf)(?: -n)? {1,4}["']?(?<s>${inCommand}{4,200})["']? {0,4}\\| {0,4}[^\\n|]{0,120}(?:pass(?:word|phrase)?-stdin\\b|\\bsudo -S)`,
+    check: isInCommand,
+  },
+  {
+    name: 'cookie',
+    anchors: ['cookie'],
+    isAnyCase: true,
+    isInWord: true,
+    pattern: `cookie${quote}?\\]?[ \\t]{0,4}[:=,][ \\t]{0,4}\\[?[ \\t]{0,4}${quote}?`,
+    each: `(?<n>[\\w.!#$&*+^|~%-]{1,100})=(?<s>[^\\s;,"'\`\\\\‹›\\u001b]{0,2800})(?:\\\\{0,7}["',; \\t]){0,6}`,
+    check: isSessionCookie,
+  },
+  // A file of cookies, as browsers and curl write it: host, its subdomains, path, only encrypted, until when, name, value.
+  {
+    name: 'cookie',
+    anchors: ['\tTRUE\t', '\tFALSE\t'],
+    isInWord: true,
+    pattern: '\\t(?:TRUE|FALSE)\\t\\d{1,20}\\t(?<n>[^\\s]{1,100})\\t(?<s>[^\\s‹›]{1,2800})',
+    check: isSessionCookie,
   },
   {
     name: 'jwt',
@@ -172,6 +240,22 @@ function isUrlPassword(secret: string, match: RegExpExecArray, before: string): 
     /[(){}]/.test(secret) ||
     /^(?:postgres|mysql|pswd|letmein|word)$/i.test(secret)
   );
+}
+
+function isInCommand(secret: string): boolean {
+  return !isMadeUp(secret) && !/^(?:[\d.:-]{1,12}$|[-$])/.test(secret);
+}
+
+/** Tells whether a cookie stands for a session: by its name, or because its value is random. */
+function isSessionCookie(secret: string, match: RegExpExecArray): boolean {
+  if (secret.length < 8 || isPlaceholder(secret) || /^[a-z]{1,15}$/i.test(secret)) return false;
+  const name = match.groups?.['n'] ?? '';
+  if (/^(?:path|domain|expires|max-age|samesite|version|_ga\w*|_gid|_fbp|utm\w*)$/i.test(name)) return false;
+  if (
+    /sess|sid$|auth|token|jwt|login|remember|csrf|xsrf|secret|passw|credential|^__(?:host|secure)-|api_?key/i.test(name)
+  )
+    return true;
+  return isAddress(secret) ? secret.length >= 24 : secret.split(/[.:%|]/).some(looksRandom);
 }
 
 /** Tells whether a password is a word of a manual: `my-secret1`, not `Winter42!` or what a generator made. */

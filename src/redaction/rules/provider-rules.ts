@@ -117,6 +117,31 @@ const unusual: readonly SecretRule[] = [
     'azure ocp-apim-subscription ocp_apim cosmos',
     `[0-9a-f]{32}|${base64}{86}${padding}{2}|[A-Za-z0-9]{52}`,
   ),
+  // Microsoft's keys name their service six characters before the end, or eight and padding.
+  ...['AzFu', 'AzSe', 'AzCa', 'ACDb', 'AIoT', 'ASt', 'APIM', 'AEh', 'ASb', 'ACs'].map((service) =>
+    prefixed('azure-key', service, '', {
+      isInWord: true,
+      anchors: [service],
+      before: [33, 42, 44, 76],
+      pattern: `(?<![\\w+/-])(?:[\\w+/-]{33}|[\\w+/-]{42}|[\\w+/-]{44}|[\\w+/-]{76})${service}[\\w+/-]{5,8}={0,2}(?![\\w‹])`,
+    }),
+  ),
+  prefixed(
+    'feishu-webhook',
+    'open.feishu.cn open.larksuite.com',
+    `${slash}open-apis${slash}bot${slash}v2${slash}hook${slash}(?<s>${uuid})`,
+    {
+      isInWord: true,
+    },
+  ),
+  prefixed(
+    'google-chat-webhook',
+    'chat.googleapis.com',
+    `${slash}v1${slash}spaces${slash}[\\w-]{5,20}${slash}messages[?]key(?:=|%3D)[\\w-]{39}(?:&|%26)token(?:=|%3D)(?<s>[\\w-]{40,50})`,
+    {
+      isInWord: true,
+    },
+  ),
   prefixed('yandex-secret', 'YC', '[\\w-]{38}', {
     anchors: ['YCA', 'YCB', 'YCM', 'YCN', 'YCO', 'YCP'],
     check: isVaried,
@@ -154,8 +179,8 @@ const unusual: readonly SecretRule[] = [
   },
   prefixed(
     'teams-webhook',
-    '.webhook.office.com/',
-    `webhookb2/(?<s>[0-9a-f-]{36}@[0-9a-f-]{36}/IncomingWebhook/[0-9a-f]{32}/[0-9a-f-]{36})`,
+    '.webhook.office.com',
+    `${slash}webhookb2${slash}(?<s>[0-9a-f-]{36}(?:@|%40)[0-9a-f-]{36}${slash}IncomingWebhook${slash}[0-9a-f]{32}${slash}[0-9a-f-]{36})`,
     { isInWord: true },
   ),
   { name: 'twilio-key', anchors: hexDigits.map((digit) => `SK${digit}`), pattern: 'SK[0-9a-f]{32}(?![\\w‹])' },
@@ -187,9 +212,13 @@ const unusual: readonly SecretRule[] = [
     anchors: digits.flatMap((digit) => [`1/${digit}`, `2/${digit}`, `1%2F${digit}`, `2%2F${digit}`]),
     pattern: '[12](?:/|%2F)\\d{15,17}(?:(?:/|%2F)\\d{15,17})?(?::|%3A)[0-9a-f]{32}(?![\\w‹])',
   },
+  // A key of a server, and the token of a device.
   prefixed('firebase-key', ':APA91b %3AAPA91b', '', {
-    before: [11],
-    pattern: '[\\w-]{11}(?::|%3A)APA91b[\\w-]{134}(?![\\w‹])',
+    before: [11, 22],
+    pattern: '(?:[\\w-]{11}){1,2}(?::|%3A)APA91b[\\w-]{120,160}(?![\\w‹])',
+  }),
+  prefixed('node-url', '.g.alchemy.com .infura.io', `${slash}(?:ws${slash})?v\\d${slash}(?<s>[\\w-]{32})`, {
+    isInWord: true,
   }),
   prefixed('zapier-webhook', 'hooks.zapier.com/hooks/catch/', '\\d{4,10}/(?<s>[a-z0-9]{5,12})', { isInWord: true }),
   prefixed('sentry-token', 'sntrys_', '(?:[\\w=+/-]|%2[BbFf]|%3[Dd]){60,500}'),

@@ -152,7 +152,7 @@ describe('uwf archive', () => {
 
   test('keeps no secret that was taken out of a thread, here, there and in other clones', async () => {
     const secret = 'correct-horse-battery-staple-7731';
-    const told = `---\n$status: written\nwords: 3\n---\nThe password is ${secret}.`;
+    const told = `---\n$status: written\nwords: 3\n---\nThe word is ${secret}.`;
     const { server, ada, thread } = await createEnded({ ...loopReplies, writer: [told, told] });
     const ben = cloneCliRepository(server.dir);
     await ben.uwf(['fetch']);
@@ -172,7 +172,7 @@ describe('uwf archive', () => {
       repository.git('reflog', 'expire', '--expire=now', '--all');
       repository.git('gc', '--quiet', '--prune=now');
       const all = repository.git('cat-file', '--batch-all-objects', '--batch');
-      expect(all).toContain('The password is');
+      expect(all).toContain('The word is');
       expect(all).not.toContain(secret);
       expectCleanFsck(repository.dir);
     }
@@ -181,7 +181,7 @@ describe('uwf archive', () => {
 
   test('of another clone is changed after the command that a refused removal and a refused redaction name', async () => {
     const secret = 'correct-horse-battery-staple-7731';
-    const told = `---\n$status: written\nwords: 3\n---\nThe password is ${secret}.`;
+    const told = `---\n$status: written\nwords: 3\n---\nThe word is ${secret}.`;
     const { server, ada, thread } = await createEnded({ ...loopReplies, writer: [told, told] });
     expect((await ada.uwf(['run', 'loop', '-p', 'y'])).code).toBe(0);
     expect((await ada.uwf(['push', '--all', '--allow-secrets'])).code).toBe(0);

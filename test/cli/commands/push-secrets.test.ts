@@ -29,7 +29,7 @@ async function step(home: CliRepository, prompt = 'x', id?: string): Promise<str
 }
 
 test('a thread with a secret is held with the places, never the value, and others go', async () => {
-  const { server, home } = createScene({ writer: [reply(`First line.\nThe password is ${KNOWN}.`)] });
+  const { server, home } = createScene({ writer: [reply(`First line.\nThe word is ${KNOWN}.`)] });
   const thread = await step(home);
   const clean = ((await home.json(['thread', 'start', 'loop', '-p', 'clean'])) as { thread: string }).thread;
   for (const words of [

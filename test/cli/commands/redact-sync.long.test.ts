@@ -20,7 +20,7 @@ import {
 const KNOWN = 'correct-horse-battery-staple-7731';
 const knowing = { env: { DEPLOY_TOKEN: KNOWN } };
 
-const told = `---\n$status: written\nwords: 3\n---\nThe password is ${KNOWN}.`;
+const told = `---\n$status: written\nwords: 3\n---\nThe word is ${KNOWN}.`;
 
 const filesOf = (written: string): Record<string, string> => ({
   '.uwf/workflows/loop.yaml': loopWorkflow,

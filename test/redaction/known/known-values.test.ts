@@ -139,3 +139,15 @@ test('what is short, a word, a path or a number is not taken out', () => {
     expect(isRedactable(value), value).toBe(true);
   }
 });
+
+test('a value that is JSON is found however it is spaced, and nothing else of its text is', () => {
+  const json = { type: 'account', id: letters.hex(8), keys: [letters.alnum(20), 7, null] };
+  for (const given of [JSON.stringify(json), JSON.stringify(json, undefined, 4)]) {
+    const knowing = createRedactor({ key, known: [given] });
+    const spaced = `{ "type" : "account",\r\n"id":"${json.id}" , "keys":[ "${json.keys[0]}",7, null]\n}`;
+    for (const shown of [...[undefined, 1, 2, '\t'].map((indent) => JSON.stringify(json, undefined, indent)), spaced]) {
+      expect(knowing.redactText(`a ${shown} b`).text).toMatch(/^a ‹redacted:known:[0-9a-f]{8}› b$/u);
+      expect(knowing.redactText(JSON.stringify([shown])).text).not.toContain(json.keys[0]);
+    }
+  }
+});
