@@ -10,7 +10,7 @@ import { harmless } from '../output/width.ts';
 
 export const command: Command = defineCommand({
   description: `Checks for anything that keeps uwf from working well here: a git that is missing or too old, a shallow
-clone, garbage collection that is off or prunes at once, too many packs, refs that are broken or locked, runs that were
+clone, a repository that cannot be written, garbage collection that is off or prunes at once, too many packs, refs that are broken or locked, runs that were
 interrupted, a clock that is off, threads that were not pushed for long, a configuration that another user can write to,
 secrets that are too short to be taken out of what agents say, agents whose package, program or key is not there, limits
 that do not hold for an agent, bindings to roles and workflows that do not exist, and workflows that do not load. Nothing

@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { accessSync, constants, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { orElse } from '../../or-else.ts';
 import { warnOfMode } from '../../agent/acp/known/known-agents.ts';
@@ -6,13 +6,14 @@ import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { findProgram } from '../../agent/processes/find-program.ts';
 import { checkAgent } from '../../agent/load/load-agent.ts';
 import { messageOf, UwfError } from '../../errors.ts';
+import { errnoOf } from '../../git/format/object-errors.ts';
 import { examineRepository, type Examination } from '../../git/maintenance/examine-repository.ts';
 import { MAX_GATHERED } from '../../git/maintenance/foldable-packs.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { isOlderGit } from '../../git/process/git-version.ts';
 import { placeInside } from '../../git/repository/read-file-inside.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import type { GitEnvironment, Repository } from '../../git/repository.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
 import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { threadTimeMs } from '../../thread/thread-id.ts';
 import { configRoot, loadConfig, type Config } from '../config/config.ts';
@@ -54,6 +55,7 @@ export async function diagnose(
     const examination = await examineRepository({ location, env });
     found.push(
       ...ofGit(examination),
+      ...ofAccess(location, repository.stateDir),
       ...diagnoseLocks(location),
       ...(await ofRefs(repository)),
       ...(await ofThreads(repository, examination)),
@@ -90,6 +92,27 @@ function ofGit({ gitVersion, isShallow, packs, config }: Examination): Diagnosis
     found.push(warning('many-packs', `there are ${packs} packs, which makes every look-up slower`, "run 'uwf gc'"));
   }
   return found;
+}
+
+/** Folders of the repository that this process may not write to. */
+function ofAccess({ commonDir }: RepositoryLocation, stateDir: string | undefined): Diagnosis[] {
+  const below = ['', 'objects', 'objects/pack', 'refs', 'refs/threads', 'refs/history'].map((name) =>
+    join(commonDir, name),
+  );
+  for (const folder of [...below, ...(stateDir === undefined ? [] : [stateDir])]) {
+    try {
+      accessSync(folder, constants.W_OK);
+    } catch (error) {
+      const code = errnoOf(error);
+      // Folders that are not there are made where they are needed.
+      if (code === 'ENOENT') continue;
+      const message = `the repository cannot be written: ${folder} (${code})`;
+      const hint =
+        'see whose it is, its permissions, and whether its file system is writable; threads can only be read here';
+      return [problem('not-writable', message, hint)];
+    }
+  }
+  return [];
 }
 
 /** Refs that git calls broken, and threads whose heads are not there. */

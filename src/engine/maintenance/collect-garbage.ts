@@ -16,6 +16,7 @@ import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { collectWorkTrees } from '../isolation/collect-work-trees.ts';
 import type { WorkTreesContext } from '../isolation/work-tree-folder.ts';
+import { clearLeftSteps } from '../turn/step-folder.ts';
 import { removeRunTrees } from '../limits/enter-run-tree.ts';
 import { leasePath, listLeases, mayBeAtWork } from '../leases/find-lease.ts';
 import { journalPaths, listJournals } from '../journal/journal.ts';
@@ -44,7 +45,7 @@ export type RemovedItem = {
 export type Collected = {
   /** Leases of processes that have ended, and what was counted below threads that these ran. */
   leases: number;
-  /** Journals, facts, sessions and folders of steps of threads that are no more. */
+  /** Journals, facts and sessions of threads that are no more, and folders of steps whose process has ended. */
   files: number;
   /** Journals of threads that no process works on and whose last turn is stored with its trace. */
   journals: number;
@@ -84,7 +85,13 @@ export async function collectGarbage(
   const found = {
     leases:
       stateDir === undefined ? [] : [...(await removeStaleLeases(repository, stateDir)), ...removeRunTrees(stateDir)],
-    files: stateDir === undefined ? [] : await removeOrphanedFiles(repository, stateDir),
+    files:
+      stateDir === undefined
+        ? []
+        : [
+            ...(await clearLeftSteps(repository, (name) => !isThreadId(name) || !mayBeAtWork(repository, name))),
+            ...(await removeOrphanedFiles(repository, stateDir)),
+          ],
     journals: stateDir === undefined ? [] : removeToldJournals(repository, stateDir),
     scratch: await removeOrphanedScratch(repository),
     snapshots: stateDir === undefined ? [] : removeStaleQuarantines(snapshotFolder(stateDir)),

@@ -70,7 +70,7 @@ class Tries {
   async toEnd(): Promise<TakenTurn> {
     const { engine, state, role, agent, clock, calls } = this.#step;
     try {
-      await clearLeftSteps(engine.repository, state.id);
+      await clearLeftSteps(engine.repository, (each) => each === state.id);
       this.#stepDir = makeStepFolder(engine.repository, state.id, role.schema);
       return this.#taken(await this.#untilOver());
     } catch (error) {

@@ -11,6 +11,7 @@ import { makeFolders } from '../../git/system/make-folders.ts';
 import { storing } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
+import { sizeOf } from '../../git/system/size-of.ts';
 import { share } from '../../git/system/sharing.ts';
 
 /** How much space is held for what the turn comes to. */
@@ -19,6 +20,9 @@ const RESERVED_BYTES = 1024 * 1024;
 /** How long what a killed step has started has to end by itself. */
 const GRACE_MS = 1_000;
 
+/** The folder of a step that was left, and its size. */
+type LeftStep = { path: string; bytes: number };
+
 /** No process has this number. */
 const NO_LEADER = -1;
 
@@ -26,21 +30,29 @@ const NO_LEADER = -1;
 const HOLDER = 'holder';
 
 /**
- * Removes the folders of steps of a thread whose processes are dead, and ends what their agents started in sessions of its own: it
+ * Removes the folders of steps whose processes are dead, and ends what their agents started in sessions of its own: it
  * would work on beside the next agent.
+ * @param isLeft whether no other process works on a thread
  */
-export async function clearLeftSteps({ stateDir }: Repository, threadId: string): Promise<void> {
-  if (stateDir === undefined) return;
+export async function clearLeftSteps(
+  { stateDir }: Repository,
+  isLeft: (thread: string) => boolean,
+): Promise<LeftStep[]> {
+  if (stateDir === undefined) return [];
   const parent = join(stateDir, 'steps');
+  const removed: LeftStep[] = [];
   for (const name of namesIn(parent)) {
-    if (!name.startsWith(`${threadId}-`)) continue;
+    if (!isLeft(name.replace(/-.*$/, ''))) continue;
     const folder = join(parent, name);
     const holder = parseIdentity(readIfThere(join(folder, HOLDER)) ?? '');
     // The lease is no proof: a person can have removed it while its holder worked.
     if (holder !== undefined && isAlive(holder) !== false) continue;
     await endStrays(findStrays(NO_LEADER, folder), NO_LEADER, folder, GRACE_MS);
+    const bytes = sizeOf(folder);
     removeStepFolder(folder);
+    removed.push({ path: folder, bytes });
   }
+  return removed;
 }
 
 /**

@@ -130,7 +130,7 @@ async function endOrphans(repository: Repository, thread: ThreadId): Promise<Sto
   for (const group of groups) await endGroupLedBy(group, 0);
   // To take a dead lease over is to clean up after it. It is held where another process has taken it over, to go on.
   const lease = await takeLease(repository, thread).catch(inPlaceOf(LeaseHeld, undefined));
-  if (lease !== undefined) await clearLeftSteps(repository, thread).finally(() => lease.release());
+  if (lease !== undefined) await clearLeftSteps(repository, (each) => each === thread).finally(() => lease.release());
   return { wasRunning, isKilled: wasRunning };
 }
 

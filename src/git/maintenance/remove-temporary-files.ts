@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { succeeds } from '../../or-else.ts';
+import { isStaleKeep } from '../stores/disk/pack-keep.ts';
 import { namesIn } from '../system/names-in.ts';
 import { isOlderThan } from '../system/older-than.ts';
 import { sizeOf } from '../system/size-of.ts';
@@ -15,7 +16,7 @@ const TEMPORARY_MS = 24 * 3_600_000;
 
 /**
  * Removes the unfinished packs and loose objects of killed writers: files with temporary names that were not written to for a
- * day. `git prune` does so after two weeks.
+ * day, and keeps that name a process which has ended. `git prune` does so after two weeks.
  *
  * Files that this user may not remove stay.
  * @param folder the folder of a repository's objects
@@ -31,7 +32,7 @@ export function removeTemporaryFiles(folder: string): { path: string; bytes: num
     ),
   ];
   return found
-    .filter((path) => isOlderThan(path, TEMPORARY_MS))
+    .filter((path) => isOlderThan(path, TEMPORARY_MS) || isStaleKeep(path))
     .map((path) => ({ path, bytes: sizeOf(path) }))
     .filter(({ path }) => succeeds(() => removeFile(path)));
 }

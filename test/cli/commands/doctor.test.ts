@@ -1,12 +1,15 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
+import { packageRoot } from '../../../src/package-root.ts';
 import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { rememberVerdict } from '../../../src/verify/remembered-verdicts.ts';
 import { createCliRepository, createLoopRepository } from '../../helpers/cli.ts';
+import { heldToPermissions } from '../../helpers/held-to-permissions.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
 type Diagnosis = { code: string; level: string; message: string; hint: string };
@@ -293,4 +296,21 @@ moderator: [{ from: __start__, to: reviews }, { from: reviews, to: __end__ }]
       hint: "did you mean 'inner'?",
     },
   ]);
+});
+
+test('a repository that cannot be written is a problem', () => {
+  const { dir } = createCliRepository();
+  chmodSync(join(dir, '.git/objects'), 0o555);
+  const [word, ...words] = [
+    ...heldToPermissions,
+    process.execPath,
+    join(packageRoot(), 'bin/uwf.js'),
+    'doctor',
+    '--json',
+  ];
+  const { status, stdout } = spawnSync(word, words, { cwd: dir, env: isolatedGitEnvironment, encoding: 'utf8' });
+  expect({ status, found: JSON.parse(stdout) }).toMatchObject({
+    status: 1,
+    found: [{ code: 'not-writable', message: expect.stringContaining(`${dir}/.git/objects (EACCES)`) }],
+  });
 });

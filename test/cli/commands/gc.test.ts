@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { makeStepFolder } from '../../../src/engine/turn/step-folder.ts';
 import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { createCliRepository, type CliRepository, twoWorkflow } from '../../helpers/cli.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
@@ -203,4 +204,17 @@ describe('uwf thread list', () => {
     expect(await list(['--all', '--text', 'the'])).toEqual([ended, active]);
     expect(await list(['--all', '--text', 'window'])).toEqual([]);
   });
+});
+
+test('gc removes the folders of steps whose process has ended, and leaves those of steps at work', async () => {
+  const repository = createRepository();
+  const [killed, working] = [await start(repository), await start(repository)];
+  const opened = await repository.open();
+  const folders = [killed, working].map((thread) => makeStepFolder(opened, thread, {}));
+  const dead = formatIdentity({ ...ownIdentity(), pid: 2 ** 22 + 1 });
+  writeFileSync(join(folders[0] ?? '', 'holder'), dead);
+  const { removed } = (await repository.json(['gc'])) as { removed: { name: string; bytes: number }[] };
+  const [folder] = removed.filter(({ name }) => name.startsWith(`uwf/steps/${killed}`));
+  expect(folder?.bytes).toBeGreaterThan(1024 * 1024);
+  expect(folders.map((path) => existsSync(path))).toEqual([false, true]);
 });

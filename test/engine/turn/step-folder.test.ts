@@ -27,11 +27,11 @@ test('what a killed step of a thread left is removed and ended, and nothing of a
   const repository = await createTemporaryRepository().open();
   const [killed, other] = [newThreadId(1), newThreadId(2)];
   // Before there is a folder for steps.
-  await clearLeftSteps(repository, killed);
+  await clearLeftSteps(repository, (each) => each === killed);
   const folders = [killed, other, killed].map((thread) => makeStepFolder(repository, thread, {}));
   for (const folder of folders.slice(0, 2)) writeFileSync(join(folder, 'holder'), deadProcess());
   const pids = folders.map(startIn);
-  await clearLeftSteps(repository, killed);
+  await clearLeftSteps(repository, (each) => each === killed);
   expect(pids.map(isRunning)).toEqual([false, true, true]);
   expect(folders.map((folder) => existsSync(folder))).toEqual([false, true, true]);
 });

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { removeTemporaryFiles } from '../../../src/git/maintenance/remove-temporary-files.ts';
+import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 test('temporary files of packs and objects go once nothing was written to them for a day, and nothing else does', () => {
@@ -25,4 +26,14 @@ test('temporary files of packs and objects go once nothing was written to them f
   for (const name of left) expect(existsSync(join(folder, name))).toBe(false);
   for (const name of [...others, 'pack/tmp_pack_young']) expect(existsSync(join(folder, name))).toBe(true);
   expect(readdirSync(join(folder, 'ab'))).toHaveLength(2);
+});
+
+test('the temporary file of a keep goes as soon as its process has ended', () => {
+  const folder = createTemporaryFolder();
+  mkdirSync(join(folder, 'pack'));
+  const [left, own] = [join(folder, 'pack/tmp_keep_0a'), join(folder, 'pack/tmp_keep_0b')];
+  writeFileSync(own, `uwf ${formatIdentity(ownIdentity())}\n`);
+  writeFileSync(left, `uwf ${formatIdentity({ ...ownIdentity(), pid: 2 ** 22 + 1 })}\n`);
+  expect(removeTemporaryFiles(folder)).toEqual([{ path: left, bytes: expect.any(Number) }]);
+  expect(readdirSync(join(folder, 'pack'))).toEqual(['tmp_keep_0b']);
 });

@@ -72,7 +72,7 @@ export const KEEP_MS: number = 24 * 3_600_000;
 export function removeStalePackKeeps(folder: string): void {
   for (const name of namesIn(folder)) {
     const base = keepName.exec(name)?.[1];
-    if (base === undefined || !isStale(join(folder, name))) continue;
+    if (base === undefined || !isStaleKeep(join(folder, name))) continue;
     // Checked after the end of the writer is known: before, it could have finished the pack and moved a ref.
     abandonPack(join(folder, base));
   }
@@ -112,7 +112,8 @@ export function keeperOf(path: string): ProcessIdentity | undefined {
   return parseIdentity(keepContent.exec(contentOf(path))?.[1] ?? '');
 }
 
-function isStale(path: string): boolean {
+/** Whether a keep, or the temporary file of one, is of a process that has ended. */
+export function isStaleKeep(path: string): boolean {
   const identity = keeperOf(path);
   if (identity === undefined) return false;
   const alive = isAlive(identity);
