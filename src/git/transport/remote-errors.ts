@@ -42,13 +42,20 @@ export function noSuchRemote(remote: string, known: readonly string[]): UwfError
 const wasCollected = /^(?:bad pack|missing necessary objects)\b|^unpacker error: .*No such file or directory/;
 
 /**
- * What to try after a remote refused a ref, in case it takes only branches and tags; `undefined` if its refs are below a prefix
- * already, or if it could not store what came, whatever the name: its disk is full, or is not its own to write.
+ * How hosts say that the name of a ref is what they refuse: git's own words for hidden refs and odd names, a name of the push, or
+ * a word about branches and tags. A hook refuses for other reasons, too: sizes, authors, the time of the day.
+ */
+const isOfName =
+  /hidden ref|ref ?names?\b|refs\/|namespace|\bonly\b.*\b(?:branch(?:es)?|tags?|heads)\b|\b(?:branches|tags|heads) only\b/i;
+
+/**
+ * What to try after a remote refused a ref, in case it takes only branches and tags; `undefined` if it refuses for another reason
+ * than the name, or if its refs are below a prefix already.
  */
 export function hintAtRefusal({ name, isConfigured, refPrefix }: Remote, reason: string): string | undefined {
   if (wasCollected.test(reason))
     return "objects were removed there during the push, as 'git gc --prune=now' does: push again; if that fails too, 'git fsck' there says what is missing";
-  if (refPrefix !== undefined || reason.startsWith('unpacker error')) return undefined;
+  if (refPrefix !== undefined || !isOfName.test(reason)) return undefined;
   if (!isConfigured) return "a host that takes only branches and tags needs a name: 'git remote add <name> <url>'";
   const command = `git config remote.${name}.uwfPrefix refs/heads/uwf/`;
   return `if the host takes only branches and tags: '${command}', and let its CI leave out the branches uwf/**`;
