@@ -172,7 +172,6 @@ export const workflowProperties: JsonObject = {
   roles: {
     description: 'the roles by their names',
     ...orFile('object'),
-    minProperties: 1,
     propertyNames: { pattern: roleName.source },
     additionalProperties: { ...orFile('object'), ...fields(roleProperties), ...oneKeyOf('schema', 'frontmatter') },
   },
@@ -235,7 +234,11 @@ export const workflowFileSchema: JsonObject = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'a workflow of uwf',
   type: 'object',
-  ...fields(workflowProperties, ['name', 'roles']),
+  ...fields(workflowProperties, ['name']),
   ...oneKeyOf('moderator', 'graph'),
+  anyOf: [
+    { required: ['roles'], properties: { roles: { description: 'at least one role', minProperties: 1 } } },
+    { required: ['blocks'], properties: { blocks: { description: 'blocks without roles', not: { type: 'null' } } } },
+  ],
   definitions,
 };

@@ -84,7 +84,10 @@ export function reduceWorkflow(report: Report, value: JsonValue | undefined): Re
     places: [...roles, ...blocks.flatMap((block) => asRole(definition, block))],
     rules: read.rules,
     unusedConditions: [...conditions].filter(([, { isUsed }]) => !isUsed),
-    isComplete: read.isComplete && haveBlocks && isJsonObject(fields.get('roles')),
+    isComplete:
+      read.isComplete &&
+      haveBlocks &&
+      (fields.get('roles') === undefined ? blocks.length > 0 : isJsonObject(fields.get('roles'))),
   };
 }
 
@@ -96,14 +99,16 @@ function asRole(definition: WorkflowDefinition, { name, path }: SourceBlock): So
 
 function readRoles(report: Report, fields: Fields): SourceRole[] {
   const value = fields.get('roles');
-  fields.need('roles');
+  // Branches of blocks can run other workflows alone.
+  if (fields.get('blocks') === undefined) fields.need('roles');
   if (value === undefined) return [];
   if (!isJsonObject(value)) {
     reportType(report, ['roles'], "'roles'", 'a map from names to roles', value);
     return [];
   }
   const names = Object.keys(value);
-  if (names.length === 0) report.error('no-roles', ['roles'], 'the workflow has no role', { at: 'key' });
+  if (names.length === 0 && fields.get('blocks') === undefined)
+    report.error('no-roles', ['roles'], 'the workflow has no role', { at: 'key' });
   return names.map((name) => {
     const path = ['roles', name];
     return { name, title: `role '${name}'`, path, ...readRole(report, name, value[name] ?? null, path) };
