@@ -81,6 +81,12 @@ class World {
     return `Task ${this.#count} of some`;
   }
 
+  async start(clone: CliRepository): Promise<void> {
+    const words = this.words();
+    const told = (await clone.json(['thread', 'start', 'loop', '-p', words])) as { thread: string };
+    this.known.set(told.thread, { words });
+  }
+
   /** Something happens to the threads of a clone. */
   async act(clone: CliRepository): Promise<void> {
     const list = (await clone.json(['thread', 'list', '--all'])) as { thread: string; status: string }[];
@@ -88,12 +94,9 @@ class World {
     const open = this.one(list.filter(({ status }) => status === 'idle'))?.thread;
     switch (this.random(10)) {
       case 0:
-      case 1: {
-        const words = this.words();
-        const told = (await clone.json(['thread', 'start', 'loop', '-p', words])) as { thread: string };
-        this.known.set(told.thread, { words });
+      case 1:
+        await this.start(clone);
         return;
-      }
       case 2: {
         const words = this.words();
         const told = await clone.lines(['run', 'call', '-p', words]);
@@ -170,9 +173,12 @@ test(`of ${PUSHES} pushes and syncs none sends a new thread unasked, and each sa
     const clone = world.clones[world.random(2)]!;
     const remote = world.remotes[world.random(3) === 0 ? 1 : 0]!;
     for (let acts = 1 + world.random(4); acts > 0; acts -= 1) await world.act(clone);
+    if (push < 2) await world.start(clone);
     const before = await idsAt(remote);
     const verb = world.random(3) === 0 ? 'sync' : 'push';
-    const how = ['bare', 'bare', 'bare', 'no', 'yes', 'all', 'named', 'dry', 'json'][world.random(9)]!;
+    // However few pushes there are, one has something to leave here, and one to send.
+    const fixed = push === 0 ? 'bare' : push === 1 ? 'all' : undefined;
+    const how = fixed ?? ['bare', 'bare', 'bare', 'no', 'yes', 'all', 'named', 'dry', 'json'][world.random(9)]!;
     const list = (await clone.json(['thread', 'list', '--all'])) as { thread: string }[];
     const named = how === 'named' ? [world.one(list)?.thread].flatMap((id) => id ?? []) : [];
     const words = [verb, remote.name, ...named];
