@@ -402,6 +402,7 @@ describe('what was said', () => {
     expect(masked(await readSaid(repository, again.id))).toMatchInlineSnapshot(`
       [
         {
+          "by": "C O Mitter <committer@example.com>",
           "completedAt": "2026-11-21T12:00:01.234Z",
           "kind": "start",
           "meta": null,
@@ -461,6 +462,7 @@ describe('what was said', () => {
           },
         },
         {
+          "by": "C O Mitter <committer@example.com>",
           "completedAt": "2026-11-21T12:00:09.872Z",
           "kind": "resume",
           "meta": null,
@@ -506,6 +508,7 @@ describe('what was said', () => {
           "text": "Good.",
         },
         {
+          "by": "C O Mitter <committer@example.com>",
           "completedAt": "2026-11-21T12:00:16.042Z",
           "kind": "resume",
           "meta": null,

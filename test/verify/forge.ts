@@ -11,7 +11,7 @@ import { isThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
 import { encodeCommit } from '../../src/git/format/commit.ts';
 import { payloadOf } from '../../src/schema/payload-of.ts';
 import { messageOfCommit, type Beside } from '../../src/thread/append/commit-message.ts';
-import { authorOf, roleOf } from '../../src/thread/append/draft-commit.ts';
+import { authorOf, roleOf } from '../../src/thread/author.ts';
 import { eventIn, findEventFile, indexedFolder, textPaths, timeOfCommit } from '../../src/thread/thread-commit.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 

@@ -64,7 +64,7 @@ type LogPiece = {
 };
 
 /** The version is raised when a field is added or changes its meaning: older files are ignored then. */
-const FORM = 'log 3';
+const FORM = 'log 4';
 
 const isRefusal = objectOf<NonNullable<LogEntry['refused']>[number]>({
   attempt: isNodeHash,

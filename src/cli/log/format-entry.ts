@@ -27,7 +27,7 @@ export function formatLong(entry: LogEntry, paint: Palette, position: string): s
     `${paint.id(`${entry.kind} ${entry.hash}`)}${position}`,
     ...(entry.role === null
       ? []
-      : [`Role:   ${heading(entry, paint)}${entry.agent ? paint.quiet(`  by ${oneLine(entry.agent)}`) : ''}`]),
+      : [`Role:   ${heading(entry, paint)}${entry.agent ? paint.quiet(`  (${oneLine(entry.agent)})`) : ''}`]),
     ...(entry.cause === undefined ? [] : [`Cause:  ${entry.cause}`]),
     ...(entry.trace ? [`Trace:  'uwf step turns ${entry.hash}' shows it`] : []),
     ...(entry.by === undefined ? [] : [`By:     ${oneLine(entry.by)}`]),

@@ -24,6 +24,8 @@ export type LogEntry = {
   summary?: string;
   /** Of a suspension: what the agent said before it stopped; '' if nothing. */
   said?: string;
+  /** The person who did it, as `name <email>`; absent for what an agent or a rule did. */
+  by?: string;
 } & Partial<Pick<SuspensionOutline, 'reason' | 'cause' | 'refused' | 'trace' | 'due'> & Resumption>;
 
 /** The fields of an entry under `--json`. */
@@ -35,6 +37,7 @@ export const logFields: Readonly<Record<string, string>> = {
   role: 'who did it, or null',
   status: "a step's $status, 'suspended', or how the thread ended",
   agent: 'the agent that did the role, or null',
+  by: 'the person who started, resumed or cancelled it, or took the turn, as name <email>; absent for agents and rules',
   at: 'when',
   durationMs: 'how long a step took, or null',
   usage: 'tokens, turns and cost of a turn, where they are known',

@@ -3,6 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import { outlineSuspension } from '../../thread/read/read-suspension.ts';
+import { personOf } from '../../thread/author.ts';
 import { agentOfMessage, lineOfOutput } from '../../thread/append/commit-message.ts';
 import { readReply, readLightChain, type LightCommit } from '../../thread/read/light-chain.ts';
 import type { LogEntry } from './log-entry.ts';
@@ -15,7 +16,8 @@ export async function* readLog(repository: Repository, from: ObjectId): AsyncGen
   for await (const commit of readLightChain(repository, from)) {
     const entry = await describe(repository, commit);
     const summary = lineOfOutput(commit, entry.text);
-    yield { entry: { ...entry, ...(summary !== null && { summary }) }, commit };
+    const by = personOf(commit);
+    yield { entry: { ...entry, ...(summary !== null && { summary }), ...(by !== undefined && { by }) }, commit };
   }
 }
 
@@ -46,8 +48,8 @@ async function describe(repository: Repository, commit: LightCommit): Promise<Lo
       return { ...common, ...outline, status: 'suspended', agent, at, text: outline.reason, said: text };
     }
     case 'resume': {
-      const { suspension, by, more, resumedAtMs } = commit.node;
-      const resumption = { resumption: hash, suspension, ...(by && { by }), ...(more && { more }) };
+      const { suspension, more, resumedAtMs } = commit.node;
+      const resumption = { resumption: hash, suspension, ...(more && { more }) };
       return { ...common, at: iso(resumedAtMs), text: await readReply(repository, commit), ...resumption };
     }
     case 'end': {

@@ -2,6 +2,7 @@ import { iso } from '../../iso.ts';
 import { agentName } from '../../thread/read/agent-name.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import type { Repository } from '../../git/repository.ts';
+import { personOf } from '../../thread/author.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import { lineOfStored } from '../../thread/append/commit-message.ts';
 import type { StepEntry, ThreadState } from '../../thread/read/thread-state.ts';
@@ -14,6 +15,8 @@ export type StepSummary = {
   /** `$status` of its meta. */
   status: string | null;
   agent: string;
+  /** The person who took the turn, as `name <email>`; null for an agent. */
+  by: string | null;
   /** One line of the reply: the first, of a program's output the last. */
   subject: string;
   startedAt: string;
@@ -31,6 +34,7 @@ export const stepFields: Readonly<Record<keyof StepSummary, string>> = {
   role: 'who did it',
   status: "the $status of the reply's front matter, or null",
   agent: 'the agent that did the role',
+  by: 'the person who took the turn, as name <email>; null for an agent',
   subject: "one line of the reply: the first, of a program's output the last that says something",
   startedAt: 'when the turn began',
   completedAt: 'when it ended',
@@ -51,6 +55,7 @@ export async function describeStep(
     role: node.role,
     status: statusOf(node.meta),
     agent: await agentName(repository, thread.start, entry.commit),
+    by: personOf(entry.commit) ?? null,
     subject: lineOfStored(entry.commit, entry.text),
     startedAt: iso(node.startedAtMs),
     completedAt: iso(node.completedAtMs),

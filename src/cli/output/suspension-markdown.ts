@@ -19,7 +19,6 @@ export const suspensionFields: Readonly<Record<Exclude<keyof Suspension, 'role' 
 /** The fields of a resumption under `--json` that a suspension does not have. */
 export const resumptionFields: Readonly<Record<Exclude<keyof Resumption, 'suspension'>, string>> = {
   resumption: "the resumption's hash",
-  by: 'who resumed the thread; absent where that was not recorded',
   more: 'how much more than its limits the thread may use; absent where nothing was added',
 };
 
@@ -38,12 +37,6 @@ export function suspensionMarkdown({ refused, text }: Pick<Suspension, 'refused'
   // Where every try was refused, the last one is what the agent said.
   if (text !== refused.at(-1)?.text) sections.push(harmless(text).trim());
   return sections.filter((section) => section !== '').join('\n\n');
-}
-
-/** Writes who resumed a thread, and what that added to its limits; '' where neither is recorded. */
-export function resumptionFacts({ by, more }: Pick<Resumption, 'by' | 'more'>): string {
-  const facts = [by && `by ${oneLine(by)}`, more && `more ${formatMore(more)}`];
-  return facts.filter(Boolean).join('  ');
 }
 
 /** `maxSteps: 5, maxCostUsd: 2`. */

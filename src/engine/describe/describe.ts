@@ -48,6 +48,8 @@ export type ThreadView = ThreadSummary & {
    */
   waitsFor: ThreadId | null;
   returnCode: number | null;
+  /** The person who cancelled it, as `name <email>`; null for a thread that was not cancelled. */
+  cancelledBy: string | null;
   /** The file of a finished turn that could not be stored, and that the next run stores; null where there is none. */
   kept: string | null;
   /** The process that works on it. */
@@ -80,6 +82,7 @@ export async function describeThread(engine: EngineContext, idOrPrefix: string):
     waitsFor: below?.waitsFor ?? first ?? null,
     suspension: facts.status === 'suspended' ? await readSuspension(engine.repository, pointer.head) : null,
     returnCode: facts.returnCode,
+    cancelledBy: facts.status === 'cancelled' ? await readPerson(engine.repository, pointer.head) : null,
     kept: findKeptTurn(engine.repository, pointer.id) ?? null,
     ...(await withOpenUsage(engine.repository, pointer.id, facts)),
     holder: lease ? { pid: lease.holder.pid, host: lease.holder.host, since: iso(lease.sinceMs) } : null,
@@ -120,6 +123,14 @@ async function readSuspension(repository: Repository, head: ObjectId): Promise<S
   const { outlineSuspension } = await import('../../thread/read/read-suspension.ts');
   const commit = await readThreadCommit(repository, head);
   return commit.kind === 'suspend' ? outlineSuspension(repository, commit) : null;
+}
+
+async function readPerson(repository: Repository, head: ObjectId): Promise<string | null> {
+  const [{ readThreadCommit }, { personOf }] = await Promise.all([
+    import('../../thread/thread-commit.ts'),
+    import('../../thread/author.ts'),
+  ]);
+  return personOf(await readThreadCommit(repository, head)) ?? null;
 }
 
 /** The fork that called a thread, where it is known and still there, else the thread that it was a fork of. */

@@ -1,6 +1,5 @@
 import { encodeNode, type EncodedNode } from '../../cas/node.ts';
 import { writeNodeTree, type NodeFile } from '../../cas/node-tree.ts';
-import { pathName } from '../../cas/path-name.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -8,14 +7,15 @@ import type { Identity, Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtIn, encodeTyped } from '../../schema/built-in.ts';
 import { successorFiles } from '../../schema/successor-files.ts';
-import { isPerson, type AgentRecord } from '../../schema/built-in/agent.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { assertCommitFits } from './commit-limits.ts';
 import { cutToFit } from '../../cas/text-limit.ts';
 import type { Commit } from '../../git/format/commit.ts';
 import { messageOfCommit, type Beside } from './commit-message.ts';
-import { eventIn, type ThreadCommitKind, type ThreadEvent } from '../thread-commit.ts';
+import { authorOf, roleOf } from '../author.ts';
+import { eventIn, type ThreadCommitKind } from '../thread-commit.ts';
 
 /** A commit of a thread, to be written. */
 export type CommitDraft = {
@@ -29,6 +29,8 @@ export type CommitDraft = {
   /** The schemas in earlier commits of the thread. */
   types: ReadonlySet<NodeHash>;
   parents: readonly ObjectId[];
+  /** Whose commit it is, if it is a person's. */
+  person: Identity;
   atMs: number;
   /** What its message tells beside the node. */
   beside: Beside;
@@ -47,7 +49,7 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
   const commit: Commit = {
     tree,
     parents: [...new Set(draft.parents)],
-    author: { ...authorOf(roleOf(event), draft.beside.agent, repository.committer), atMs: draft.atMs },
+    author: { ...authorOf(roleOf(event), draft.beside.agent, draft.person), atMs: draft.atMs },
     committer: { ...repository.committer, atMs: draft.atMs },
     message: messageOfCommit(event, draft.beside),
   };
@@ -100,20 +102,4 @@ export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFi
 /** The field of a node that says what was redacted. */
 export function taken({ redacted }: { redacted?: Redacted | undefined }): { redacted?: Redacted } {
   return redacted === undefined ? {} : { redacted };
-}
-
-/**
- * The author of a commit: of a turn the role, with the agent as its address. All others are commits of a person, and so are the
- * turns that a person takes.
- *
- * @param role the role of a turn; `undefined` for a commit of another kind
- */
-export function authorOf(role: string | undefined, agent: AgentRecord | undefined, person: Identity): Identity {
-  const isOfAgent = role !== undefined && agent !== undefined && !isPerson(agent);
-  return isOfAgent ? { name: role, email: `${pathName(agent.name)}@uwf` } : person;
-}
-
-/** The role of a turn's commit. */
-export function roleOf(event: ThreadEvent): string | undefined {
-  return 'role' in event.node ? event.node.role : undefined;
 }

@@ -4,6 +4,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import { personOf } from '../author.ts';
 import { readChain } from './read-chain.ts';
 import { getThread } from '../find/find-thread.ts';
 import { readSuspension, textsOf, type Suspension } from './read-suspension.ts';
@@ -27,6 +28,8 @@ export type Said = {
   text: string;
   /** When, in ISO 8601, UTC. */
   completedAt: string;
+  /** The person who said it, as `name <email>`; absent for what an agent said. */
+  by?: string;
 } & ({ kind: 'start' } | { kind: 'step' } | ({ kind: 'suspend' } & Suspension) | ({ kind: 'resume' } & Resumption));
 
 /** A person's answer that resumes a thread. */
@@ -35,8 +38,6 @@ export type Resumption = {
   resumption: NodeHash;
   /** What it answers: a suspension, or the end of a thread that was resumed. */
   suspension: NodeHash;
-  /** Who resumed the thread; absent where that was not recorded. */
-  by?: string;
   /** How much more than its limits the thread may use; absent where nothing was added. */
   more?: MoreLimits;
 };
@@ -85,7 +86,8 @@ export async function readSaidUpTo(
   const said: Said[] = [];
   for (const commit of commits.toReversed()) {
     const entry = await saidAt(repository, commit);
-    if (entry !== undefined) said.push(entry);
+    const by = personOf(commit);
+    if (entry !== undefined) said.push({ ...entry, ...(by !== undefined && { by }) });
   }
   return said;
 }
@@ -114,8 +116,8 @@ async function saidAt(repository: Repository, commit: ThreadCommit): Promise<Sai
         completedAt: iso(commit.node.suspendedAtMs),
       };
     case 'resume': {
-      const { suspension, by, more, resumedAtMs } = commit.node;
-      const resumption = { resumption: commit.hash, suspension, ...(by && { by }), ...(more && { more }) };
+      const { suspension, more, resumedAtMs } = commit.node;
+      const resumption = { resumption: commit.hash, suspension, ...(more && { more }) };
       const text = commit.node.answer === null ? '' : await readTextAt(repository, commit, 'answer.md');
       return { kind: 'resume', ...none, text, completedAt: iso(resumedAtMs), ...resumption };
     }

@@ -14,7 +14,7 @@ type Recorded = { snapshot: ObjectId | undefined };
 /** What the check of the next commit needs of the commits before it. Contains no texts. */
 export class ThreadProgress {
   readonly start: CommitOf<'start'>;
-  head: Pick<ThreadCommit, 'id' | 'kind' | 'hash'>;
+  head: Pick<ThreadCommit, 'id' | 'kind' | 'hash' | 'commit'>;
   /** The newest step; `undefined` before the first. */
   last: { hash: NodeHash; oid: ObjectId | undefined; ancestors: readonly NodeHash[]; at: CommittedState } | undefined;
   /** How many steps there are. */
@@ -32,9 +32,9 @@ export class ThreadProgress {
   }
 
   /** The progress of a thread that was verified before. It knows the start and the head; {@link own} adds other steps. */
-  static upTo({ head: { id, kind, hash }, start, last, pauses, tally }: ThreadPlace): ThreadProgress {
+  static upTo({ head: { id, kind, hash, commit }, start, last, pauses, tally }: ThreadPlace): ThreadProgress {
     const progress = new ThreadProgress(start);
-    progress.head = { id, kind, hash };
+    progress.head = { id, kind, hash, commit };
     if (last !== undefined) {
       const { hash, node } = last;
       progress.last = { hash, oid: oidOfNode(last), ancestors: node.ancestors, at: committedAt(last) };
@@ -57,7 +57,7 @@ export class ThreadProgress {
   advance({ id, hash, commit, index, ...event }: ThreadCommit): void {
     const { kind } = event;
     if (kind === 'start') throw new CorruptThread(id, 'a second start in one chain');
-    this.head = { id, kind, hash };
+    this.head = { id, kind, hash, commit };
     if (kind === 'step') {
       const oid = oidOfNode({ kind, index });
       this.last = { hash, oid, ancestors: event.node.ancestors, at: committedAt({ id, commit }) };

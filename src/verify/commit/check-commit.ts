@@ -50,7 +50,7 @@ export async function checkCommit(
   await checkFiles(repository, commit, start, files, nodes, known, linked, report);
   await checkTrace(commit, known, report);
   const beside = await attempt(report, null, () => besideOf(commit, nodes, known));
-  if (beside !== undefined) checkMessage(commit, beside, report);
+  if (beside !== undefined) checkMessage(commit, beside, before?.progress.head, report);
   if (commit.kind === 'start') {
     checkCaller(commit, caller, report);
     await attempt(report, 'start.json', () => checkBranch(repository, commit, caller, report));

@@ -2,7 +2,7 @@ import { iso } from '../../iso.ts';
 import { encodeCommit, parseCommit } from '../../git/format/commit.ts';
 import type { Identity } from '../../git/repository.ts';
 import { messageOfCommit, trailersOf, type Beside } from '../../thread/append/commit-message.ts';
-import { authorOf, roleOf } from '../../thread/append/draft-commit.ts';
+import { answererOf, authorOf, roleOf } from '../../thread/author.ts';
 import { timeOfCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { MAX_ID_TIME_MS } from '../../thread/thread-id.ts';
 import type { ReportFault } from '../fault.ts';
@@ -12,8 +12,14 @@ import type { ReportFault } from '../fault.ts';
  *
  * @param beside what the message tells beside the commit's node. Without the text, where a partial clone has not fetched that
  *   yet, only the trailers are compared
+ * @param before the commit before; `undefined` for a start
  */
-export function checkMessage(commit: ThreadCommit, { text, ...beside }: Partial<Beside>, report: ReportFault): void {
+export function checkMessage(
+  commit: ThreadCommit,
+  { text, ...beside }: Partial<Beside>,
+  before: Pick<ThreadCommit, 'kind' | 'commit'> | undefined,
+  report: ReportFault,
+): void {
   const { message } = commit.commit;
   const isWhole = text !== undefined;
   const expected = isWhole
@@ -21,7 +27,7 @@ export function checkMessage(commit: ThreadCommit, { text, ...beside }: Partial<
     : `${trailersOf(commit, beside.agent).join('\n')}\n`;
   const written = isWhole ? message : message.slice(message.lastIndexOf('\n\n') + 2);
   if (written !== expected) report(null, describeDifference(written, expected));
-  checkSignatures(commit, beside, report);
+  checkSignatures(commit, beside, before, report);
 }
 
 function describeDifference(written: string, expected: string): string {
@@ -31,7 +37,12 @@ function describeDifference(written: string, expected: string): string {
   return `its message says ${quote(is[place])} where its nodes say ${quote(wanted[place])}`;
 }
 
-function checkSignatures(commit: ThreadCommit, { agent }: Pick<Beside, 'agent'>, report: ReportFault): void {
+function checkSignatures(
+  commit: ThreadCommit,
+  { agent }: Pick<Beside, 'agent'>,
+  before: Pick<ThreadCommit, 'kind' | 'commit'> | undefined,
+  report: ReportFault,
+): void {
   const atMs = Math.floor(timeOfCommit(commit) / 1000) * 1000;
   // The id of a child that the commit calls holds this date.
   if (atMs > MAX_ID_TIME_MS) return report(null, 'its date is later than the id of a thread can hold');
@@ -39,7 +50,9 @@ function checkSignatures(commit: ThreadCommit, { agent }: Pick<Beside, 'agent'>,
   for (const [who, { atMs: saidMs }] of Object.entries({ author, committer })) {
     if (saidMs !== atMs) report(null, `its ${who} date is ${iso(saidMs)}, its node's time is ${iso(atMs)}`);
   }
-  const expected = asStored(authorOf(roleOf(commit), agent, committer), commit);
+  const role = roleOf(commit);
+  const person = (role !== undefined && before && answererOf(before)) || committer;
+  const expected = asStored(authorOf(role, agent, person), commit);
   if (author.name !== expected.name || author.email !== expected.email) {
     report(null, `its author is ${author.name} <${author.email}>, not ${expected.name} <${expected.email}>`);
   }

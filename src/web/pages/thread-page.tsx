@@ -14,6 +14,7 @@ import { Page } from '../parts/layout.tsx';
 import { readClaimsHere, type KnownClaim } from '../../sync/claims/claims-here.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
 import { Ago } from '../parts/ago.tsx';
+import { By } from '../parts/by.tsx';
 import { WorkflowLink } from '../parts/workflow-link.tsx';
 import { Reason } from '../parts/reason.tsx';
 import { Status } from '../parts/status.tsx';
@@ -105,6 +106,12 @@ function Facts({ view, claim, nowMs }: FactsProps): Html {
         {endedAt && (
           <span>
             ended <Ago at={endedAt} nowMs={nowMs} />
+            {view.cancelledBy && (
+              <>
+                {' '}
+                by <By person={view.cancelledBy} />
+              </>
+            )}
           </span>
         )}
         {claim && <Claimed claim={claim} nowMs={nowMs} />}

@@ -12,6 +12,7 @@ import { nameOfLimit } from '../questions/read-question.ts';
 import { withoutTemplate } from '../questions/without-template.ts';
 import type { Visit } from '../site.ts';
 import { Ago } from './ago.tsx';
+import { By } from './by.tsx';
 import { AnswerPanel } from './answer-panel.tsx';
 import { Meta } from './meta.tsx';
 import { RunningTurnPanel } from './running-turn.tsx';
@@ -100,7 +101,15 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
       return (
         <li class="entry person" id="task">
           <h2>
-            The task <span class="quiet">{when}</span>
+            The task{' '}
+            <span class="quiet">
+              {entry.by && (
+                <>
+                  by <By person={entry.by} />,{' '}
+                </>
+              )}
+              {when}
+            </span>
           </h2>
           <SecretMark thread={thread} secrets={secrets} />
           <SaidText text={text} {...ofThread} />
@@ -113,7 +122,14 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
             <a href={`/t/${thread}/${number}`}>
               {number}. {role}
             </a>{' '}
-            <span class="quiet">{when}</span>
+            <span class="quiet">
+              {entry.by && (
+                <>
+                  by <By person={entry.by} />,{' '}
+                </>
+              )}
+              {when}
+            </span>
           </h2>
           <SecretMark thread={thread} secrets={secrets} />
           <Meta meta={entry.meta ?? {}} />
@@ -140,7 +156,8 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
       return (
         <li class="entry person" id={entry.resumption}>
           <h2>
-            {entry.by ?? 'A person'} {text === '' ? 'let it go on' : 'answered'} <span class="quiet">{when}</span>
+            <By person={entry.by ?? 'A person'} /> {text === '' ? 'let it go on' : 'answered'}{' '}
+            <span class="quiet">{when}</span>
           </h2>
           <SecretMark thread={thread} secrets={secrets} />
           {entry.more && <More more={entry.more} />}

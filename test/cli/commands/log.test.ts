@@ -46,7 +46,7 @@ test('the log tells a thread newest first, each commit of it once', async () => 
     repository.git('log', '--first-parent', '--format=%H', head).split('\n'),
   );
   expect(stdout.split('\n')[0]).toMatch(new RegExp(`^end [0-9A-Z]{13} \\(head of ${thread}: ended\\)$`));
-  expect(stdout).toContain('Role:   writer written  by script');
+  expect(stdout).toContain('Role:   writer written  (script)');
   expect(stdout).toContain('\n    # A first draft\n');
 });
 
@@ -61,7 +61,7 @@ test.each([
   const { thread } = await run(repository, 'loop');
   const { code, stdout } = await repository.uwf(['log', thread, '-n', '2']);
   expect(code).toBe(0);
-  expect(/ {2}by (.*)$/m.exec(stdout)?.[1]).toBe(told);
+  expect(/ {2}\((.*)\)$/m.exec(stdout)?.[1]).toBe(told);
 });
 
 test('--oneline says each in a line, -n the newest only', async () => {

@@ -34,7 +34,7 @@ function sealed(kind: ThreadCommitKind, change: Change = {}): ThreadCommit {
 }
 
 const faultsIn = (commit: ThreadCommit, beside: Partial<Beside> = written[commit.kind][1]): string[] =>
-  faultsOf((report) => checkMessage(commit, beside, report));
+  faultsOf((report) => checkMessage(commit, beside, undefined, report));
 
 describe('the message of a commit', () => {
   test.each(kinds)('is what its nodes say: %s', (kind) => {

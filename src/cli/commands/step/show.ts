@@ -96,6 +96,7 @@ async function describeSuspension(repository: Repository, { thread, commit, star
     step: commit.hash,
     status: 'suspended',
     agent: await agentName(repository, start, commit),
+    by: null,
     subject: subjectOfReply(suspension.text),
     startedAt: null,
     completedAt: iso(suspendedAtMs),
@@ -132,6 +133,7 @@ function format(turn: DescribedTurn, count: number, paint: Palette): string {
     ['thread', paint.id(turn.thread)],
     ['role', paint.name(turn.role)],
     ['agent', oneLine(turn.agent)],
+    ['by', turn.by && oneLine(turn.by)],
     ['chosen by', rule === null ? 'a person' : `rule ${rule + 1}`],
     ...(turn.kind === 'step'
       ? [['took', `${formatDuration(turn.durationMs)}  ${paint.quiet(at)}`] as const]

@@ -13,7 +13,7 @@ import { followDebug, followStory } from '../../follow/follow-turn.ts';
 import { parseCount } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
-import { resumptionFacts, resumptionFields } from '../../output/suspension-markdown.ts';
+import { formatMore, resumptionFields } from '../../output/suspension-markdown.ts';
 import { suspensionFacts, suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
 import { formatTime } from '../../../format-time.ts';
 import { allHarmless, harmless, oneLine } from '../../output/width.ts';
@@ -91,8 +91,9 @@ async function wasCutOff(repository: Repository, { id, head }: ThreadPointer): P
 
 function format(said: Said, { paint }: Output): string {
   const time = formatTime(Date.parse(said.completedAt));
+  const by = said.by === undefined ? '' : `by ${oneLine(said.by)}`;
   const head = (title: string, ...facts: string[]): string =>
-    `${paint.title(`# ${title}`)}\n${paint.quiet([time, ...facts].filter((fact) => fact !== '').join('  '))}`;
+    `${paint.title(`# ${title}`)}\n${paint.quiet([time, ...facts, by].filter((fact) => fact !== '').join('  '))}`;
   const parts = (): string[] => {
     const text = harmless(said.text).trim();
     switch (said.kind) {
@@ -109,7 +110,7 @@ function format(said: Said, { paint }: Output): string {
         return [head(title, said.suspension, suspensionFacts(said)), suspensionMarkdown(said, paint)];
       }
       case 'resume':
-        return [head('Resumed', said.resumption, resumptionFacts(said)), text];
+        return [head('Resumed', said.resumption, said.more ? `more ${formatMore(said.more)}` : ''), text];
     }
   };
   return parts()

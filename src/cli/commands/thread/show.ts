@@ -67,13 +67,14 @@ function inPromisedOrder(view: ThreadView): object {
 
 function describe(view: ThreadView, claim: KnownClaim | null, { paint }: Output, nowMs: number): string {
   const why = view.summary ?? view.reason;
+  const by = view.cancelledBy === null ? '' : ` by ${oneLine(view.cancelledBy)}`;
   const reason = why === null ? '' : `: ${oneLine(why)}`;
   const time = (iso: string): string =>
     `${formatTime(Date.parse(iso))}  ${paint.quiet(formatAgo(Date.parse(iso), nowMs))}`;
   const roles = Object.keys(view.usageByRole);
   return formatFacts([
     ['thread', paint.id(view.thread)],
-    ['status', paintStatus(paint, view.status) + reason],
+    ['status', paintStatus(paint, view.status) + by + reason],
     ...(view.suspension ? aboutSuspension(view.suspension) : []),
     ['workflow', `${paint.name(view.workflow)}  ${paint.quiet(view.workflowHash)}`],
     ['task', oneLine(view.prompt)],

@@ -1,0 +1,51 @@
+import { pathName } from '../cas/path-name.ts';
+import type { Identity } from '../git/repository.ts';
+import { isPerson, type AgentRecord } from '../schema/built-in/agent.ts';
+import type { ThreadCommit, ThreadEvent } from './thread-commit.ts';
+
+/**
+ * The author of a commit: of a turn the role, with the agent as its address. All others are commits of a person, and so are the
+ * turns that a person takes.
+ *
+ * @param role the role of a turn; `undefined` for a commit of another kind
+ */
+export function authorOf(role: string | undefined, agent: AgentRecord | undefined, person: Identity): Identity {
+  const isOfAgent = role !== undefined && agent !== undefined && !isPerson(agent);
+  return isOfAgent ? { name: role, email: `${pathName(agent.name)}@uwf` } : person;
+}
+
+/**
+ * The person whose turn is the next commit of a thread: who has answered its question, on whatever machine the turn is taken.
+ * @param head the commit before
+ */
+export function answererOf({ kind, commit }: Pick<ThreadCommit, 'kind' | 'commit'>): Identity | undefined {
+  return kind === 'resume' ? commit.author : undefined;
+}
+
+/**
+ * The person who has decided what a commit says, as `name <email>`: who started or resumed the thread, cancelled it, or took the
+ * turn. `undefined` for the turn of an agent, for a suspension, and for an end that rules gave. It is the author that its writer gave.
+ */
+export function personOf({
+  commit: { author },
+  ...event
+}: ThreadEvent & Pick<ThreadCommit, 'commit'>): string | undefined {
+  const person = `${author.name} <${author.email}>`;
+  switch (event.kind) {
+    case 'start':
+      return event.node.parentThread === null ? person : undefined;
+    case 'step':
+      return author.name === event.node.role && author.email.endsWith('@uwf') ? undefined : person;
+    case 'suspend':
+      return undefined;
+    case 'resume':
+      return event.node.by ?? person;
+    case 'end':
+      return event.node.outcome === 'cancelled' ? person : undefined;
+  }
+}
+
+/** The role of a turn's commit. */
+export function roleOf(event: ThreadEvent): string | undefined {
+  return 'role' in event.node ? event.node.role : undefined;
+}
