@@ -14,7 +14,7 @@ test('a worker whose looks fail for two reasons in turn says each once', async (
   await json(['thread', 'start', 'loop', '-p', 'x']);
   expect((await uwf(['push', '--all', server.dir])).code).toBe(0);
   const calls = join(createTemporaryFolder(), 'calls');
-  const hook = `#!/bin/sh\necho >> '${calls}'\n[ $(($(wc -l < '${calls}') % 2)) = 0 ] && echo even || echo odd\nexit 1\n`;
+  const hook = `#!/bin/sh\necho >> '${calls}'\n[ $(($(wc -l < '${calls}') % 2)) = 0 ] && echo even: only branches || echo odd: only branches\nexit 1\n`;
   writeFileSync(join(server.dir, 'hooks/pre-receive'), hook, { mode: 0o755 });
   const { dir } = cloneCliRepository(server.dir);
   const worker = startWorker(dir, ['--poll', '100ms'], { UWF_TRUST: 'all', XDG_CACHE_HOME: createTemporaryFolder() });
