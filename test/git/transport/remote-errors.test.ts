@@ -11,6 +11,7 @@ test.each([
   ['hook declined: only branches and tags', true],
   ['pre-receive hook declined: refs/threads/01K is outside of the allowed namespaces', true],
   ['pre-receive hook declined: closed today; see the wiki', false],
+  ['origin has lost the commit of refs/heads/lost, and takes no push before a clone that has it pushes', false],
   ['pre-receive hook declined: the file is larger than 100 MB', false],
   ['update hook declined: ada may not write on Fridays', false],
   ['unpacker error', false],
