@@ -10,7 +10,8 @@ const config: ViteUserConfig = defineConfig({
     testTimeout: 1_200_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
-    maxWorkers: 2,
+    // On two cores: campaigns wait for processes, time-outs and looks of workers most of the time.
+    maxWorkers: 3,
   },
 });
 
