@@ -75,6 +75,7 @@ describe('the rows of a thread', () => {
     expect(masked(await collect(threadRows(repository, again.id, again.head.id)))).toMatchInlineSnapshot(`
       [
         {
+          "by": "C O Mitter <committer@example.com>",
           "content": {
             "$cas": "<hash>",
           },
@@ -156,6 +157,7 @@ describe('the rows of a thread', () => {
           "timestamp": 1795262408638,
         },
         {
+          "by": "C O Mitter <committer@example.com>",
           "content": {
             "$cas": "<hash>",
           },
@@ -201,6 +203,7 @@ describe('the rows of a thread', () => {
           "timestamp": 1795262401500,
         },
         {
+          "by": "C O Mitter <committer@example.com>",
           "content": {
             "$cas": "<hash>",
           },

@@ -39,12 +39,12 @@ export async function importThread(
     await rebuild.add(line);
     given.update(`${line}\n`);
   }
-  const { thread, head, batch, hasPauses } = rebuild;
+  const { thread, head, batch, hasPauses: withPauses, hasPersons: withPersons } = rebuild;
   if (thread === undefined) throw new RefusedImport(undefined, 'it has no __start__ row');
   if (head === undefined) throw new RefusedImport(undefined, 'it has rows only, and the nodes are needed');
   const imagined = repositoryWith(repository, batch);
   await assertSound(imagined, head);
-  if ((await digestOfExport(imagined, thread, head, hasPauses)) !== given.digest('hex')) {
+  if ((await digestOfExport(imagined, thread, head, { withPauses, withPersons })) !== given.digest('hex')) {
     throw new RefusedImport(undefined, 'it is not what the thread that it makes is exported as');
   }
   const known = (await listPointers(repository)).find(({ id }) => id === thread);
@@ -77,11 +77,11 @@ async function digestOfExport(
   repository: Repository,
   id: ThreadId,
   head: ObjectId,
-  withPauses: boolean,
+  form: { withPauses: boolean; withPersons: boolean },
 ): Promise<string> {
   const digest = createHash('sha256');
   try {
-    const lines = exportThread(repository, { id, head }, { withNodes: true, withPauses });
+    const lines = exportThread(repository, { id, head }, { withNodes: true, ...form });
     for await (const line of lines) digest.update(`${line}\n`);
   } catch (error) {
     const fault = faultOf(error);

@@ -28,17 +28,19 @@ export type ExportedCommit = {
  * needs, also those of threads that it called, was forked from or links to. Each comes once, and after those that it refers
  * to. The last line is the thread's head.
  *
- * The same thread gives the same lines. Without `withPauses` it has no rows for suspensions and resumptions, as in the first
- * version of the format. Commits and files of the user's code are named and not written.
+ * The same thread gives the same lines. Without `withPauses` it has no rows for suspensions and resumptions, and without
+ * `withPersons` no `by`, as in earlier versions of the format. Commits and files of the user's code are named and not written.
  * @throws {CorruptThread} if the thread cannot be read
  */
 export async function* exportThread(
   repository: Repository,
   { id, head }: { id: ThreadId; head: ObjectId },
-  options: { withNodes?: boolean; withPauses?: boolean } = {},
+  options: { withNodes?: boolean; withPauses?: boolean; withPersons?: boolean } = {},
 ): AsyncGenerator<string, void, void> {
   for await (const row of threadRows(repository, id, head)) {
-    if (options.withPauses !== false || !isPauseRow(row)) yield JSON.stringify(row);
+    const { by: _by, ...unnamed } = row;
+    const told = options.withPersons === false ? unnamed : row;
+    if (options.withPauses !== false || !isPauseRow(row)) yield JSON.stringify(told);
   }
   if (options.withNodes !== true) return;
   const written = new Set<NodeHash>();

@@ -28,6 +28,8 @@ export class Rebuild {
   head: ObjectId | undefined;
   /** Whether suspensions and resumptions have rows. */
   hasPauses = false;
+  /** Whether a row names a person. */
+  hasPersons = false;
   readonly #objects: ObjectStore;
   readonly #nodes = new Map<NodeHash, EncodedNode>();
   #line = 0;
@@ -57,9 +59,10 @@ export class Rebuild {
   }
 
   /** Rows are derived from nodes, and are compared with these in the end. Only the thread's id is taken from a row. */
-  #addRow({ role, meta }: JsonObject): void {
+  #addRow({ role, meta, by }: JsonObject): void {
     if (this.head !== undefined || this.#nodes.size > 0) throw this.#refuse('a row has to come before the nodes');
     this.hasPauses ||= isPauseRow({ role });
+    this.hasPersons ||= by !== undefined;
     if (role !== '__start__') return;
     const id = isJsonObject(meta) ? meta['thread'] : undefined;
     if (typeof id !== 'string' || !isThreadId(id)) throw this.#refuse('it does not say which thread it is');

@@ -9,6 +9,7 @@ import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { ThreadSuspend } from '../../schema/built-in/thread-suspend.ts';
 import { CAS_KEY, findLinks } from '../../schema/links/find-links.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
+import { personOf } from '../author.ts';
 import { readChain } from '../read/read-chain.ts';
 import type { ThreadCommit } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
@@ -33,6 +34,8 @@ export type ThreadRow = {
   meta: JsonObject;
   /** In ms since 1970. */
   timestamp: number;
+  /** The person who said it, as `name <email>`; absent for agents and rules. */
+  by?: string;
 };
 
 /** The rows of a thread, oldest first. One that has not ended has no `__end__`. */
@@ -44,7 +47,10 @@ export async function* threadRows(
   const commits: ThreadCommit[] = [];
   for await (const commit of readChain(repository, head)) commits.push(commit);
   const source = nodesBehind(repository, [head]);
-  for (const commit of commits.toReversed()) yield rowOf(commit, id, source);
+  for (const commit of commits.toReversed()) {
+    const by = personOf(commit);
+    yield { ...(await rowOf(commit, id, source)), ...(by !== undefined && { by }) };
+  }
 }
 
 /** Tells whether a row is one that exports of the first version of the format do not have. */
@@ -76,8 +82,8 @@ async function rowOf(commit: ThreadCommit, id: ThreadId, source: NodeSource): Pr
       return { role: '__suspend__', content: pointerTo(content) ?? '', meta, timestamp: suspendedAtMs };
     }
     case 'resume': {
-      const { suspension, answer, resumedAtMs, by, more } = commit.node;
-      const meta = { suspension: { [CAS_KEY]: suspension }, ...(by && { by }), ...(more && { more: { ...more } }) };
+      const { suspension, answer, resumedAtMs, more } = commit.node;
+      const meta = { suspension: { [CAS_KEY]: suspension }, ...(more && { more: { ...more } }) };
       return { role: '__resume__', content: pointerTo(answer) ?? '', meta, timestamp: resumedAtMs };
     }
   }

@@ -61,7 +61,8 @@ describe('exporting and importing a thread', () => {
     const rows = lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter((row) => 'role' in row);
     expect(rows[0]).toMatchObject({ role: '__start__', meta: { workflow: 'loop', depth: 0, limits: null } });
     for (const row of rows) {
-      expect(Object.keys(row)).toEqual(['role', 'content', 'meta', 'timestamp']);
+      const person = row['by'] === undefined ? [] : ['by'];
+      expect(Object.keys(row)).toEqual(['role', 'content', 'meta', 'timestamp', ...person]);
       if (row['content'] === '') expect(row['role']).toMatch(/^__(?:suspend|resume)__$/);
       else expect(row['content']).toEqual({ $cas: expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{13}$/) });
     }

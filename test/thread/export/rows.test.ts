@@ -45,6 +45,7 @@ test('the rows of a thread are its start, its steps and its end, oldest first, w
       content: { $cas: node.prompt },
       meta: { thread: start.id, workflow: 'loop', hash: { $cas: node.workflow }, depth: 0, limits },
       timestamp: node.startedAtMs,
+      by: `${repository.committer.name} <${repository.committer.email}>`,
     },
     { role: 'writer', content: { $cas: step.node.content }, meta: { $status: 'done' }, timestamp: 1_795_262_401_500 },
     {
@@ -115,8 +116,9 @@ describe('the row of a resumption', () => {
     expect((await rowsOf(repository, resumed, from)).at(-1)).toStrictEqual({
       role: '__resume__',
       content: { $cas: node.answer },
-      meta: { suspension: { $cas: head.hash }, by: 'A U Thor <a@b>', more: { maxSteps: 3 } },
+      meta: { suspension: { $cas: head.hash }, more: { maxSteps: 3 } },
       timestamp: node.resumedAtMs,
+      by: 'A U Thor <a@b>',
     });
   });
 
