@@ -54,6 +54,13 @@ export class ExpressionFailed extends ExpressionError {
   }
 }
 
+/** An expression was ended because it took all memory of its process. */
+export class ExpressionTooLarge extends ExpressionFailed {
+  constructor(expression: string, heapMb: number) {
+    super(expression, `it needs more than ${heapMb} MB of memory`);
+  }
+}
+
 /** An expression did not end within its time box. The expression is at fault, hence `data`. */
 export class ExpressionTimeout extends ExpressionError {
   readonly timeoutMs: number;
@@ -64,6 +71,18 @@ export class ExpressionTimeout extends ExpressionError {
     this.timeoutMs = timeoutMs;
   }
 }
+
+/** Codes of JSONata's own limits: of the depth of calls, and of the length of a list. */
+const LIMITS: ReadonlySet<unknown> = new Set(['D1011', 'D2015']);
+
+/** Tells whether an evaluation was ended at a limit of time or memory. Without one it might have a value. */
+export function exceedsLimit(error: UwfError): boolean {
+  if (error instanceof ExpressionFailed) return error instanceof ExpressionTooLarge || LIMITS.has(error.jsonataCode);
+  return error instanceof ExpressionTimeout || error.code === TEMPLATE_LIMIT;
+}
+
+/** The code of the error of a template that was ended at a limit. */
+export const TEMPLATE_LIMIT = 'template-limit';
 
 /** Makes the error for an evaluator process that cannot be started or died. The machine is at fault, not the expression. */
 export function evaluatorUnavailable(reason: string): UwfError {

@@ -23,7 +23,7 @@ export type DecideOptions = {
  *
  * A pure function: the same rules and context give the same decision, at any time on any machine. `__start__` stands for the
  * last role before the first step, `__resume__` when an ended thread is resumed. What is wrong with the rules is a decision
- * of the kind `failed`, no exception.
+ * of the kind `failed`, and one that exceeds its limits of time or memory `undecided`; neither is an exception.
  * @throws {UwfError} `evaluator-unavailable` when a condition needs the child and the machine does not give it; the rules are not at fault
  */
 export async function decide(
@@ -56,7 +56,7 @@ async function decideAmong(
     try {
       if (await ruleHolds(index, rule, context, options)) return await outcomeOf(index, rule, context);
     } catch (error) {
-      if (error instanceof RuleFailed) return { kind: 'failed', rule: index, error };
+      if (error instanceof RuleFailed) return { kind: error.isUndecided ? 'undecided' : 'failed', rule: index, error };
       throw error;
     }
   }

@@ -2,6 +2,7 @@ import type { UwfError } from '../errors.ts';
 import type { StepsSeen } from '../expression/analysis/steps-seen.ts';
 import type { RoleSeen } from '../expression/evaluation/scope.ts';
 import type { StepView } from '../thread/read/step-view.ts';
+import { END, type WorkflowDefinition } from '../workflow/definition.ts';
 
 /** The thread's beginning as rules and templates see it. */
 export type StartView = { prompt: string; workflow: string; depth: number; startedAtMs: number };
@@ -37,12 +38,28 @@ export type DecisionContext = {
 export type Decision =
   | { kind: 'role'; rule: number; role: string; prompt: string | undefined; location: string | undefined }
   | { kind: 'end'; rule: number; returnCode: number; summary: string | undefined }
-  /** The definition cannot go on: a rule's error or time box, or (`rule: undefined`) none that matches. */
-  | { kind: 'failed'; rule: number | undefined; error: UwfError };
+  /** The definition cannot go on: a rule's error, or (`rule: undefined`) none that matches. */
+  | { kind: 'failed'; rule: number | undefined; error: UwfError }
+  /** A rule was ended at a limit of time or memory. On another machine, or later, there may be a decision. */
+  | { kind: 'undecided'; rule: number; error: UwfError };
 
 /** The role of the newest step; `undefined` before the first. */
 export function lastRoleOf(steps: DecisionContext['steps']): string | undefined {
   return 'seenBy' in steps ? steps.lastRole : steps.at(-1)?.role;
+}
+
+/**
+ * The role that waits while a rule is undecided: the one that the rule leads to; where that is the end, the role of the newest
+ * step, and without a step the first of all by name.
+ */
+export function roleWhileUndecided(
+  { roles, blocks, moderator }: WorkflowDefinition,
+  rule: number,
+  lastRole: string | undefined,
+): string {
+  const to = moderator[rule]?.to;
+  if (to !== undefined && to !== END) return to;
+  return lastRole ?? Object.keys({ ...roles, ...blocks }).toSorted()[0] ?? '';
 }
 
 /** The steps, or at least what an expression can see of them. */

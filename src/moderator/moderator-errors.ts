@@ -1,4 +1,5 @@
 import { UwfError } from '../errors.ts';
+import { exceedsLimit } from '../expression/expression-errors.ts';
 import type { Rule } from '../workflow/definition.ts';
 
 /** The part of a rule that could not be evaluated. */
@@ -6,15 +7,21 @@ export type RulePart = 'when' | 'prompt' | 'location';
 
 /** A rule whose condition or template has no result. The definition is at fault. */
 export class RuleFailed extends UwfError {
+  /** True if the condition or template was ended at a limit of time or memory: then it may have been the machine. */
+  readonly isUndecided: boolean;
+
   constructor(index: number, rule: Rule, part: RulePart, expression: string, reason: string, cause?: unknown) {
     const hint = cause instanceof UwfError ? cause.hint : undefined;
-    super(`${nameOf(index, rule)} has a ${part} that does not work: ${reason}`, {
-      code: 'rule-failed',
+    const isUndecided = cause instanceof UwfError && exceedsLimit(cause);
+    const what = isUndecided ? 'exceeds its limits' : 'does not work';
+    super(`${nameOf(index, rule)} has a ${part} that ${what}: ${reason}`, {
+      code: isUndecided ? 'rule-undecided' : 'rule-failed',
       kind: 'data',
       hint,
       cause,
       facts: { rule: index, from: rule.from, to: rule.to, part, expression },
     });
+    this.isUndecided = isUndecided;
   }
 }
 

@@ -92,7 +92,7 @@ const successors: readonly (Successor & { name: TypeName; hash: NodeHash })[] = 
   { name: 'workflow', hash: parseNodeHash('2E1Z2Z58FXWKD'), ...workflowSuccessor },
   { name: 'thread-start', hash: parseNodeHash('APFX64W9BENEF'), ...threadStartSuccessor },
   { name: 'thread-step', hash: parseNodeHash('9VWW1CHJQGGCF'), ...threadStepSuccessor },
-  { name: 'thread-suspend', hash: parseNodeHash('1P2TCVSRCDZR0'), ...threadSuspendSuccessor },
+  { name: 'thread-suspend', hash: parseNodeHash('D1WA539MSFBHX'), ...threadSuspendSuccessor },
   { name: 'thread-resume', hash: parseNodeHash('43Y4FDFVKF8HS'), ...threadResumeSuccessor },
   { name: 'react-turn', hash: parseNodeHash('DAN0X82YCAXJH'), ...reactTurnSuccessor },
   { name: 'attempt', hash: parseNodeHash('21JARTSCEBR25'), ...attemptSuccessor },

@@ -25,7 +25,7 @@ export type WhyItWaits = Pick<ThreadSuspend, 'cause' | 'reason' | 'role'> & { du
 /** Tells whether a suspended turn asks for an answer. Others can continue when the cause of the suspension is removed. */
 export function asksForWords(why: WhyItWaits): boolean {
   if (why.cause === 'agent') return why.due === undefined && !isFailure(why);
-  return why.cause === 'human' || why.cause === 'gate';
+  return why.cause === 'human';
 }
 
 /** Returns the command that continues a suspended thread: with an answer only if one was asked for. */
@@ -46,8 +46,9 @@ export function hintToResume(id: ThreadId, why: WhyItWaits): string {
     }
     case 'child':
       return `'uwf thread show ${id}' names the child thread that it waits for; '${resume}' goes on with that`;
+    case 'rule':
+      return `'${resume}' decides again`;
     case 'human':
-    case 'gate':
     case 'agent':
     case 'invalid-reply':
     case 'timeout':

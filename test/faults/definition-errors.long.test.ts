@@ -37,20 +37,31 @@ describe('a rule that', () => {
     ['recurses for ever', '($f := function($n){ 1 + $f($n + 1) }; $f(1) > 1)', /Stack overflow|did not end within/],
     ['backtracks for ever', `$match('${'a'.repeat(40)}!', /^(a+)+$/)`, 'did not end within 1000 ms'],
     ['asks for 400 MB', '$length($pad("", 2e8, "xy")) > 0', /needs more than \d+ MB|did not end within/],
-    ['holds for nothing', 'false', "no rule from 'worker' holds"],
-  ])('%s fails the thread with 3, and says which rule and why', async (_name, when, why) => {
+  ])('%s suspends the thread with 4, and says which rule and why', async (_name, when, why) => {
     const scene = createWorkScene(role('done'), [{ from: 'worker', to: '__end__', when }]);
+    const { code, last } = await runWork(scene);
+    expect(code).toBe(4);
+    expect(last).toMatchObject({ event: 'thread.suspended', status: 'suspended', cause: 'rule' });
+    expectRule(scene, last, why);
+  });
+
+  test('holds for nothing fails the thread with 3, and says which rules there are', async () => {
+    const scene = createWorkScene(role('done'), [{ from: 'worker', to: '__end__', when: 'false' }]);
     const { code, last } = await runWork(scene);
     expect(code).toBe(3);
     expect(last).toMatchObject({ event: 'thread.failed', status: 'failed', returnCode: 1 });
-    expect(last['text']).toMatch(why);
-    expect(last['text']).toContain('rule 2 (worker -> __end__)');
-    // What the agent did before is kept.
-    expect(scene.lines('turns')).toEqual(['worker']);
-    expect(scene.git('log', '--format=%s', '-1', `${String(last['head'])}^`)).toBe('worker: worker has done its work.');
+    expectRule(scene, last, "no rule from 'worker' holds");
     expect(scene.git('for-each-ref', 'refs/threads')).toBe('');
   });
 });
+
+/** Expects that a thread stopped because of its second rule, and has what the agent did before. */
+function expectRule(scene: Scene, last: Record<string, unknown>, why: RegExp | string): void {
+  expect(last['text']).toMatch(why);
+  expect(last['text']).toContain('rule 2 (worker -> __end__)');
+  expect(scene.lines('turns')).toEqual(['worker']);
+  expect(scene.git('log', '--format=%s', '-1', `${String(last['head'])}^`)).toBe('worker: worker has done its work.');
+}
 
 describe('a reply that', () => {
   test('never validates is asked for three times and suspends the thread with 4', async () => {

@@ -193,16 +193,7 @@ describe('what is wrong with the rules is a decision that names the rule', () =>
     ['a type error', { when: '1 + "a"' }, 'when', 'failed'],
     ['a function that varies', { when: '$random() > 0.5' }, 'when', 'refused'],
     ['an alias of one', { when: '($f := $now; $f() > "2026")' }, 'when', 'refused'],
-    ['an endless recursion', { when: '($f := function($x){ $f($x) }; $f(1))' }, 'when', 'did not end within'],
-    [
-      'a pattern that backtracks',
-      { when: '$contains("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", /^(a+)+$/)' },
-      'when',
-      'did not end within',
-    ],
-    ['200 MB of padding', { when: "$pad('', 2e8, 'xy') = ''" }, 'when', 'the expression'],
     ['no Liquid', { prompt: '{% if %}' }, 'prompt', 'is not Liquid'],
-    ['a loop without an end', { prompt: '{% for i in (1..100000000) %}x{% endfor %}' }, 'prompt', 'limit exceeded'],
     ['an empty prompt', { prompt: '  {{ missing }}\n' }, 'prompt', 'renders to nothing'],
     ['an empty location', { location: '{{ missing }}' }, 'location', 'renders to nothing'],
   ])('%s', async (_, part, partName, reason) => {
@@ -217,6 +208,23 @@ describe('what is wrong with the rules is a decision that names the rule', () =>
     expect(error.message).toMatch(/^rule 3 \(a -> c\) /);
     expect(error.message).toContain(reason);
     expect(error).toMatchObject({ expression: Object.values(part)[0] });
+  });
+
+  const doubled = '{% assign x = "x" %}{% for i in (1..22) %}{% assign x = x | append: x %}{% endfor %}';
+  test.each<[name: string, part: Partial<Rule>, reason: string]>([
+    ['an endless recursion', { when: '($f := function($x){ $f($x) }; $f(1))' }, 'did not end within 300 ms'],
+    ['one that is too deep', { when: '($f := function($x){ 1 + $f($x) }; $f(1))' }, 'Stack overflow'],
+    ['backtracking', { when: `$contains("${'a'.repeat(40)}b", /^(a+)+$/)` }, 'did not end within 300 ms'],
+    ['200 MB of padding', { when: "$pad('', 2e8, 'xy') = ''" }, 'the expression'],
+    ['a large range', { prompt: '{% for i in (1..100000000) %}x{% endfor %}' }, '8000000 characters and list items'],
+    ['a long location', { location: `${doubled}{{ x }}{{ x }}` }, 'it makes more than'],
+  ])('%s leaves it undecided', async (_, part, reason) => {
+    const rules = [rule('x', 'y'), rule('a', 'c', null, part), rule('a', 'd', null)];
+    const decision = await decide(rules, after(step('a')), { timeoutMs: 300 });
+    expect(decision).toMatchObject({ kind: 'undecided', rule: 1, error: { code: 'rule-undecided', kind: 'data' } });
+    const { message } = (decision as Extract<typeof decision, { kind: 'undecided' }>).error;
+    expect(message).toMatch(/^rule 2 \(a -> c\) has a \w+ that exceeds its limits: /);
+    expect(message).toContain(reason);
   });
 
   test('an empty summary', async () => {

@@ -18,7 +18,7 @@ describe('the hint at a suspended thread', () => {
       "'uwf thread show <id>' names the child thread that it waits for; 'uwf thread resume <id>' goes on with that",
     ],
     ['human', "answer with 'uwf thread resume <id> -p <answer>'"],
-    ['gate', "answer with 'uwf thread resume <id> -p <answer>'"],
+    ['rule', "'uwf thread resume <id>' decides again"],
     ['agent', "answer with 'uwf thread resume <id> -p <answer>'"],
     ['invalid-reply', "'uwf thread resume <id>' takes the turn again, once what stopped it is put right"],
     ['timeout', "'uwf thread resume <id>' takes the turn again, once what stopped it is put right"],
@@ -54,7 +54,7 @@ test('a thread that is not suspended takes its next step', () => {
   // The kind of the head, and the node of a suspension, are all that is looked at.
   const head = (commit: object): ThreadCommit => commit as ThreadCommit;
   expect(hintToGoOn({ id, head: head({ kind: 'step' }) })).toBe(`run 'uwf thread step ${id}'`);
-  const node = { cause: 'gate', reason: 'ok?', role: 'writer' };
+  const node = { cause: 'human', reason: 'ok?', role: 'writer' };
   expect(hintToGoOn({ id, head: head({ kind: 'suspend', node }) })).toBe(
     `answer with 'uwf thread resume ${id} -p <answer>'`,
   );

@@ -75,15 +75,21 @@ async function growTurns(repository: MapRepository): Promise<ThreadState> {
   const workflow = writeWorkflowTree(batch, release);
   const agents = { coder, tester: program, judge: by('human') };
   let state = await startThread(repository, batch, { workflow, prompt: 'Add it up.', agents });
-  const givers: Partial<Record<SuspendCause, string>> = { child: 'workflow', human: 'human', permission: 'acp' };
-  for (const cause of suspendCauses.filter((name) => name !== 'gate')) {
+  const givers: Partial<Record<SuspendCause, string>> = {
+    child: 'workflow',
+    human: 'human',
+    permission: 'acp',
+    rule: 'rules',
+  };
+  const prompts: Readonly<Record<string, string>> = { human: 'Do it.', rules: 'Add it up.' };
+  for (const cause of suspendCauses) {
     const agent = givers[cause] === undefined ? coder : by(givers[cause]);
     const turn = {
       role: 'coder',
       agent,
       cause,
       reason: `It is ${cause}.`,
-      prompt: agent.name === 'human' ? 'Do it.' : 'Code.',
+      prompt: prompts[agent.name] ?? 'Code.',
     };
     const due = cause === 'agent' ? { due: 1_795_262_500_000 } : {};
     state = await suspendThread(

@@ -3,6 +3,8 @@ import { UwfError } from '../../errors.ts';
 import { assertThere } from '../../git/repository/assert-there.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
+import { roleWhileUndecided } from '../../moderator/decision.ts';
+import { RULES_PACKAGE, type AgentRecord } from '../../schema/built-in/agent.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { endThread } from '../../thread/append/end-thread.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
@@ -16,7 +18,7 @@ import { ReplyNotStored } from '../recovery/kept-turn-errors.ts';
 import { FilesHoldSecrets, recordWorkspace, type TurnFiles } from '../workspace/record-workspace.ts';
 import { uncheckedReply } from './accept.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { ChosenStep, Ending, FinishedTurn, PreparedTurn, Step } from './step.ts';
+import type { ChosenStep, Ending, FinishedTurn, PreparedTurn, RoleChoice, Step } from './step.ts';
 import { storeOpenTurns, storeTurn, type TurnPlace } from './store-turn.ts';
 
 /** How a turn is stored. */
@@ -166,9 +168,10 @@ export async function suspendUnrun(step: UnrunTurn, cause: SuspendCause, reason:
   return storeTurn(step, { role, rule, prompt, agent: step.record, result, redacted, ...times, again });
 }
 
-/** Ends a thread as its rules decided, or because they failed. */
+/** Ends a thread as its rules decided, or because they failed; suspends it where one of them is undecided. */
 export async function appendEnd(step: Step, ending: Ending): Promise<ThreadState> {
   const { engine } = step;
+  if (ending.kind === 'undecided') return suspendUndecided(step, ending);
   const state = await storeOpenTurns(step);
   const returnCode = ending.kind === 'failed' ? 1 : ending.returnCode;
   const summary = await summaryOf(engine, state, ending);
@@ -176,8 +179,28 @@ export async function appendEnd(step: Step, ending: Ending): Promise<ThreadState
   return endThread(engine.repository, state, { outcome, returnCode, summary });
 }
 
+/** What a rule that is undecided is recorded as in the place of an agent: none ran. */
+const RULES_RECORD: AgentRecord = { name: 'rules', package: RULES_PACKAGE, version: '1.0.0', config: {} };
+
+/** Suspends a thread whose rules come to no decision here. No turn has begun, and resuming decides again. */
+async function suspendUndecided(
+  step: Step,
+  { rule, error }: Extract<Ending, { kind: 'undecided' }>,
+): Promise<ThreadState> {
+  const { engine, state, definition } = step;
+  const role = roleWhileUndecided(definition, rule, state.last?.node.role);
+  const choice: RoleChoice = { kind: 'role', role, rule, prompt: undefined, location: undefined };
+  const redaction = engine.redaction();
+  const [recorded, reason] = [redaction.text(state.prompt), redaction.text(error.message)];
+  return suspendUnrun({ ...step, choice, record: RULES_RECORD, recorded, redaction }, 'rule', reason);
+}
+
 /** The summary of an end. The text of the last step is stored as it is: another one would not be what the rules say. */
-async function summaryOf(engine: EngineContext, state: ThreadState, ending: Ending): Promise<string> {
+async function summaryOf(
+  engine: EngineContext,
+  state: ThreadState,
+  ending: Exclude<Ending, { kind: 'undecided' }>,
+): Promise<string> {
   const text = ending.kind === 'failed' ? ending.error.message : ending.summary;
   if (text === undefined) return state.last ? readTextAt(engine.repository, state.last, 'output.md') : '';
   const redaction = engine.redaction().passingPart();

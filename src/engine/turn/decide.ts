@@ -76,7 +76,8 @@ export function askedOf({ state, definition }: Step, { role, prompt }: RoleChoic
 /** A decision as the journal has it. */
 export function journalFacts(choice: RoleChoice | Ending): JsonObject {
   if (choice.kind === 'role') return { role: choice.role, rule: choice.rule };
-  return choice.kind === 'failed' ? { failed: choice.error.message } : { end: choice.returnCode, rule: choice.rule };
+  if (choice.kind === 'end') return { end: choice.returnCode, rule: choice.rule };
+  return { [choice.kind]: choice.error.message };
 }
 
 /** Tells whether the texts of steps are read for rules: a partial clone fetches them only if one may look at them. */

@@ -83,7 +83,7 @@ export type RoleChoice = Omit<Extract<Decision, { kind: 'role' }>, 'rule'> & {
   again?: { step: StepEntry; word: string; as: ThreadId };
 };
 
-/** A decision that ends the thread. */
+/** A decision that gives no role the turn: the thread ends, or waits because a rule is undecided. */
 export type Ending = Exclude<Decision, { kind: 'role' }>;
 
 /** What a turn comes to: a reply that was accepted, or the reason why the thread waits. */

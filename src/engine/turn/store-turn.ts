@@ -4,7 +4,7 @@ import { UwfError } from '../../errors.ts';
 import { assertThere } from '../../git/repository/assert-there.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { collectRefs } from '../../schema/links/find-links.ts';
-import { BLOCK_PACKAGE, isPerson } from '../../schema/built-in/agent.ts';
+import { BLOCK_PACKAGE, isPerson, RULES_PACKAGE } from '../../schema/built-in/agent.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { resumeThread } from '../../thread/append/resume-thread.ts';
 import { appendStep } from '../../thread/append/append-step.ts';
@@ -74,9 +74,9 @@ export async function storeTurn(step: TurnPlace, given: FinishedTurn): Promise<T
   return after;
 }
 
-/** Tells whether what is stored takes in all open turns. A block's step has no usage, and a turn that is held stays open. */
+/** Tells whether what is stored takes in all open turns. Without an agent it has no usage, and a turn that is held stays open. */
 function takesOpenTurns({ agent, isHeld }: FinishedTurn): boolean {
-  return agent.package !== BLOCK_PACKAGE && isHeld !== true;
+  return agent.package !== BLOCK_PACKAGE && agent.package !== RULES_PACKAGE && isHeld !== true;
 }
 
 /** Adds to a turn what is not stored yet of turns before it: their refused replies, and what those have used that were cut off. */

@@ -107,6 +107,7 @@ async function* replay(
 
 /** Tells whether rules decided what a commit says: a person may have given a turn away, or cancelled the thread. */
 function isDecided(commit: ThreadCommit): commit is CommitOf<'step' | 'suspend' | 'end'> {
+  if (commit.kind === 'suspend' && commit.node.cause === 'rule') return false;
   if (commit.kind === 'step' || commit.kind === 'suspend') return commit.node.rule !== null;
   return commit.kind === 'end' && commit.node.outcome !== 'cancelled';
 }
@@ -130,7 +131,7 @@ function compare(
     would,
     rule: decision.rule ?? null,
     reason:
-      decision.kind === 'failed'
+      'error' in decision
         ? decision.error.message
         : was === would
           ? `it returned ${wasCode} and would return ${wouldCode}`

@@ -12,7 +12,14 @@ import { findLimitWaitedAt } from '../limits/allowance.ts';
 import { storeResumption } from './store-answer.ts';
 
 /** Causes that a new try may do away with. The others need a person who has seen what happened in that thread. */
-const passing: ReadonlySet<SuspendCause> = new Set(['agent', 'invalid-reply', 'timeout', 'limit', 'interrupted']);
+const passing: ReadonlySet<SuspendCause> = new Set([
+  'agent',
+  'invalid-reply',
+  'timeout',
+  'limit',
+  'interrupted',
+  'rule',
+]);
 
 /**
  * Takes up the children that a suspended thread waits for, where no words are needed and the thread can then run them by itself:

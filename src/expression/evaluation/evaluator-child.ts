@@ -16,7 +16,7 @@ import {
   type EvaluatorAnswer,
   type EvaluatorRequest,
 } from './evaluator-protocol.ts';
-import { evaluatorUnavailable, ExpressionFailed, ExpressionTimeout } from '../expression-errors.ts';
+import { evaluatorUnavailable, ExpressionTimeout, ExpressionTooLarge } from '../expression-errors.ts';
 import type { Scope } from './scope.ts';
 
 /** How much longer than its limit an evaluation may take before the child is killed, because it can no longer answer. */
@@ -79,7 +79,7 @@ export class EvaluatorChild {
   /**
    * Evaluates in the child, one task after another in the order of the calls.
    * @throws {ExpressionSyntaxError} when the source is not JSONata
-   * @throws {ExpressionFailed} when evaluating it fails, or takes the child's whole memory
+   * @throws {ExpressionFailed} when evaluating it fails; {@link ExpressionTooLarge} when it takes the child's whole memory
    * @throws {ExpressionTimeout} when the time is up; the child is killed then
    * @throws {UwfError} `evaluator-unavailable` when the child does not start, or dies for another reason
    */
@@ -273,8 +273,7 @@ function heapFor(scopeLength: number): number {
 const OUT_OF_MEMORY: ReadonlySet<unknown> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV', 133, 134]);
 
 function diedEvaluating(task: EvaluationTask, death: Death, heapMb: number): Error {
-  if (OUT_OF_MEMORY.has(death.signal ?? death.code))
-    return new ExpressionFailed(task.source, `it needs more than ${heapMb} MB of memory`);
+  if (OUT_OF_MEMORY.has(death.signal ?? death.code)) return new ExpressionTooLarge(task.source, heapMb);
   return evaluatorUnavailable(`ended before it answered (${howItEnded(death)})`);
 }
 

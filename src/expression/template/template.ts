@@ -3,7 +3,8 @@ import type { Template } from 'liquidjs';
 import { UwfError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import { ALL_SEEN, NOTHING_SEEN, type StepsSeen } from '../analysis/steps-seen.ts';
-import { liquidEngine } from './liquid-engine.ts';
+import { TEMPLATE_LIMIT } from '../expression-errors.ts';
+import { LIMIT_REASONS, liquidEngine } from './liquid-engine.ts';
 
 /** A text that is no Liquid template, or uses what templates of uwf must not. */
 export class TemplateSyntaxError extends UwfError {
@@ -27,10 +28,10 @@ export class TemplateSyntaxError extends UwfError {
   }
 }
 
-/** A template that could not be rendered, or not within its limits of time and size. */
-function templateFailed(template: string, reason: string): UwfError {
+/** A template that could not be rendered, or (`template-limit`) not within its limits of time and size. */
+function templateFailed(template: string, reason: string, code: string = 'template-failed'): UwfError {
   return new UwfError(`the template failed: ${reason}`, {
-    code: 'template-failed',
+    code,
     kind: 'data',
     facts: { template, reason },
   });
@@ -75,7 +76,7 @@ async function parseTemplate(source: string): Promise<Template[] | undefined> {
  *
  * Bounded in time (1 s), in what it makes on the way (8 million characters and items) and in its result (4 million).
  * @throws {TemplateSyntaxError} when the source is not Liquid
- * @throws {UwfError} `template-failed` when a filter fails or a limit is reached
+ * @throws {UwfError} `template-failed` when a filter fails, `template-limit` when a limit is reached
  */
 export async function renderTemplate(source: string, variables: Readonly<Record<string, JsonValue>>): Promise<string> {
   const nodes = await parseTemplate(source);
@@ -85,10 +86,14 @@ export async function renderTemplate(source: string, variables: Readonly<Record<
   try {
     result = liquid.renderSync(nodes, variables);
   } catch (error) {
-    throw templateFailed(source, liquidError(error).reason);
+    const { reason } = liquidError(error);
+    const limit = LIMIT_REASONS.get(reason);
+    throw templateFailed(source, limit ?? reason, limit && TEMPLATE_LIMIT);
   }
   const text = String(result);
-  if (text.length > MAX_RESULT) throw templateFailed(source, `its result is longer than ${MAX_RESULT} characters`);
+  if (text.length > MAX_RESULT) {
+    throw templateFailed(source, `its result is longer than ${MAX_RESULT} characters`, TEMPLATE_LIMIT);
+  }
   return text;
 }
 

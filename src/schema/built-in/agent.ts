@@ -19,6 +19,9 @@ export type AgentRecord = {
 /** The package that the record of a block names: no agent runs a block, its branches do. */
 export const BLOCK_PACKAGE = 'builtin:block';
 
+/** The package that the record of a suspension names whose turn no rule gave yet: one of them exceeds its limits. */
+export const RULES_PACKAGE = 'builtin:rules';
+
 const HUMAN_PACKAGE = 'builtin:human';
 
 /** Tells whether the turns of an agent are those of a person. */

@@ -20,10 +20,10 @@ import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
 export type SuspendCause = FirstCause | NewCause;
 
 type FirstCause = 'agent' | 'invalid-reply' | 'limit' | 'timeout' | 'human' | 'child';
-type NewCause = 'permission' | 'secret' | 'isolation' | 'gate' | 'interrupted';
+type NewCause = 'permission' | 'secret' | 'isolation' | 'rule' | 'interrupted';
 
 const firstCauses: readonly FirstCause[] = ['agent', 'invalid-reply', 'limit', 'timeout', 'human', 'child'];
-const newCauses: readonly NewCause[] = ['permission', 'secret', 'isolation', 'gate', 'interrupted'];
+const newCauses: readonly NewCause[] = ['permission', 'secret', 'isolation', 'rule', 'interrupted'];
 
 export const suspendCauses: readonly SuspendCause[] = [...firstCauses, ...newCauses];
 

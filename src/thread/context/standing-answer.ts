@@ -27,10 +27,10 @@ export async function readStandingAnswer(
   for (let i = chain.length - 1; i > 0; i -= 2) {
     const [suspension, resumption] = [chain[i - 1], chain[i]];
     // The text with which an ended thread is resumed is no answer: the commit before it is no suspension.
-    if (resumption?.kind !== 'resume' || suspension?.kind !== 'suspend' || suspension.node.role !== role)
-      return undefined;
-    // A limit kept this turn from beginning, so it neither asked anything nor got the answer.
+    if (resumption?.kind !== 'resume' || suspension?.kind !== 'suspend') return undefined;
+    // A limit, or a rule that was undecided, kept this turn from beginning, so it neither asked anything nor got the answer.
     if (!hasBegun(suspension)) continue;
+    if (suspension.node.role !== role) return undefined;
     if (resumption.node.answer !== null)
       return {
         text: await readTextAt(repository, resumption, 'answer.md'),
@@ -47,5 +47,6 @@ export async function readStandingAnswer(
 /** Tells whether a turn started its agent. */
 function hasBegun({ node }: CommitOf<'suspend'>): boolean {
   const { cause, usage, content, react, attempts } = node;
+  if (cause === 'rule') return false;
   return cause !== 'limit' || usage !== null || content !== null || react !== null || attempts.length > 0;
 }

@@ -14,6 +14,7 @@ const CAUSES: Readonly<Partial<Record<SuspendCause, string>>> = {
   'invalid-reply': 'Your reply was not accepted',
   limit: 'You were stopped at a limit',
   timeout: 'You ran out of time',
+  rule: 'The rules of the workflow came to no decision',
   child: 'A child thread of yours stopped',
 };
 

@@ -1,6 +1,6 @@
 import type { NodeSource } from '../../cas/node-source.ts';
 import type { Decision } from '../../moderator/decision.ts';
-import { isPerson } from '../../schema/built-in/agent.ts';
+import { isPerson, RULES_PACKAGE } from '../../schema/built-in/agent.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { questionOf } from '../../thread/context/agent-context.ts';
@@ -34,22 +34,38 @@ export async function checkTurn({ node }: Turn, again: Again, place: Place): Pro
   // A missing node has been reported.
   if (found === undefined) return [];
   const agent = payloadOf(found, 'agent');
+  const isUndecided = isOfRule(node);
   const isBlock = findBlock(definition, role) !== undefined;
-  const faults = isBlock ? checkBlockTurn(node, agent) : [];
+  const faults = isUndecided ? checkUnrun(node) : isBlock ? checkBlockTurn(node, agent) : [];
   if ('cause' in node) faults.push(...checkCause(agent.package, node));
-  const asked = isBlock
-    ? (giving?.prompt ?? place.task)
-    : isPerson(agent)
-      ? questionOf({ ...place, start: place.start.node }, role, giving?.prompt)
-      : undefined;
+  const asked = isUndecided
+    ? place.task
+    : isBlock
+      ? (giving?.prompt ?? place.task)
+      : isPerson(agent)
+        ? questionOf({ ...place, start: place.start.node }, role, giving?.prompt)
+        : undefined;
   if (asked !== undefined && !(await isAsked(node, asked, nodes))) {
     faults.push(`its prompt is not what the rules and the workflow ask of '${role}'`);
   }
   return faults;
 }
 
+/** Tells whether a suspension says that a rule was undecided. */
+export function isOfRule(node: Turn['node']): boolean {
+  return 'cause' in node && node.cause === 'rule';
+}
+
+/** Finds what a turn has that was not run. */
+function checkUnrun({ usage, attempts, react, ...rest }: Turn['node']): string[] {
+  const isRun = usage !== null || attempts.length > 0 || react !== null || ('content' in rest && rest.content !== null);
+  return isRun ? ['it has a text, usage, attempts or a trace; a rule was undecided, and nothing ran'] : [];
+}
+
 /** The decision that gave a turn; `undefined` if a person gave it, and a fault if it was neither. */
-async function findGiving({ role, rule }: Turn['node'], again: Again): Promise<Giving | string | undefined> {
+async function findGiving(node: Turn['node'], again: Again): Promise<Giving | string | undefined> {
+  const { role, rule } = node;
+  if (rule === null && isOfRule(node)) return 'it does not name the rule that was undecided';
   const decision = await again.decide(rule === null);
   const isHere = (said: Decision | undefined): said is Giving => said?.kind === 'role' && said.role === role;
   if (rule === null) {
@@ -61,7 +77,8 @@ async function findGiving({ role, rule }: Turn['node'], again: Again): Promise<G
   if (isHere(decision) && decision.rule === rule) return decision;
   const atLimit = decision.kind === 'role' ? await again.decideAtLimit() : undefined;
   if (isHere(atLimit) && atLimit.rule === rule) return atLimit;
-  return `it says that rule ${rule + 1} gave the turn to '${role}'; by the rules ${describe(decision)}`;
+  const what = isOfRule(node) ? `was undecided, and '${role}' waits` : `gave the turn to '${role}'`;
+  return `it says that rule ${rule + 1} ${what}; by the rules ${describe(decision)}`;
 }
 
 /** Tells whether a turn has a prompt, except for secrets that were redacted in it, or in what it was made of. */
@@ -93,6 +110,7 @@ const causesOf: Readonly<Record<string, readonly SuspendCause[]>> = {
   'builtin:command': causesOfEngine,
   'builtin:human': [...causesOfEngine, 'human'],
   'builtin:llm': causesOfEngine,
+  [RULES_PACKAGE]: ['rule'],
   'builtin:scripted': causesOfEngine,
   'builtin:workflow': [...causesOfEngine, 'child'],
 };
@@ -115,6 +133,8 @@ export function describe(decision: Decision): string {
       return `it is the turn of '${decision.role}' (rule ${decision.rule + 1})`;
     case 'end':
       return `the thread ends with ${decision.returnCode} (rule ${decision.rule + 1})`;
+    case 'undecided':
+      return `the thread waits: ${decision.error.message}`;
     case 'failed':
       return `the thread fails: ${decision.error.message}`;
   }

@@ -9,17 +9,17 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { checkReply } from '../../moderator/check-reply.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
-import type { Decision, DecisionContext } from '../../moderator/decision.ts';
+import { lastRoleOf, roleWhileUndecided, type Decision, type DecisionContext } from '../../moderator/decision.ts';
 import { readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf, StepEntry } from '../../thread/read/thread-state.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';
-import { tasksOf, findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { tasksOf, findBlock, findRole, type Rule, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from '../../workflow/check/expressions-of.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { checkBlock, type BlockBasis } from '../blocks/check-block.ts';
 import type { CommitPlace } from '../chain/commit-place.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
-import { checkTurn, describe, type Again } from './check-turn.ts';
+import { checkTurn, describe, isOfRule, type Again } from './check-turn.ts';
 import { StepHistory } from './step-history.ts';
 import { timeoutOf, type TimeBudget } from './time-budget.ts';
 
@@ -156,15 +156,16 @@ export class Replay {
     const { repository, budget } = this.#replayer;
     const unlessTimedOut = <D extends Decision | undefined>(decision: D): D => {
       // How far a rule gets before its timeout differs between machines.
-      if (budget !== undefined && decision?.kind === 'failed' && timeoutOf(decision.error)) throw decision.error;
+      if (budget !== undefined && decision?.kind === 'undecided' && timeoutOf(decision.error)) throw decision.error;
       return decision;
     };
+    const moderator = rulesFor(commit, definition, lastRoleOf(steps));
     const again: Again = {
       decide: async (isForced = false) => {
-        const decision = await decide(definition.moderator, context);
+        const decision = await decide(moderator, context);
         return isForced ? decision : unlessTimedOut(decision);
       },
-      decideAtLimit: async () => unlessTimedOut(await decideAtLimit(definition.moderator, context)),
+      decideAtLimit: async () => unlessTimedOut(await decideAtLimit(moderator, context)),
     };
     if (commit.kind === 'end') return checkEnd(repository, again, this.#history?.lastText, commit);
     const faults = await checkTurn(commit, again, { definition, start: this.#start, task: this.#prompt, nodes });
@@ -179,6 +180,25 @@ export class Replay {
   }
 }
 
+/**
+ * The rules by which a commit is checked. Whether a rule exceeds its limits depends on the machine. So where a suspension says
+ * that one did, it is not evaluated again, and only those before it are: it decides for the role that waits.
+ */
+function rulesFor(
+  { node }: CommitOf<'step' | 'suspend' | 'end'>,
+  definition: WorkflowDefinition,
+  lastRole: string | undefined,
+): readonly Rule[] {
+  const { moderator } = definition;
+  if (!('rule' in node) || node.rule === null || !isOfRule(node)) return moderator;
+  const { rule: undecided } = node;
+  const to = roleWhileUndecided(definition, undecided, lastRole);
+  return moderator.map((rule, index) => {
+    const { prompt: _, location: _where, ...bare } = rule;
+    return index === undecided ? { ...bare, to, when: null } : rule;
+  });
+}
+
 async function checkEnd(
   repository: Repository,
   again: Again,
@@ -189,7 +209,8 @@ async function checkEnd(
   if (outcome === 'cancelled') return returnCode === 130 ? [] : [`a cancelled thread returns 130, not ${returnCode}`];
   const first = await again.decide();
   const decision = first.kind === 'role' ? ((await again.decideAtLimit()) ?? first) : first;
-  if (decision.kind === 'role') return [`it ended as ${outcome}; by the rules ${describe(decision)}`];
+  if (decision.kind === 'role' || decision.kind === 'undecided')
+    return [`it ended as ${outcome}; by the rules ${describe(decision)}`];
   const expected = decision.kind === 'end' ? decision.returnCode : 1;
   if (returnCode !== expected) return [`it ended with ${returnCode}; by the rules ${describe(decision)}`];
   // The message of a failure may change between versions.

@@ -22,7 +22,7 @@ type Account = { spentMs: number; decisions: number; exhausted?: string };
 /**
  * Limits the time that workflows from a remote may take while their decisions are replayed.
  *
- * A rule that times out is a fault of the workflow here; in a thread that runs, it makes the thread fail. A workflow that ran
+ * A rule that times out is a fault of the workflow here; in a thread that runs, it suspends the thread. A workflow that ran
  * out of time is not tried again.
  */
 export class TimeBudget {

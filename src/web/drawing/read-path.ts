@@ -79,6 +79,8 @@ type Passed =
   | { kind: 'resume' };
 
 function passedAt({ kind, hash, node, commit }: LightCommit): Passed | undefined {
+  // Which way the thread goes is undecided.
+  if (kind === 'suspend' && node.cause === 'rule') return undefined;
   if (kind === 'step' || kind === 'suspend') return { kind, role: node.role, rule: node.rule, hash };
   if (kind === 'resume') return { kind };
   if (kind !== 'end') return undefined;

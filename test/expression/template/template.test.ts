@@ -129,7 +129,7 @@ describe('what ends when it is rendered', () => {
     ],
   ])('%s', async (_, source) => {
     await expect(renderTemplate(source, variables)).rejects.toMatchObject({
-      code: 'template-failed',
+      code: 'template-limit',
       kind: 'data',
       template: source,
     });
@@ -142,7 +142,7 @@ describe('what ends when it is rendered', () => {
   ])('%s as soon as it is too large, and not only when it is whole', async (_, source) => {
     const text = 'x'.repeat(100_000);
     const large = { text, list: [text, [text]] };
-    await expect(renderTemplate(source, large)).rejects.toThrow('memory alloc limit exceeded');
+    await expect(renderTemplate(source, large)).rejects.toThrow('more than 8000000 characters and list items');
   });
 
   test.each(['now', 'today', 'March 4, 2026', '2026', '20261122', 'Sun Nov 22 23:10:11 2026', '12:00 +0100'])(

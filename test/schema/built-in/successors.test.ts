@@ -5,7 +5,7 @@ import { builtIn, isSuccessor, typeFor, type TypeName } from '../../../src/schem
 
 test('a thread is suspended for causes that one of the two schemas knows', () => {
   const causes = ['agent', 'invalid-reply', 'limit', 'timeout', 'human', 'child'];
-  const newer = ['permission', 'secret', 'isolation', 'gate', 'interrupted'];
+  const newer = ['permission', 'secret', 'isolation', 'rule', 'interrupted'];
   expect(suspendCauses).toEqual([...causes, ...newer]);
   const needsSuccessor = suspendCauses.filter((cause) => isSuccessor(typeFor('thread-suspend', { cause })));
   expect(needsSuccessor).toEqual(newer);
@@ -39,7 +39,7 @@ describe('a successor is the type of a payload', () => {
     ['thread-suspend', { due: 0 }],
     ['thread-suspend', { redacted: {} }],
     ['thread-suspend', { usage: { cacheWriteTokens: 0 } }],
-    ['thread-suspend', { cause: 'gate' }],
+    ['thread-suspend', { cause: 'rule' }],
     ['thread-resume', { more: {} }],
     ['thread-resume', { by: 'a' }],
     ['thread-resume', { redacted: {} }],

@@ -47,7 +47,8 @@ async function startWith(
 
 /** A suspension, of which a replay reads no more than this. */
 function suspension(node: Partial<ThreadSuspend>): ThreadCommit {
-  return { kind: 'suspend', node: { cause: 'agent', ...node } } as Partial<ThreadCommit> as ThreadCommit;
+  const nothing = { usage: null, attempts: [], react: null, content: null };
+  return { kind: 'suspend', node: { cause: 'agent', ...nothing, ...node } } as Partial<ThreadCommit> as ThreadCommit;
 }
 
 function withNodes(known: NodeSource, ...nodes: EncodedNode[]): NodeSource {
@@ -131,6 +132,49 @@ test('an agent stops for its own causes, and for those that the engine finds', a
     expect(await turn('secret', 7)).toEqual([fault]);
     expect(await turn('agent', 7)).toEqual([]);
   }
+});
+
+test('a rule that exceeded its limits is not evaluated, and those before it do not hold', async () => {
+  const rules = encodeNode(builtIn.agent, { ...agent, package: 'builtin:rules' });
+  const [task, other] = [contentNode('Write.'), contentNode('Stop.')];
+  // It can be evaluated nowhere.
+  const undecided = { from: 'writer', to: '__end__', when: '$nothing(' };
+  const { start, nodes } = await startWith('writer', [
+    { from: 'writer', to: 'checker', when: '1 = 2' },
+    undecided,
+    { from: 'writer', to: 'checker', when: null },
+  ]);
+  const replay = new Replayer(repository).begin(start, 'Write.');
+  const known = withNodes(nodes, rules, task, other);
+  await replay.add(commitOf('step', 2, { role: 'writer', agent: robot }), '', nodes);
+  const turn = (node: Partial<ThreadSuspend>): Promise<string[]> => {
+    const stored = { role: 'writer', rule: 2, agent: rules.hash, prompt: task.hash, cause: 'rule' as const };
+    return replay.check(new ThreadProgress(start), suspension({ ...stored, ...node }), known);
+  };
+  expect(await turn({})).toEqual([]);
+  expect(await turn({ role: 'checker', rule: 1 })).toEqual([]);
+  const usage = { inputTokens: 1, outputTokens: 1, turns: 1 };
+  const forged: Partial<ThreadSuspend>[] = [
+    { role: 'checker' },
+    { rule: 0 },
+    { rule: null },
+    { rule: 99 },
+    { agent: robot },
+    { cause: 'timeout' },
+    { prompt: other.hash },
+    { usage },
+  ];
+  for (const node of forged) expect(await turn(node), JSON.stringify(node)).not.toEqual([]);
+  // The rule after one that does hold is not asked.
+  const holding = await startWith('writer', [{ from: 'writer', to: 'checker', when: '1 = 1' }, undecided]);
+  const held = new Replayer(repository).begin(holding.start, 'Write.');
+  await held.add(commitOf('step', 2, { role: 'writer', agent: robot }), '', holding.nodes);
+  const node = { role: 'writer', rule: 2, agent: rules.hash, prompt: task.hash, cause: 'rule' as const };
+  expect(
+    await held.check(new ThreadProgress(holding.start), suspension(node), withNodes(holding.nodes, rules, task)),
+  ).toEqual([
+    "it says that rule 3 was undecided, and 'writer' waits; by the rules it is the turn of 'checker' (rule 2)",
+  ]);
 });
 
 test('the prompt of a person is the question that the rule asks, or the purpose of the role', async () => {
