@@ -239,7 +239,7 @@ test.each([
     for (let n = 0; n < ENDS / 3; n += 1) {
       const [name, fault] = all[n % all.length]!;
       const who = ['worker', 'worker that is started again', 'person', 'person who syncs'][
-        Math.floor(n / all.length) % 4
+        (n + Math.floor(n / all.length)) % 4
       ]!;
       const { id: thread } = await startLoop(repository);
       await act(clone, { clone: 0, kind: 'append', pick: 0 }, createLedger());
