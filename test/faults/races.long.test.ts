@@ -102,7 +102,7 @@ printf -- '---\\n$status: done\\n---\\nThanks.\\n'
     }
     expect(scene.lines('turns')).toEqual(['one', 'one']);
     const subjects = scene.git('log', '--format=%s', `refs/history/${historyOf(scene, thread)}`).split('\n');
-    expect(subjects.filter((subject) => subject.startsWith('one goes on'))).toHaveLength(1);
+    expect(subjects.filter((subject) => subject.startsWith('resumed: '))).toHaveLength(1);
     expectTidy(scene);
   });
 
