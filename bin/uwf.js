@@ -45,7 +45,7 @@ function run() {
   } else {
     process.once('beforeExit', endStuck);
     process.once('exit', failEarly);
-    void program.main(argv).then((code) => {
+    void program.main(argv, { givenAtMs: performance.timeOrigin }).then((code) => {
       process.off('beforeExit', endStuck);
       process.off('exit', failEarly);
       process.exitCode = code;

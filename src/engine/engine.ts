@@ -53,7 +53,7 @@ export interface Engine {
    * @returns the thread that goes on: another one than `thread` if that has ended
    * @throws as `resume`
    */
-  answer(thread: string, options?: Pick<ResumeOptions, 'answer' | 'more' | 'seen'>): Promise<ThreadId>;
+  answer(thread: string, options?: Pick<ResumeOptions, 'answer' | 'more' | 'seen' | 'givenAtMs'>): Promise<ThreadId>;
   /**
    * Puts the question of a person's role, with which a thread or one that it waits for is suspended, to the person of `askPerson`.
    * It can be answered elsewhere meanwhile. The answer is for `resume` of the thread that asks, with the head at which it did.
@@ -64,7 +64,7 @@ export interface Engine {
   /** Refuses what `run` would refuse at once, and has its agents admitted, for one that runs in a process of its own. */
   checkRun(thread: string, options?: Pick<RunOptions, 'agent'>): Promise<void>;
   /** The same for `resume`. */
-  checkResume(thread: string, options?: Pick<ResumeOptions, 'answer' | 'more' | 'agent'>): Promise<void>;
+  checkResume(thread: string, options?: Pick<ResumeOptions, 'answer' | 'more' | 'agent' | 'givenAtMs'>): Promise<void>;
   /**
    * Has the newest step of a thread done again by its role, told what a person has to say about it. The new step takes
    * the old one's place; the old one stays a parent of its commit. Should the role wait for something instead, the thread

@@ -132,10 +132,10 @@ function tryToKill(pid: number): void {
 }
 
 /** Waits until something holds; fails with `what` after half a minute. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(what: string | (() => string), holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + 30_000;
   while (!(await holds())) {
-    if (performance.now() > deadlineMs) throw new Error(`waited in vain: ${what}`);
+    if (performance.now() > deadlineMs) throw new Error(`waited in vain: ${typeof what === 'string' ? what : what()}`);
     await sleep(10);
   }
 }

@@ -27,9 +27,10 @@ export async function runInBackground(
   shown: { thread: ThreadId; head: string; workflow?: string },
   argv: readonly string[],
   input?: string,
+  assertStill?: () => Promise<void>,
 ): Promise<void> {
   const { thread } = shown;
-  const log = await startInBackground(cli, repository, thread, argv, input);
+  const log = await startInBackground(cli, repository, thread, argv, input, assertStill);
   await out.result({ ...shown, status: 'running', log }, () => thread);
   out.hint(`'uwf thread join ${thread}' waits for it; its output is in ${log}`);
 }

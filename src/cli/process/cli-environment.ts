@@ -22,6 +22,8 @@ export type CliEnvironment = {
   /** False under `--no-pager`. */
   mayPage: boolean;
   now: () => number;
+  /** When the person gave the command, in ms since 1970. */
+  givenAtMs: number;
   /** Aborted by a signal, or when the reader closes the pipe. Reading it takes over the process's signals. */
   readonly signal: AbortSignal;
 };
@@ -45,6 +47,7 @@ export function createCliEnvironment(given: Partial<CliEnvironment> = {}): CliEn
     givenFolder: given.givenFolder,
     mayPage: given.mayPage ?? true,
     now: given.now ?? Date.now,
+    givenAtMs: given.givenAtMs ?? (given.now ?? Date.now)(),
     get signal() {
       return (signal ??= onSignals(given.env ?? process.env));
     },

@@ -42,8 +42,11 @@ export async function openRemoteWorld(
   return { cli, out, repository, remote };
 }
 
-/** A thread of the remote as it is followed from now on, and what has happened to it since this repository last saw it. */
-export type Brought = { followed: FollowedThread; news: EngineEvent[] };
+/**
+ * A thread of the remote as it is followed from now on, and what has happened to it since this repository last saw it: at the
+ * head `before`, if it was here.
+ */
+export type Brought = { followed: FollowedThread; news: EngineEvent[]; before: ObjectId | undefined };
 
 /**
  * Brings a thread of the remote here, as it stands there, with the threads below it that are not over.
@@ -57,7 +60,8 @@ export async function bringThread(world: RemoteWorld, text: string): Promise<Bro
   const { id } = await getThread(repository, before?.id ?? text);
   const followed = followFromHere(world, id, before?.head);
   const { events } = await followed.look();
-  return { followed, news: events.filter((event) => event.thread !== id || !isEndOfRun(event)) };
+  const news = events.filter((event) => event.thread !== id || !isEndOfRun(event));
+  return { followed, news, before: before?.head };
 }
 
 /**

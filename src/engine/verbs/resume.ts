@@ -4,7 +4,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import { findThreadsAt } from '../../thread/find/find-children.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
-import { WrongThreadState } from '../../thread/thread-errors.ts';
+import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readState, stateHash, type ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
@@ -13,11 +13,12 @@ import type { EngineContext } from '../engine-context.ts';
 import { branchOf, tellContinued } from '../children/branch-of.ts';
 import { findWaitingChild, findWaitingChildren } from '../children/waiting-children.ts';
 import type { ThreadOver } from '../events.ts';
-import type { Lease } from '../leases/lease.ts';
+import { LeaseHeld, type Lease } from '../leases/lease.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { asksPerson } from './asks-person.ts';
+import { joinThread } from './join.ts';
 import { runOn, runThread } from './run.ts';
-import { assertCanReopen, storeReopened, storeResumption, type ResumeOptions } from './store-answer.ts';
+import { assertCanReopen, assertAsSeen, storeReopened, storeResumption, type ResumeOptions } from './store-answer.ts';
 import { takeUpWaiting } from './take-up.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 
@@ -49,7 +50,8 @@ async function goOn(
   adoptLease?: string,
 ): Promise<ThreadOver> {
   return withThread(engine, thread, adoptLease, async (before, lease) => {
-    const { answer, more } = options;
+    const { answer, more, seen } = options;
+    assertAsSeen(engine, before, { seen });
     const isBare = answer === undefined && more === undefined;
     if (isBare && engine.askPerson !== undefined && (await asksPerson(engine, before))) {
       // It would ask once more: `putQuestion` puts the question as it stands.
@@ -63,7 +65,7 @@ async function goOn(
       assertHears(before, answer);
       return runResumed(engine, lease, before, options);
     }
-    await goOn(engine, child, options);
+    await goOn(engine, child, { ...options, seen: undefined });
     // The parent's turn is not paid for while it would only hear that a child waits.
     const next = await findWaitingChild(engine, before);
     if (next === undefined || (await isDecided(engine, before))) return runResumed(engine, lease, before, {});
@@ -111,10 +113,10 @@ async function runResumed(
   engine: EngineContext,
   lease: Lease,
   before: ThreadState,
-  { answer, more, seen, ...wish }: Resumption,
+  { answer, more, seen, givenAtMs, ...wish }: Resumption,
 ): Promise<ThreadOver> {
   await assertWithinLimits(engine, before, more);
-  const resumed = await storeResumption(engine, before, { answer, more, seen });
+  const resumed = await storeResumption(engine, before, { answer, more, seen, givenAtMs });
   tellContinued(engine, resumed);
   const isAnswered = answer !== undefined;
   return runOn(engine, lease, resumed, { isAnswered, ...wish });
@@ -139,26 +141,28 @@ export async function findAnsweredChild(
 
 /**
  * Refuses what {@link resumeAndRun} would refuse, for one that runs in a process of its own; see `Engine.checkResume`.
- * @throws {WrongThreadState} {WaitsAtLimit}
+ * @throws {WrongThreadState} {WaitsAtLimit} {ThreadMoved}
  */
 export async function checkResumption(
   engine: EngineContext,
   thread: string,
-  options: Pick<ResumeOptions, 'answer' | 'more' | 'agent'> = {},
+  { agent, ...given }: Pick<ResumeOptions, 'answer' | 'more' | 'agent' | 'givenAtMs'> = {},
 ): Promise<void> {
   const state = await readCurrent(engine.repository, thread);
-  await checkState(engine, state, { answer: options.answer, more: options.more });
-  await admitResumption(engine, state, options.agent);
+  await checkState(engine, state, given);
+  await admitResumption(engine, state, agent);
 }
 
 async function checkState(
   engine: EngineContext,
   state: ThreadState,
-  { answer, more }: { answer: string | undefined; more: MoreLimits | undefined },
+  given: Pick<ResumeOptions, 'answer' | 'more' | 'givenAtMs'>,
 ): Promise<void> {
+  const { answer, more } = given;
+  const child = state.end ? undefined : await findAnsweredChild(engine, state, answer);
+  if (child !== undefined) return checkState(engine, await readCurrent(engine.repository, child), given);
+  assertAsSeen(engine, state, given);
   if (state.end) return assertCanReopen(engine, state);
-  const child = await findAnsweredChild(engine, state, answer);
-  if (child !== undefined) return checkState(engine, await readCurrent(engine.repository, child), { answer, more });
   assertHears(state, answer);
   await assertWithinLimits(engine, state, more);
 }
@@ -181,25 +185,36 @@ export async function assertWithinLimits(engine: EngineContext, state: ThreadSta
 async function reopen(
   engine: EngineContext,
   ended: ThreadState,
-  { answer, more, seen, ...wish }: Resumption,
+  { answer, more, seen, givenAtMs, ...wish }: Resumption,
 ): Promise<ThreadOver> {
-  return runThread(engine, (await storeReopened(engine, ended, { answer, more, seen })).id, wish);
+  return runThread(engine, (await storeReopened(engine, ended, { answer, more, seen, givenAtMs })).id, wish);
 }
 
-/** Goes on with the thread that waits for a child, where there is one and it waits for no other child. */
+/**
+ * Goes on with the thread that waits for a child, where there is one and it waits for no other child. Another process may do
+ * that, or have it at this moment and leave it where it waits: the answer to another branch can have come at the same time.
+ */
 async function resumeParent(engine: EngineContext, child: ThreadState): Promise<void> {
   for (const parent of await findCallers(engine.repository, child)) {
     const { head } = parent;
     if (head.kind !== 'suspend' || head.node.cause !== 'child') continue;
     if (head.node.role !== child.start.node.parentRole || stateHash(parent) !== child.start.node.parentState) continue;
-    if ((await findWaitingChild(engine, parent)) === undefined) await resumeAndRun(engine, parent.id);
-    else if (await isDecided(engine, parent)) await resumeDecided(engine, parent.id);
+    const isWaiting = (await findWaitingChild(engine, parent)) !== undefined;
+    if (isWaiting && !(await isDecided(engine, parent))) continue;
+    const seen = { seen: head.id };
+    try {
+      await (isWaiting ? resumeDecided(engine, parent.id, seen) : resumeAndRun(engine, parent.id, seen));
+    } catch (error) {
+      if (!(error instanceof LeaseHeld || error instanceof ThreadMoved) || error.thread !== parent.id) throw error;
+      await joinThread(engine, parent.id);
+      await resumeParent(engine, child);
+    }
   }
 }
 
 /** Goes on with a thread whose block needs none of the branches that wait. */
-async function resumeDecided(engine: EngineContext, thread: ThreadId): Promise<void> {
-  const over = await withThread(engine, thread, undefined, (state, lease) => runResumed(engine, lease, state, {}));
+async function resumeDecided(engine: EngineContext, thread: ThreadId, seen: Resumption): Promise<void> {
+  const over = await withThread(engine, thread, undefined, (state, lease) => runResumed(engine, lease, state, seen));
   if (over.event !== 'thread.suspended') await resumeParent(engine, await readCurrent(engine.repository, thread));
 }
 

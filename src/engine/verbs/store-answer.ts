@@ -15,10 +15,12 @@ export type ResumeOptions = RunOptions & {
   more?: MoreLimits | undefined;
   /** The commit at which its question was read: a thread that has gone on since is not resumed. */
   seen?: ObjectId | undefined;
+  /** When the answer was given, in ms since 1970: it is none to a question that was asked between then and now. */
+  givenAtMs?: number | undefined;
 };
 
 /** What a person says to a thread that waits, or has ended. */
-export type AnswerOptions = Pick<ResumeOptions, 'answer' | 'more' | 'seen'>;
+export type AnswerOptions = Pick<ResumeOptions, 'answer' | 'more' | 'seen' | 'givenAtMs'>;
 
 /**
  * Stores the resumption of a suspended thread, and runs nothing. One whose run was cut off goes on without, unless it is answered.
@@ -27,9 +29,9 @@ export type AnswerOptions = Pick<ResumeOptions, 'answer' | 'more' | 'seen'>;
 export async function storeResumption(
   engine: EngineContext,
   before: ThreadState,
-  { answer, more, seen }: AnswerOptions,
+  { answer, more, ...given }: AnswerOptions,
 ): Promise<ThreadState> {
-  assertSeen(before, seen);
+  assertAsSeen(engine, before, given);
   const isCutOff = before.head.kind !== 'suspend' && answer === undefined && more === undefined;
   const redaction = engine.redaction();
   const said = answer && redaction.text(answer);
@@ -42,9 +44,9 @@ export async function storeResumption(
 export async function storeReopened(
   engine: EngineContext,
   ended: ThreadState,
-  { answer, more, seen }: AnswerOptions,
+  { answer, more, ...given }: AnswerOptions,
 ): Promise<ThreadState> {
-  assertSeen(ended, seen);
+  assertAsSeen(engine, ended, given);
   await assertCanReopen(engine, ended);
   const redaction = engine.redaction();
   const said = answer && redaction.text(answer);
@@ -53,8 +55,20 @@ export async function storeReopened(
   return reopened;
 }
 
-function assertSeen({ id, head }: ThreadState, seen: ObjectId | undefined): void {
-  if (seen !== undefined && seen !== head.id) throw new ThreadMoved(id, undefined, head.id);
+/**
+ * Refuses an answer to a thread that is not as it was seen.
+ * @throws {ThreadMoved}
+ */
+export function assertAsSeen(
+  { repository }: Pick<EngineContext, 'repository'>,
+  { id, head }: ThreadState,
+  { seen, givenAtMs = Infinity }: Pick<AnswerOptions, 'seen' | 'givenAtMs'>,
+): void {
+  const sinceMs =
+    head.kind === 'suspend' ? head.node.suspendedAtMs : head.kind === 'end' ? head.node.completedAtMs : -Infinity;
+  // What is later than now has the time of another machine, which says nothing.
+  const isUnread = sinceMs > givenAtMs && sinceMs <= repository.now();
+  if (isUnread || (seen !== undefined && seen !== head.id)) throw new ThreadMoved(id, undefined, head.id);
 }
 
 /** @throws {WrongThreadState} if nothing says how the thread goes on after its end */

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { CommandStopped } from '../../../src/cli/process/signals.ts';
+import { cloneCliRepository, createCliRepository } from '../../helpers/cli.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,
@@ -128,4 +129,33 @@ test('following ends when another clone removes the thread', async () => {
   const { code, stderr } = await sending;
   expect(stderr).toContain(`there is no thread '${thread}'`);
   expect(code).toBe(2);
+});
+
+test('the answer to a question that was answered at the remote is not taken for one to the next question', async () => {
+  const { dir: remote } = createTemporaryRepository({ bare: true });
+  const laptop = createCliRepository({
+    '.uwf/workflows/two.yaml': `name: two
+roles: { a: { schema: {} }, b: { schema: {} } }
+moderator:
+  - { from: __start__, to: a, when: null, prompt: 'A?' }
+  - { from: a, to: b, when: null, prompt: 'B?' }
+  - { from: b, to: __end__, when: null }
+`,
+    '.uwf/config.yaml': JSON.stringify({ agents: { me: { package: 'builtin:human' } }, defaultAgent: 'me' }),
+  });
+  laptop.git('remote', 'add', 'origin', remote);
+  await laptop.uwf(['run', 'two', '-p', 'x']);
+  await laptop.uwf(['push', '--all']);
+  const other = cloneCliRepository(remote);
+  await other.uwf(['fetch']);
+  const [{ thread } = { thread: '' }] = (await other.json(['thread', 'list'])) as { thread: string }[];
+  await laptop.uwf(['thread', 'resume', thread, '-p', 'to A']);
+  await laptop.uwf(['push']);
+  const refs = laptop.git('ls-remote', 'origin');
+  const answer = ['thread', 'resume', thread, '-p', 'to A, too', '--on', 'origin', '-b'];
+  const refused = await other.uwf(answer);
+  expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('moved on')]);
+  expect(laptop.git('ls-remote', 'origin')).toBe(refs);
+  expect((await other.json(['thread', 'show', thread])) as object).toMatchObject({ reason: 'B?' });
+  expect((await other.uwf(answer)).code).toBe(0);
 });

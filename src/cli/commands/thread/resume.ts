@@ -51,23 +51,26 @@ is shown here as it comes.`,
   async run({ args, options, cli, out }) {
     const answer = await textFrom(cli, { text: options.prompt, file: options.file });
     const more = moreOf(options);
+    const givenAtMs = answer === undefined ? undefined : cli.givenAtMs;
     const { on } = options;
     if (on !== undefined) {
       if (options.agent !== undefined)
         throw new UsageError('--agent and --on exclude each other: workers have their own');
       const { resumeOn } = await import('../../sharing/resume-on.ts');
-      return resumeOn({ cli, out }, args.thread, { answer, more }, { ...options, on });
+      return resumeOn({ cli, out }, args.thread, { answer, more, givenAtMs }, { ...options, on });
     }
     const repository = await openForWriting(cli);
     const { agent, 'allow-secrets': allowSecrets } = options;
-    const resumption = { answer, more, agent, allowSecrets, adoptLease: cli.env[ADOPT_LEASE] || undefined };
+    const resumption = { answer, more, givenAtMs, agent, allowSecrets, adoptLease: cli.env[ADOPT_LEASE] || undefined };
     const { id: thread, head, isHistory } = await getThread(repository, args.thread);
     if (!options.background) {
       // What has ended goes on as a new thread.
       const followed = isHistory ? undefined : thread;
       return followRun({ cli, out }, repository, (engine) => engine.resume(thread, resumption), followed);
     }
-    await (await openEngine(cli, repository)).checkResume(thread, resumption);
+    const engine = await openEngine(cli, repository);
+    const check = (): Promise<void> => engine.checkResume(thread, resumption);
+    await check();
     const argv = [
       'thread',
       'resume',
@@ -81,7 +84,7 @@ is shown here as it comes.`,
     const redaction = await redactionHere(cli, repository);
     const input = answer && redaction.text(answer);
     sayTaken(cli, redaction);
-    return runInBackground({ cli, out }, repository, { thread, head }, argv, input);
+    return runInBackground({ cli, out }, repository, { thread, head }, argv, input, check);
   },
 });
 
