@@ -10,11 +10,11 @@ import { harmless } from '../output/width.ts';
 
 export const command: Command = defineCommand({
   description: `Checks for anything that keeps uwf from working well here: a git that is missing or too old, a shallow
-clone, a repository that cannot be written, garbage collection that is off or prunes at once, too many packs, refs that are broken or locked, runs that were
-interrupted, a clock that is off, threads that were not pushed for long, a configuration that another user can write to,
-secrets that are too short to be taken out of what agents say, agents whose package, program or key is not there, limits
-that do not hold for an agent, bindings to roles and workflows that do not exist, and workflows that do not load. Nothing
-is changed, no agent is run.`,
+clone, a repository that cannot be written, garbage collection that is off or prunes at once, too many packs, refs that are
+broken or locked, runs that were interrupted, a clock that is off, threads that were not pushed for long, work trees and
+branches that are left of threads, a configuration that another user can write to, secrets that are too short to be taken out
+of what agents say, agents whose package, program or key is not there, limits that do not hold for an agent, bindings to roles
+and workflows that do not exist, and workflows that do not load. Nothing is changed, no agent is run.`,
   json: {
     code: 'a stable word for it: git-too-old',
     level: 'problem: something does not work; warning: it can become one',

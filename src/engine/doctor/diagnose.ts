@@ -188,14 +188,19 @@ async function ofThreads(repository: Repository, { config }: Examination): Promi
   }
   const hasRemote = [...config.keys()].some((name) => /^remote\..+\.url$/.test(name));
   if (!hasRemote) return found;
-  const tracked = await repository.refs.list('refs/uwf/remotes/', { damaged: () => undefined });
-  const fetched = new Set(tracked.map(({ name }) => name.split('/').at(-1)));
+  const fetched = await fetchedThreads(repository);
   const alone = pointers.filter(({ id }) => threadTimeMs(id) < now - LONG_UNPUSHED_MS && !fetched.has(id));
   if (alone.length > 0) {
     const message = `${alone.length} threads of more than two weeks ago are, as far as is known, in this clone only`;
     found.push(warning('not-pushed', message, `run 'git push <remote> "refs/threads/*" "refs/history/*"'`));
   }
   return found;
+}
+
+/** The threads that a remote had at the last fetch. */
+async function fetchedThreads({ refs }: Repository): Promise<Set<string>> {
+  const tracked = await refs.list('refs/uwf/remotes/', { damaged: () => undefined });
+  return new Set(tracked.map(({ name }) => name.split('/').at(-1) ?? ''));
 }
 
 /** Finds configuration files that every user can write to: a configuration says what is executed. */
@@ -226,7 +231,9 @@ async function ofAgents(repository: Repository, env: GitEnvironment, from: Diagn
   const { workTrees } = from;
   const workflows: KnownWorkflows = new Map();
   const found = [
-    ...(workTrees === undefined ? [] : await diagnoseWorkTrees({ repository, config, env, workTrees })),
+    ...(workTrees === undefined
+      ? []
+      : await diagnoseWorkTrees({ repository, config, env, workTrees }, await fetchedThreads(repository))),
     ...diagnoseVariables(config, env),
     ...(await diagnoseBindings(repository, config, from.cwd ?? resolveFrom, workflows)),
   ];

@@ -70,20 +70,34 @@ export async function findStrayWorkTrees(
   return strays;
 }
 
-/** Lists the work trees of threads that are over, or gone, with files that no snapshot has; not those that are elsewhere. @param all the work trees of threads */
-export async function findLeftWorkTrees(
+/** A work tree of a thread. */
+export type KnownWorkTree = {
+  top: string;
+  thread: ThreadId;
+  /** `recorded`: the thread is over, or gone, and has all its files; `unrecorded`: it is, and has not; `open`: it can go on. */
+  kind: 'recorded' | 'unrecorded' | 'open';
+};
+
+/**
+ * Tells of the work trees of threads that no process works on, but for those that are elsewhere.
+ * @param all the work trees of threads
+ */
+export async function sortWorkTrees(
   engine: WorkTreesContext,
   all: readonly ListedWorkTree[],
-): Promise<{ top: string; thread: ThreadId }[]> {
+): Promise<KnownWorkTree[]> {
   const git = gitPlace(engine);
   const folder = realPath(workTreesFolder(engine));
-  const left: { top: string; thread: ThreadId }[] = [];
+  const sorted: KnownWorkTree[] = [];
   for (const { top, note } of all) {
-    if (note === undefined || !isThreadId(note.thread) || !existsSync(top) || !isWithin(top, folder)) continue;
-    if (!(await isThreadOver(engine, note.thread))) continue;
-    if ((await noteAtRest(engine, git, { top, note })) === undefined) left.push({ top, thread: note.thread });
+    if (note === undefined || !isThreadId(note.thread) || !isWithin(top, folder)) continue;
+    const { thread } = note;
+    if (mayBeAtWork(engine.repository, thread) || !(existsSync(top) || isGone(top))) continue;
+    const isOver = await isThreadOver(engine, thread);
+    const isRecorded = isOver && (isGone(top) || (await noteAtRest(engine, git, { top, note })) !== undefined);
+    sorted.push({ top, thread, kind: isRecorded ? 'recorded' : isOver ? 'unrecorded' : 'open' });
   }
-  return left;
+  return sorted;
 }
 
 /** Tells whether a folder was deleted. If the folder above is gone, too, it may be on a disk that is not mounted. */

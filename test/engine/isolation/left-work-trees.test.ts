@@ -3,8 +3,8 @@ import { cpSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } fr
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chain, config, createScene, until, type Scene } from '../../faults/scene.ts';
-import { runCommand } from '../../helpers/cli.ts';
-import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
+import { cloneCliRepository, runCommand } from '../../helpers/cli.ts';
+import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 /** Leaves a file, and hangs after it while there is a file `hold` in its home folder. */
 const agent = `#!/bin/sh
@@ -50,6 +50,54 @@ test('doctor names the work tree of a cancelled thread whose files no snapshot h
   expect(branches().trim()).toBe(branch);
   scene.git('branch', '-D', branch);
   expect(branches()).toBe('');
+});
+
+test('doctor names what is left of threads that are over here or elsewhere, and gc removes it', async () => {
+  const scene = createIsolating('worktree');
+  scene.write('.uwf/workflows/w.yaml', `${chain('w', ['coder', 'tester'])}\nisolation: worktree\n`);
+  scene.git('commit', '-qam', 'two turns');
+  const { dir: remote } = createTemporaryRepository({ bare: true });
+  scene.git('remote', 'add', 'origin', remote);
+  scene.git('push', '-q', 'origin', 'main');
+  const other = cloneCliRepository(remote);
+  const uwf = async (argv: string[], cwd = scene.dir): Promise<string> => {
+    const env = { HOME: cwd, XDG_STATE_HOME: join(cwd, '.git/state') };
+    const { code, stdout, all } = await runCommand(argv, { cwd, env });
+    expect(code, all).toBe(0);
+    return stdout.trim();
+  };
+  const left = async (now = Date.now): Promise<[string, string, string][]> => {
+    const env = { XDG_STATE_HOME: join(scene.dir, '.git/state') };
+    const { stdout } = await runCommand(['doctor', '--json'], { cwd: scene.dir, env, now });
+    const found = JSON.parse(stdout) as Record<'code' | 'message' | 'hint', string>[];
+    return found.flatMap(({ code, message, hint }) => (/tree|branch/.test(code) ? [[code, message, hint]] : []));
+  };
+  const thread = await uwf(['thread', 'start', 'w', '-p', 'x']);
+  await uwf(['thread', 'step', thread]);
+  const folder = await uwf(['thread', 'open', thread]);
+  await uwf(['push', '--all', '--with-commits']);
+  await uwf(['fetch'], other.dir);
+  await uwf(['thread', 'run', thread], other.dir);
+  await uwf(['push', '--with-commits'], other.dir);
+  expect(await left()).toEqual([]);
+  const later = (): number => Date.now() + 2 * 86_400_000;
+  expect(await left(later)).toEqual([
+    ['work-tree-untouched', expect.stringContaining(folder), expect.stringContaining("'uwf fetch'")],
+  ]);
+  await uwf(['fetch']);
+  expect(await left()).toEqual([
+    ['work-tree-over', expect.stringContaining(folder), expect.stringContaining("'uwf gc'")],
+  ]);
+  await uwf(['gc']);
+  expect([await left(), existsSync(folder)]).toEqual([[], false]);
+
+  await uwf(['run', 'w', '-p', 'y']);
+  const [, gone = '', branch = ''] =
+    /worktree (\S+\/state\S+)\n[^]*refs\/heads\/(\S+)/.exec(scene.git('worktree', 'list', '--porcelain')) ?? [];
+  scene.git('worktree', 'remove', '--force', gone);
+  expect(await left()).toEqual([
+    ['branch-left', expect.stringContaining(branch), expect.stringContaining(`git branch -D ${branch}`)],
+  ]);
 });
 
 test('a folder for work trees below the main one is no change of its files', async () => {
