@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { describeThread } from '../../src/engine/describe/describe.ts';
 import { readingContext } from '../../src/engine/engine-context.ts';
@@ -17,9 +16,9 @@ import {
 } from './question-scene.ts';
 import { startUwf, until } from './scene.ts';
 
-/** `SUITE_QUESTIONS=200 SUITE_QUESTIONS_SEED=7` makes it longer, and draws the same again. */
-const QUESTIONS = Number(process.env['SUITE_QUESTIONS'] ?? 12);
-const SEED = Number(process.env['SUITE_QUESTIONS_SEED'] ?? randomInt(1_000_000));
+/** `SUITE_QUESTIONS=200 SUITE_QUESTIONS_SEED=7` makes it longer; a seed draws the same again, and not at the same moments. */
+const QUESTIONS = Number(process.env['SUITE_QUESTIONS'] ?? 8);
+const SEED = Number(process.env['SUITE_QUESTIONS_SEED'] ?? 1);
 /** So many threads are answered at the same time. */
 const LANES = 3;
 
