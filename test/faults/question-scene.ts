@@ -21,7 +21,7 @@ export type Person = { name: string; by: string; env: Record<string, string> };
 export type Desk = CliRepository & { page: Page };
 
 /** The question of a role, as it was seen. */
-export type Question = { root: string; thread: string; head: string; suspension: string; words: string; role: Role };
+export type Question = { thread: string; head: string; suspension: string; words: string; role: Role };
 
 /** An answer that a person gives, and what they are told. */
 export type Given = { token: string; by: string; channel: string; question: Question; isTaken: boolean; told: string };

@@ -122,12 +122,10 @@ test(`each question has one answer, and each answer its person (seed ${SEED})`, 
   }
   await ok(laptop, 'fetch');
   const stored = new Map<string, number>();
-  for (const { root } of played) {
+  // Not the forks in which a clone keeps an answer that came too late at the remote.
+  for (const thread of new Set(given.map(({ question }) => question.thread))) {
     for (const desk of desks) {
-      const { children = [] } = await ok(desk, 'thread', 'show', root, '--json');
-      for (const thread of [root, ...(children as string[])]) {
-        for (const token of await checkThread(desk, thread, given)) stored.set(token, (stored.get(token) ?? 0) + 1);
-      }
+      for (const token of await checkThread(desk, thread, given)) stored.set(token, (stored.get(token) ?? 0) + 1);
     }
   }
   // Both clones have each answer once, and none whose giver was told something else.
@@ -185,7 +183,7 @@ async function questionsOf(
   const question = (of: Row): Question => {
     const { suspension: hash, role } = of['suspension'] as { suspension: string; role: Question['role'] };
     const [thread, head] = [String(of['thread']), String(of['head'])];
-    return { root, thread, head, suspension: hash, role, words: `${name} ${role}?` };
+    return { thread, head, suspension: hash, role, words: `${name} ${role}?` };
   };
   if (suspension['cause'] === 'human') return [question(view)];
   expect(suspension['cause']).toBe('child');
