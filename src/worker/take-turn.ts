@@ -1,5 +1,6 @@
 import { messageOf, UwfError, type ErrorKind } from '../errors.ts';
 import { BranchesElsewhere } from '../engine/engine-errors.ts';
+import { LeaseHeld } from '../engine/leases/lease.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { RemoteRef } from '../git/transport/remote.ts';
@@ -181,6 +182,8 @@ async function verdictOf(world: TurnWorld, job: TurnJob, lock: TurnLock, error: 
     world.onTrouble(`${thread}: ${messageOf(lock.signal.reason)}`);
     return 'again';
   }
+  // A queue that has forgotten who has the turn gives it to this worker once more.
+  if (error instanceof LeaseHeld && error.holder.pid === process.pid) return 'again';
   if (error instanceof UwfError) {
     world.onTrouble(error, thread);
     if (error.kind === 'agent' || error instanceof StepHeldBack) world.onUnable(job, error);
