@@ -1,3 +1,4 @@
+import { orElse } from '../../or-else.ts';
 import { resolve } from 'node:path';
 import { processStderr, processStdout, type OutputStream } from './process-streams.ts';
 import { onSignals } from './signals.ts';
@@ -47,7 +48,8 @@ export function createCliEnvironment(given: Partial<CliEnvironment> = {}): CliEn
     givenFolder: given.givenFolder,
     mayPage: given.mayPage ?? true,
     now: given.now ?? Date.now,
-    givenAtMs: given.givenAtMs ?? (given.now ?? Date.now)(),
+    // What a clock has against it is for the command to tell.
+    givenAtMs: given.givenAtMs ?? orElse(given.now ?? Date.now, 0),
     get signal() {
       return (signal ??= onSignals(given.env ?? process.env));
     },
