@@ -49,18 +49,16 @@ export async function putQuestion(
   if (asking === undefined) return undefined;
   const { id, head } = asking;
   const of = { thread: id, head: head.id };
-  const watched = new AbortController();
-  const moved = untilMoved(engine, id, head.id, watched.signal);
-  const elsewhere = new AbortController();
-  void moved.then((isMoved) => isMoved && elsewhere.abort(new AnsweredElsewhere()));
+  const watch = new AbortController();
+  void untilMoved(engine, id, head.id, watch.signal).then(() => watch.abort(new AnsweredElsewhere()));
   try {
-    const answer = await ask(engine, asking, elsewhere.signal);
+    const answer = await ask(engine, asking, watch.signal);
     return answer === undefined ? { ...of, kind: 'later' } : { ...of, kind: 'answered', answer };
   } catch (error) {
     if (error instanceof AnsweredElsewhere) return { ...of, kind: 'elsewhere' };
     throw error;
   } finally {
-    watched.abort();
+    watch.abort();
   }
 }
 
@@ -80,19 +78,18 @@ async function findQuestion(
   return undefined;
 }
 
-/** Resolves with true once the thread has gone on, with false when the signal is aborted. */
+/** Resolves once the thread has gone on, or the signal is aborted. */
 async function untilMoved(
   { repository }: EngineContext,
   thread: ThreadId,
   head: ObjectId,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   while (!signal.aborted) {
     await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => {});
     const now = await findThread(repository, thread).catch(() => undefined);
-    if (now !== undefined && now.head !== head) return !signal.aborted;
+    if (now !== undefined && now.head !== head) return;
   }
-  return false;
 }
 
 /** @returns `undefined` if the person leaves it for later */
@@ -107,10 +104,12 @@ async function ask(engine: EngineContext, state: Suspended, elsewhere: AbortSign
   const { editor } = admitted.config;
   const { refused } = await outlineSuspension(repository, state.head);
   const errors = refused?.at(-1)?.errors ?? [];
-  const prompt = assembleContext(parts);
+  // As before a turn: what was fetched may have secrets that only this machine knows.
+  const redaction = engine.redaction();
+  const prompt = redaction.text(assembleContext(parts));
   const outputSchema = structuredClone(getRole(definition, role).schema);
   const tree = runTreeOf(engine, { id: state.id, depth: state.start.node.depth }, {});
-  const common = commonRequest(engine, state.id, role, { cwd, tree }, engine.redaction());
+  const common = commonRequest(engine, state.id, role, { cwd, tree }, redaction);
   const stepDir = mkdtempSync(join(tmpdir(), 'uwf-question-'));
   try {
     const reply = await askHuman(
@@ -122,9 +121,9 @@ async function ask(engine: EngineContext, state: Suspended, elsewhere: AbortSign
         prompt: errors.length === 0 ? prompt : askAgain(prompt, errors, false),
         attempt: errors.length === 0 ? 0 : 1,
         answer: undefined,
-        task: state.prompt,
-        edgePrompt: choice.prompt,
-        forPerson: tellPerson(state, definition, parts),
+        task: redaction.text(state.prompt),
+        edgePrompt: choice.prompt && redaction.text(choice.prompt),
+        forPerson: redaction.value(tellPerson(state, definition, parts)),
         signal,
         // An editor is left open: what was written in it would be lost.
         askPerson: async (question, options) =>
