@@ -4,22 +4,21 @@ import { isPerson, type AgentRecord } from '../schema/built-in/agent.ts';
 import type { ThreadCommit, ThreadEvent } from './thread-commit.ts';
 
 /**
- * The author of a commit: of a turn the role, with the agent as its address. All others are commits of a person, and so are the
- * turns that a person takes.
+ * The author of a commit: of a turn the role, with the agent as its address. All others are commits of a person, who is the
+ * committer; the turn that a person takes is that of who has answered, on whatever machine it is taken.
  *
  * @param role the role of a turn; `undefined` for a commit of another kind
+ * @param before the commit before a turn
  */
-export function authorOf(role: string | undefined, agent: AgentRecord | undefined, person: Identity): Identity {
-  const isOfAgent = role !== undefined && agent !== undefined && !isPerson(agent);
-  return isOfAgent ? { name: role, email: `${pathName(agent.name)}@uwf` } : person;
-}
-
-/**
- * The person whose turn is the next commit of a thread: who has answered its question, on whatever machine the turn is taken.
- * @param head the commit before
- */
-export function answererOf({ kind, commit }: Pick<ThreadCommit, 'kind' | 'commit'>): Identity | undefined {
-  return kind === 'resume' ? commit.author : undefined;
+export function authorOf(
+  role: string | undefined,
+  agent: AgentRecord | undefined,
+  committer: Identity,
+  before: Pick<ThreadCommit, 'kind' | 'commit'> | undefined,
+): Identity {
+  if (role === undefined) return committer;
+  if (agent !== undefined && !isPerson(agent)) return { name: role, email: `${pathName(agent.name)}@uwf` };
+  return before?.kind === 'resume' ? before.commit.author : committer;
 }
 
 /**

@@ -55,7 +55,7 @@ export async function addManySteps(
       files,
       types: state.tally.types,
       parents: [head],
-      person: repository.committer,
+      before: undefined,
       atMs: 1_795_262_400_001 + number,
       beside: { text: `Text ${number} of many.\n`, agent },
     });

@@ -115,7 +115,7 @@ function retold(line: ExportedCommit, nodes: ReadonlyMap<string, EncodedNode>): 
     const atMs = Math.floor(timeOfCommit(event) / 1000) * 1000;
     const retold = {
       message: messageOfCommit(event, beside),
-      author: { ...authorOf(roleOf(event), agent, line.committer), atMs },
+      author: { ...authorOf(roleOf(event), agent, line.committer, undefined), atMs },
       committer: { ...line.committer, atMs },
     };
     encodeCommit({ tree: line.commit, parents: [], ...retold });

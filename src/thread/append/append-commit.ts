@@ -4,7 +4,6 @@ import type { RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { moveThread } from '../lost-race/keep-as-fork.ts';
 import { advanceState, type ThreadState } from '../read/thread-state.ts';
-import { answererOf } from '../author.ts';
 import { draftCommit, type CommitDraft } from './draft-commit.ts';
 
 /** How the refs move to a commit that is appended. */
@@ -29,14 +28,12 @@ export type AppendOptions = {
 export async function appendCommit(
   repository: Repository,
   state: ThreadState,
-  draft: Omit<CommitDraft, 'types' | 'person'>,
+  draft: Omit<CommitDraft, 'types' | 'before'>,
   { ref, expected, others = [], keep, objects = [] }: AppendOptions,
 ): Promise<ThreadState> {
   const batch = new ObjectBatch(repository.objects.format);
   for (const object of objects) batch.add(object);
-  const isTurn = draft.kind === 'step' || draft.kind === 'suspend';
-  const person = (isTurn && answererOf(state.head)) || repository.committer;
-  const tip = draftCommit(repository, batch, { ...draft, person, types: state.tally.types });
+  const tip = draftCommit(repository, batch, { ...draft, before: state.head, types: state.tally.types });
   const edits = [{ name: ref, expected, value: tip }, ...others];
   const commit = await moveThread(repository, state.id, batch, tip, edits, { keep });
   return advanceState(repository, state, commit);

@@ -19,7 +19,7 @@ import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from '../cont
 import { appendCommit } from './append-commit.ts';
 import type { LinkResolution } from '../cas/resolve-links.ts';
 import { LinkTakenBack } from '../thread-errors.ts';
-import { answererOf, authorOf } from '../author.ts';
+import { authorOf } from '../author.ts';
 import { contentNode } from './draft-commit.ts';
 import { encodeTurn, type TurnFacts } from './encode-turn.ts';
 import { activeRef, scratchRef } from '../thread-refs.ts';
@@ -82,7 +82,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     : compactionFor(scratch, previous?.hash);
   const { fields, files: turnFiles, agent } = encodeTurn(draft);
   const number = state.tally.steps + 1;
-  const author = authorOf(draft.role, draft.agent, answererOf(state.head) ?? repository.committer);
+  const author = authorOf(draft.role, draft.agent, repository.committer, state.head);
   const recorded = draft.workspace && (await recordFiles(repository, draft, draft.workspace, { number, author }));
   const payload: JsonObject = {
     ...fields,

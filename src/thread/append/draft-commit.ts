@@ -3,7 +3,7 @@ import { writeNodeTree, type NodeFile } from '../../cas/node-tree.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { Identity, Repository } from '../../git/repository.ts';
+import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtIn, encodeTyped } from '../../schema/built-in.ts';
 import { successorFiles } from '../../schema/successor-files.ts';
@@ -15,7 +15,7 @@ import { cutToFit } from '../../cas/text-limit.ts';
 import type { Commit } from '../../git/format/commit.ts';
 import { messageOfCommit, type Beside } from './commit-message.ts';
 import { authorOf, roleOf } from '../author.ts';
-import { eventIn, type ThreadCommitKind } from '../thread-commit.ts';
+import { eventIn, type ThreadCommit, type ThreadCommitKind } from '../thread-commit.ts';
 
 /** A commit of a thread, to be written. */
 export type CommitDraft = {
@@ -29,8 +29,8 @@ export type CommitDraft = {
   /** The schemas in earlier commits of the thread. */
   types: ReadonlySet<NodeHash>;
   parents: readonly ObjectId[];
-  /** Whose commit it is, if it is a person's. */
-  person: Identity;
+  /** The commit before; `undefined` for a start. */
+  before: Pick<ThreadCommit, 'kind' | 'commit'> | undefined;
   atMs: number;
   /** What its message tells beside the node. */
   beside: Beside;
@@ -45,12 +45,13 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
   const schemas = successorFiles(used.filter((type) => !known.has(type)));
   const folders = subtrees.map(({ path, id, mode = '040000' }) => ({ path, id, mode }));
   const tree = writeNodeTree(batch, [...files, ...schemas], folders);
+  const { committer } = repository;
   const event = { hash: draft.node.hash, ...eventIn(draft.kind, draft.node) };
   const commit: Commit = {
     tree,
     parents: [...new Set(draft.parents)],
-    author: { ...authorOf(roleOf(event), draft.beside.agent, draft.person), atMs: draft.atMs },
-    committer: { ...repository.committer, atMs: draft.atMs },
+    author: { ...authorOf(roleOf(event), draft.beside.agent, committer, draft.before), atMs: draft.atMs },
+    committer: { ...committer, atMs: draft.atMs },
     message: messageOfCommit(event, draft.beside),
   };
   assertCommitFits(commit);

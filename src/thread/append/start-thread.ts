@@ -106,7 +106,7 @@ export async function startThread(
     ],
     types: new Set(),
     parents: [request.parent?.head, request.base].filter((id) => id !== undefined),
-    person: repository.committer,
+    before: undefined,
     atMs: startedAtMs,
     beside: { text: request.prompt, workflow: request.workflow.name },
   });

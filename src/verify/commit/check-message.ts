@@ -2,7 +2,7 @@ import { iso } from '../../iso.ts';
 import { encodeCommit, parseCommit } from '../../git/format/commit.ts';
 import type { Identity } from '../../git/repository.ts';
 import { messageOfCommit, trailersOf, type Beside } from '../../thread/append/commit-message.ts';
-import { answererOf, authorOf, roleOf } from '../../thread/author.ts';
+import { authorOf, roleOf } from '../../thread/author.ts';
 import { timeOfCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { MAX_ID_TIME_MS } from '../../thread/thread-id.ts';
 import type { ReportFault } from '../fault.ts';
@@ -50,9 +50,7 @@ function checkSignatures(
   for (const [who, { atMs: saidMs }] of Object.entries({ author, committer })) {
     if (saidMs !== atMs) report(null, `its ${who} date is ${iso(saidMs)}, its node's time is ${iso(atMs)}`);
   }
-  const role = roleOf(commit);
-  const person = (role !== undefined && before && answererOf(before)) || committer;
-  const expected = asStored(authorOf(role, agent, person), commit);
+  const expected = asStored(authorOf(roleOf(commit), agent, committer, before), commit);
   if (author.name !== expected.name || author.email !== expected.email) {
     report(null, `its author is ${author.name} <${author.email}>, not ${expected.name} <${expected.email}>`);
   }
