@@ -1,13 +1,19 @@
+import { expect } from 'vitest';
+import { verifyThreads } from '../../src/verify/verify-threads.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import type { AgentBinding } from '../../src/agent/load/agent-binding.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { Config } from '../../src/engine/config/config.ts';
 import { createEngine, type Engine } from '../../src/engine/engine.ts';
-import type { EngineOptions } from '../../src/engine/engine-context.ts';
+import { readingContext, type EngineOptions } from '../../src/engine/engine-context.ts';
 import type { EngineEvent } from '../../src/engine/events.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { createTemporaryRepository, type TemporaryRepository } from '../helpers/temporary-repository.ts';
+import {
+  createTemporaryRepository,
+  expectCleanFsck,
+  type TemporaryRepository,
+} from '../helpers/temporary-repository.ts';
 
 /** A configuration in which each role has the agent that a package and its config name. */
 export function configOf(roles: Record<string, Pick<AgentBinding, 'package' | 'config' | 'price'>>): Config {
@@ -74,4 +80,15 @@ export function statuses(...names: string[]): JsonObject {
 /** A reply with a status and a text. */
 export function reply(status: string, text = `It is ${status}.`): string {
   return `---\n$status: ${status}\n---\n${text}\n`;
+}
+
+/** The roles whose turns have begun, in their order. */
+export const rolesOf = ({ events }: Pick<EngineFixture, 'events'>): string[] =>
+  events.flatMap((event) => (event.event === 'step.started' ? [event.role] : []));
+
+/** Expects that uwf's verification and git's find nothing wrong in a repository. */
+export async function expectSound({ repository, dir }: Pick<EngineFixture, 'repository' | 'dir'>): Promise<void> {
+  for await (const verdict of verifyThreads(readingContext(repository)))
+    expect(verdict).toMatchObject({ findings: [] });
+  expectCleanFsck(dir);
 }

@@ -1,13 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { readingContext } from '../../../src/engine/engine-context.ts';
 import { simulateThread } from '../../../src/engine/verbs/simulate.ts';
-import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { encodeWorkflow } from '../../../src/workflow/nodes/encode-workflow.ts';
 import { loadWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';
-import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
-import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+import {
+  createFixture,
+  expectSound,
+  reply,
+  rolesOf,
+  scripted,
+  statuses,
+  workflow,
+  type EngineFixture,
+} from '../engine-fixture.ts';
 
 const rules: WorkflowDefinition['moderator'] = [
   { from: '__start__', to: 'coder', when: null },
@@ -37,15 +43,6 @@ async function start(limits: WorkflowDefinition['limits'], moderator = rules): P
 }
 
 type Started = EngineFixture & { thread: string; definition: WorkflowDefinition };
-
-const rolesOf = ({ events }: EngineFixture): string[] =>
-  events.flatMap((event) => (event.event === 'step.started' ? [event.role] : []));
-
-async function expectSound({ repository, dir }: EngineFixture): Promise<void> {
-  for await (const verdict of verifyThreads(readingContext(repository)))
-    expect(verdict).toMatchObject({ findings: [] });
-  expectCleanFsck(dir);
-}
 
 describe('a rule for a limit', () => {
   test('gives the turn to another role instead of suspending', async () => {

@@ -1,16 +1,15 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { readingContext, type EngineOptions } from '../../../src/engine/engine-context.ts';
+import { type EngineOptions } from '../../../src/engine/engine-context.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { createRedactor } from '../../../src/redaction/create-redactor.ts';
 import type { Redactor } from '../../../src/redaction/redactor.ts';
-import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
-import { createTemporaryFolder, expectCleanFsck } from '../../helpers/temporary-repository.ts';
-import { createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
+import { createFixture, expectSound, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 const usage = { inputTokens: 70, outputTokens: 30, turns: 2, costUsd: 0.25 };
 const sealKey = (): Uint8Array => Buffer.alloc(32, 7);
@@ -68,12 +67,6 @@ function faulty(
 
 function raise(): never {
   throw new TypeError('injected');
-}
-
-async function expectSound({ repository, dir }: Scene): Promise<void> {
-  for await (const verdict of verifyThreads(readingContext(repository)))
-    expect(verdict).toMatchObject({ findings: [] });
-  expectCleanFsck(dir);
 }
 
 describe('a reply that has arrived is paid for', () => {

@@ -1,19 +1,18 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { readingContext, type EngineOptions } from '../../../src/engine/engine-context.ts';
+import { type EngineOptions } from '../../../src/engine/engine-context.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { TurnLog } from '../../../src/engine/recovery/turn-log.ts';
 import type { Usage } from '../../../src/schema/built-in/usage.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
-import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
-import { createTemporaryFolder, expectCleanFsck } from '../../helpers/temporary-repository.ts';
+import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 import { withBlock } from '../blocks/block-fixture.ts';
-import { createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+import { createFixture, expectSound, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 const definition = workflow('pair', { first: statuses('done'), second: statuses('done') }, [
   { from: '__start__', to: 'first', when: null },
@@ -80,12 +79,6 @@ async function cutOff(
   if (how === 'kill') return rmSync(join(dir, '.git', 'uwf', 'leases', `${thread}.json`));
   stop.abort(new Error('^C'));
   await expect(running).rejects.toMatchObject({ code: 'interrupted' });
-}
-
-async function expectSound({ repository, dir }: Scene): Promise<void> {
-  for await (const verdict of verifyThreads(readingContext(repository)))
-    expect(verdict).toMatchObject({ findings: [] });
-  expectCleanFsck(dir);
 }
 
 describe.each(['stop', 'kill'] as const)('a turn that was cut off (%s)', (how) => {

@@ -1,12 +1,18 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { readingContext } from '../../../src/engine/engine-context.ts';
 import { sharedEvaluator } from '../../../src/expression/evaluation/evaluator-child.ts';
 import { ExpressionTimeout } from '../../../src/expression/expression-errors.ts';
-import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
-import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createBlockFixture, withBlock } from '../blocks/block-fixture.ts';
-import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+import {
+  createFixture,
+  expectSound,
+  reply,
+  rolesOf,
+  scripted,
+  statuses,
+  workflow,
+  type EngineFixture,
+} from '../engine-fixture.ts';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -33,15 +39,6 @@ async function startWith(rules: Rules, limits: WorkflowDefinition['limits'] = {}
 }
 
 type Started = EngineFixture & { thread: string };
-
-const rolesOf = ({ events }: EngineFixture): string[] =>
-  events.flatMap((event) => (event.event === 'step.started' ? [event.role] : []));
-
-async function expectSound({ repository, dir }: EngineFixture): Promise<void> {
-  for await (const verdict of verifyThreads(readingContext(repository)))
-    expect(verdict).toMatchObject({ findings: [] });
-  expectCleanFsck(dir);
-}
 
 const toCoder = { from: '__start__', to: 'coder', when: null };
 const toEnd = { from: 'tester', to: '__end__', when: null };
