@@ -1,6 +1,8 @@
 import { messageOf, UwfError, type ErrorKind } from '../errors.ts';
 import { BranchesElsewhere } from '../engine/engine-errors.ts';
+import { isHeldBy } from '../engine/leases/find-lease.ts';
 import { LeaseHeld } from '../engine/leases/lease.ts';
+import { ownIdentity } from '../git/system/process-identity.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { RemoteRef } from '../git/transport/remote.ts';
@@ -183,7 +185,7 @@ async function verdictOf(world: TurnWorld, job: TurnJob, lock: TurnLock, error: 
     return 'again';
   }
   // A queue that has forgotten who has the turn gives it to this worker once more.
-  if (error instanceof LeaseHeld && error.holder.pid === process.pid) return 'again';
+  if (error instanceof LeaseHeld && isHeldBy(error, ownIdentity())) return 'again';
   if (error instanceof UwfError) {
     world.onTrouble(error, thread);
     if (error.kind === 'agent' || error instanceof StepHeldBack) world.onUnable(job, error);

@@ -6,7 +6,7 @@ import type { Output } from '../output/output.ts';
 import type { TrustClaim } from '../trust/claim.ts';
 import { claimsHere } from '../trust/claims-here.ts';
 import { formatClaims, visible } from '../trust/format-claims.ts';
-import { canAskForTrust } from '../process/cli-environment.ts';
+import { canAskForConsent } from '../process/cli-environment.ts';
 import { NotTrusted, askForAll, openClaims } from '../trust/gate.ts';
 import { TrustStore, findNew, type Trusted } from '../trust/trust-file.ts';
 
@@ -76,7 +76,7 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
       }
       const isSaid = options.all || names.length > 0;
       if (!isSaid) {
-        if (!canAskForTrust(cli)) cli.stdout.write(out.isJson ? '' : `${formatClaims(open, before, out.paint)}\n`);
+        if (!canAskForConsent(cli)) cli.stdout.write(out.isJson ? '' : `${formatClaims(open, before, out.paint)}\n`);
         await askForAll(cli, repository, open, store);
       }
       store.add(open, cli.now());

@@ -48,8 +48,8 @@ export function createCliEnvironment(given: Partial<CliEnvironment> = {}): CliEn
     givenFolder: given.givenFolder,
     mayPage: given.mayPage ?? true,
     now: given.now ?? Date.now,
-    // What a clock has against it is for the command to tell.
-    givenAtMs: given.givenAtMs ?? orElse(given.now ?? Date.now, 0),
+    // What a clock has against it is for the command to tell. As for `resume`, a time that is not known is no bound.
+    givenAtMs: given.givenAtMs ?? orElse(given.now ?? Date.now, Infinity),
     get signal() {
       return (signal ??= onSignals(given.env ?? process.env));
     },
@@ -81,7 +81,7 @@ export function canAsk(cli: Pick<CliEnvironment, 'stdin' | 'stderr'>): boolean {
  * Tells whether a person can be asked for agreement. A command that an agent runs in its turn asks no one, although it may have
  * a terminal.
  */
-export function canAskForTrust(cli: Pick<CliEnvironment, 'stdin' | 'stderr' | 'env'>): boolean {
+export function canAskForConsent(cli: Pick<CliEnvironment, 'stdin' | 'stderr' | 'env'>): boolean {
   return cli.env['UWF_THREAD'] === undefined && canAsk(cli);
 }
 

@@ -7,7 +7,7 @@ import type { ChooseNew, NewThread } from '../../sync/push/new-threads.ts';
 import { configOrNone } from '../open/open-config.ts';
 import type { Output } from '../output/output.ts';
 import { oneLine } from '../output/width.ts';
-import { canAskForTrust, type CliEnvironment } from '../process/cli-environment.ts';
+import { canAskForConsent, type CliEnvironment } from '../process/cli-environment.ts';
 import { aboutThreads, formatAbout } from './about-threads.ts';
 
 /** What a push is started with. */
@@ -37,7 +37,7 @@ export class NewThreadsChoice {
   /** What a push is told; `undefined` where all threads are sent. @param pause takes progress off the terminal */
   chooseNew(pause: () => void): ChooseNew | undefined {
     if (this.#mode.isAll) return undefined;
-    const mayAsk = !this.#mode.isDry && canAskForTrust(this.#world.cli);
+    const mayAsk = !this.#mode.isDry && canAskForConsent(this.#world.cli);
     return (threads) => (mayAsk ? this.#ask(threads, pause) : Promise.resolve(new Set()));
   }
 

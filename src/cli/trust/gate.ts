@@ -5,7 +5,7 @@ import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ownPrograms, ownProgramsFor, type GitUse } from '../../git/repository/own-programs.ts';
 import type { RunView } from '../follow/run-view.ts';
-import { canAskForTrust, trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
+import { canAskForConsent, trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
 import { claimOfAgent, claimOfGit, claimOfSetting, type TrustClaim } from './claim.ts';
 import { formatClaims, visible } from './format-claims.ts';
 import { FileHasher } from './hash-files.ts';
@@ -123,7 +123,7 @@ export async function askForAll(
   claims: readonly TrustClaim[],
   store: TrustStore,
 ): Promise<void> {
-  if (!canAskForTrust(cli)) throw new NotTrusted(claims, hintToTrust(repository, claims));
+  if (!canAskForConsent(cli)) throw new NotTrusted(claims, hintToTrust(repository, claims));
   const [{ createPalette }, { askKey }] = await Promise.all([import('../output/palette.ts'), import('../ask/ask.ts')]);
   const paint = createPalette(cli.stderr, cli.env);
   const text = formatClaims(claims, store.read(), paint);

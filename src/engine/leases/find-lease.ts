@@ -44,7 +44,7 @@ export function findLeasesOf(repository: Repository, holder: ProcessIdentity): L
 }
 
 /** Tells whether a process took a lease. */
-export function isHeldBy({ holder }: LeaseRecord, { pid, startTime }: ProcessIdentity): boolean {
+export function isHeldBy({ holder }: Pick<LeaseRecord, 'holder'>, { pid, startTime }: ProcessIdentity): boolean {
   return holder.pid === pid && holder.startTime === startTime;
 }
 

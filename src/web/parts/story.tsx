@@ -89,6 +89,13 @@ type EntryProps = { visit: Visit; thread: string; entry: Said; max: number };
 function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html {
   const { role, number, completedAt, text } = entry;
   const when = <Ago at={completedAt} nowMs={nowMs} />;
+  const byAndWhen = entry.by ? (
+    <>
+      by <By person={entry.by} />, {when}
+    </>
+  ) : (
+    when
+  );
   const wholeOf = (hash: string): object => ({
     max,
     all: `uwf step read ${hash}`,
@@ -101,15 +108,7 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
       return (
         <li class="entry person" id="task">
           <h2>
-            The task{' '}
-            <span class="quiet">
-              {entry.by && (
-                <>
-                  by <By person={entry.by} />,{' '}
-                </>
-              )}
-              {when}
-            </span>
+            The task <span class="quiet">{byAndWhen}</span>
           </h2>
           <SecretMark thread={thread} secrets={secrets} />
           <SaidText text={text} {...ofThread} />
@@ -122,14 +121,7 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
             <a href={`/t/${thread}/${number}`}>
               {number}. {role}
             </a>{' '}
-            <span class="quiet">
-              {entry.by && (
-                <>
-                  by <By person={entry.by} />,{' '}
-                </>
-              )}
-              {when}
-            </span>
+            <span class="quiet">{byAndWhen}</span>
           </h2>
           <SecretMark thread={thread} secrets={secrets} />
           <Meta meta={entry.meta ?? {}} />

@@ -7,7 +7,7 @@ import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
 import { createTemporaryRepository, runGit } from '../../helpers/temporary-repository.ts';
 
-test('a turn is that of the person who has answered, whoever takes it', async () => {
+test('a person who answers is the author of the turn, also where another machine takes it', async () => {
   const temporary = createTemporaryRepository();
   const repository = await temporary.open();
   const { definition } = await validateWorkflow({
