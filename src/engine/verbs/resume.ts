@@ -49,15 +49,16 @@ async function goOn(
   options: Resumption,
   adoptLease?: string,
 ): Promise<ThreadOver> {
+  const { answer, more, seen } = options;
+  const isBare = answer === undefined && more === undefined;
+  if (isBare && engine.askPerson !== undefined) {
+    // The turn would ask once more: `putQuestion` puts the question as it stands. It needs no lease, so several terminals can ask.
+    const current = await readCurrent(engine.repository, thread);
+    const over = (await asksPerson(engine, current)) ? await describeOver(engine, current) : undefined;
+    if (over !== undefined) return over;
+  }
   return withThread(engine, thread, adoptLease, async (before, lease) => {
-    const { answer, more, seen } = options;
     assertAsSeen(engine, before, { seen });
-    const isBare = answer === undefined && more === undefined;
-    if (isBare && engine.askPerson !== undefined && (await asksPerson(engine, before))) {
-      // It would ask once more: `putQuestion` puts the question as it stands.
-      const over = await describeOver(engine, before);
-      if (over !== undefined) return over;
-    }
     const taken = answer === undefined ? await takeUpWaiting(engine, before, more) : undefined;
     if (taken !== undefined) return runResumed(engine, lease, before, taken);
     const child = await findAnsweredChild(engine, before, answer);
