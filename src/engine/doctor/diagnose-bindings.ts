@@ -1,4 +1,4 @@
-import { UwfError } from '../../errors.ts';
+import type { UwfError } from '../../errors.ts';
 import { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
@@ -10,7 +10,7 @@ import { listWorkflows } from '../../workflow/registry/list-workflows.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
 import type { Config } from '../config/config.ts';
-import { problem, warning, type Diagnosis } from './diagnosis.ts';
+import { assertFinding, problem, warning, type Diagnosis } from './diagnosis.ts';
 import { subWorkflowOf } from '../children/sub-workflow.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
@@ -87,7 +87,7 @@ async function ofRegistrations(repository: Repository, workflows: KnownWorkflows
       workflows.set(name, definition);
       found.push(...(await ofBranches(repository, definition, cwd)));
     } catch (error) {
-      if (!(error instanceof UwfError)) throw error;
+      assertFinding(error);
       refuse(name, ref, error);
     }
   }
@@ -102,7 +102,7 @@ async function ofFiles(repository: Repository, cwd: string, workflows: KnownWork
       workflows.set(name, definition);
       found.push(...(await ofBranches(repository, definition, cwd)));
     } catch (error) {
-      if (!(error instanceof UwfError)) throw error;
+      assertFinding(error);
       workflows.set(name, undefined);
       const hint = `run 'uwf workflow validate ${name}'`;
       found.push(problem('workflow-broken', firstLine(error), hint));
@@ -136,7 +136,7 @@ async function whyNotThere(repository: Repository, workflow: string, cwd: string
     await resolveWorkflow(repository, workflow, { cwd });
     return undefined;
   } catch (error) {
-    if (!(error instanceof UwfError)) throw error;
+    assertFinding(error);
     return error instanceof WorkflowNotFound ? (error.hint ?? '') : undefined;
   }
 }

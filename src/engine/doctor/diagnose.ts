@@ -21,7 +21,7 @@ import { diagnoseBindings, diagnoseVariables, type KnownWorkflows } from './diag
 import { diagnoseLimits } from './diagnose-limits.ts';
 import { diagnoseLocks } from './diagnose-locks.ts';
 import { diagnoseWorkTrees } from './diagnose-work-trees.ts';
-import { problem, warning, type Diagnosis } from './diagnosis.ts';
+import { assertFinding, problem, throwShortage, warning, type Diagnosis } from './diagnosis.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
 import { findAbandoned, findLeaseRecord, listLeases } from '../leases/find-lease.ts';
@@ -138,8 +138,8 @@ async function findFault({ objects }: Repository, head: ObjectId): Promise<strin
     await readCommit(objects, head);
     return undefined;
   } catch (error) {
-    if (error instanceof UwfError) return error.message;
-    throw error;
+    assertFinding(error);
+    return error.message;
   }
 }
 
@@ -262,7 +262,7 @@ function programOf({ config }: AgentBinding): string | undefined {
 }
 
 function ofError(error: unknown, code: string): Diagnosis {
-  const message = messageOf(error);
+  throwShortage(error);
   const hint = error instanceof UwfError ? error.hint : undefined;
-  return problem(code, message, hint ?? "run 'uwf agent show <name>' to see more");
+  return problem(code, messageOf(error), hint ?? "run 'uwf agent show <name>' to see more");
 }
