@@ -8,7 +8,7 @@
 // --programs  only what the tests start: the CLI, what its page loads, and the evaluator
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { artefacts, inputs } from './build/artefacts.js';
@@ -100,7 +100,7 @@ async function writeLicences(record) {
  * @param {Record<string, Made>} record
  */
 function removeLeftovers(record) {
-  rmSync(path.join(outputFolder, '.code-cache'), { recursive: true, force: true, maxRetries: 5 });
+  removeCodeCache();
   const claimed = new Set(['LICENCES.txt', ...Object.values(record).flatMap(({ files }) => files)]);
   /** @param {string} folder */
   const tidy = (folder) => {
@@ -112,6 +112,17 @@ function removeLeftovers(record) {
     }
   };
   tidy('');
+}
+
+/** Programs that run write to it at any moment, so it is moved aside first. */
+function removeCodeCache() {
+  const aside = path.join(outputFolder, `.code-cache.${process.pid}`);
+  try {
+    renameSync(path.join(outputFolder, '.code-cache'), aside);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+  }
+  rmSync(aside, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** @param {string} name */
