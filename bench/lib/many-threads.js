@@ -47,11 +47,9 @@ export async function writeManyThreads(source, repository, count, { definition =
       subtrees: [{ path: 'workflow', id: pinned.tree, types: pinned.types }],
       types: new Set(),
       parents: [],
-      author: repository.committer,
+      before: undefined,
       atMs: startedAtMs,
-      subject: `${definition.name}: ${source.firstLine(prompt.payload.text)}`,
-      body: prompt.payload.text,
-      bodyPath: 'prompt.md',
+      beside: { text: prompt.payload.text, workflow: definition.name },
     });
     let ancestors = [];
     for (let number = 1; number <= 1 + (at % 4); number += 1) {

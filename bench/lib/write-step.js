@@ -18,7 +18,7 @@ import { agent } from './one-role.js';
  * @returns the commit, and the ancestors of the step after it
  */
 export function writeStep(source, repository, batch, step) {
-  const { draftCommit, agentNode, encodeNode, builtIn, roleIdentity, firstLine } = source;
+  const { draftCommit, agentNode, encodeNode, builtIn } = source;
   const { number, start, ancestors, parent, rule, atMs, types, content, prompt, files = [] } = step;
   const node = encodeNode(builtIn['thread-step'], {
     number,
@@ -45,12 +45,9 @@ export function writeStep(source, repository, batch, step) {
     types,
     files: [{ path: 'output.md', node: content }, { path: 'prompt.md', node: prompt }, ...files],
     parents: [parent],
-    author: roleIdentity('writer', agent.name),
+    before: undefined,
     atMs,
-    subject: `writer: ${firstLine(content.payload.text)}`,
-    body: content.payload.text,
-    bodyPath: 'output.md',
-    trailers: { role: 'writer', status: 'done', agent: agent.name, durationMs: 1 },
+    beside: { text: content.payload.text, agent },
   });
   return { head, ancestors: [node.hash, ...ancestors].slice(0, 11) };
 }
