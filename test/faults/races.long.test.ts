@@ -178,8 +178,8 @@ describe('a thread that somebody works on', () => {
     await until('the step is stored', () => scene.git('rev-list', '--count', `refs/threads/${thread}`) === '2');
     const stopped = await scene.uwf(['thread', 'stop', thread, '--json']);
     expect(stopped).toMatchObject({ code: 0, json: [{ wasRunning: true, isKilled: false }] });
-    expect([3, 130]).toContain((await running.outcome).code);
-    expect((await scene.uwf(['thread', 'run', thread])).code).toBe(3);
+    expect([4, 130]).toContain((await running.outcome).code);
+    expect((await scene.uwf(['thread', 'run', thread])).code).toBe(4);
     expect(scene.lines('turns')).toEqual(['one']);
     expectTidy(scene);
   });
