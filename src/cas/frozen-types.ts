@@ -11,4 +11,4 @@ export const META_SCHEMA: NodeHash = parseNodeHash('AGP7SW3XXFFQA');
 export const CONTENT_TYPE: NodeHash = parseNodeHash('DZ8EJTNP1ZRV9');
 
 /** The type of artifact nodes, which alone name git objects that their commit has to keep. Frozen as the others. */
-export const ARTIFACT_TYPE: NodeHash = parseNodeHash('0X2PK3N8YHR0P');
+export const ARTIFACT_TYPE: NodeHash = parseNodeHash('8GFYF12DY6ZEZ');

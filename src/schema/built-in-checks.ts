@@ -1,19 +1,18 @@
-import type { NodeHash } from '../cas/node-hash.ts';
 import type { JsonValue } from '../json.ts';
-import { builtInSchema } from './built-in.ts';
+import { builtInSchema, type TypeName } from './built-in.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
 import { accepts, isPlainSchema } from './json-schema/plain-schema.ts';
 import type { SchemaError } from './json-schema/schema-error.ts';
 import { validateAgainst } from './json-schema/validate-against.ts';
 
 /**
- * Checks a payload against a built-in schema, which its hash names.
+ * Checks a payload against a built-in schema.
  *
  * Valid payloads are accepted without ajv, because compiling these schemas takes longer than most commands run.
  * @returns what is wrong with it; an empty list means that it is valid
  */
-export async function checkBuiltIn(type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
-  const schema = builtInSchema(type);
+export async function checkBuiltIn(name: TypeName, payload: JsonValue): Promise<SchemaError[]> {
+  const schema = builtInSchema(name);
   const isValid = schema['$ref'] === DIALECT ? await isSchema(payload) : accepts(schema, payload);
   return isValid ? [] : validateAgainst(schema, payload);
 }

@@ -2,9 +2,10 @@ import { isNodeHash } from '../cas/hash.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { Node } from '../cas/node.ts';
 import { UwfError } from '../errors.ts';
+import { isObjectId } from '../git/format/object-id.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
-import { LAST_TIME_MS, timeMs } from './built-in/schema-parts.ts';
-import { builtInSchema, typeNameOf, type TypeName } from './built-in.ts';
+import { LAST_TIME_MS, objectId, timeMs } from './built-in/schema-parts.ts';
+import { builtIn, builtInSchema, typeNameOf, type TypeName } from './built-in.ts';
 import type {
   AgentRecord,
   Artifact,
@@ -59,11 +60,12 @@ export class UnexpectedNode extends UwfError {
  * Returns the payload of a node, after a check that it is of a built-in type and that its fields have the types of that
  * type's schema. Readers of nodes use this in place of a cast.
  *
- * Of the bounds it checks only that of times, because dates are made of them. `assertValid` checks the rest, in verification.
+ * Of what else the schema asks it checks times, because dates are made of them, object ids, because git is given them, and
+ * constants. `assertValid` checks the rest, in verification.
  * @throws {UnexpectedNode}
  */
 export function payloadOf<Name extends keyof Payloads>(node: Node & { hash?: NodeHash }, wanted: Name): Payloads[Name] {
-  if (typeNameOf(node.type) !== wanted || !checkOf(builtInSchema(node.type))(node.payload)) {
+  if (node.type !== builtIn[wanted] || !checkOf(builtInSchema(wanted))(node.payload)) {
     throw new UnexpectedNode(wanted, node);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The schema of the type and this type of the payload name the same fields.
@@ -84,7 +86,7 @@ function checkOf(schema: JsonValue | undefined): Check {
 }
 
 function makeCheck(schema: JsonObject): Check {
-  const { type, enum: allowed, anyOf, format, properties = {} } = schema;
+  const { type, enum: allowed, const: only, anyOf, format, properties = {} } = schema;
   const isOfType = type === undefined ? undefined : [type].flat().map((name) => types.get(name));
   const choices = Array.isArray(anyOf) ? anyOf.map(checkOf) : undefined;
   const required = Array.isArray(schema['required']) ? schema['required'].map(String) : [];
@@ -93,7 +95,9 @@ function makeCheck(schema: JsonObject): Check {
   return (value) => {
     // By identity: a number in a meta or a configuration is no time, whatever its name.
     if (schema === timeMs && Number(value) > LAST_TIME_MS) return false;
+    if (schema === objectId && !(typeof value === 'string' && isObjectId(value))) return false;
     if (isOfType !== undefined && !isOfType.some((is) => is?.(value))) return false;
+    if (only !== undefined && value !== only) return false;
     if (Array.isArray(allowed) && !allowed.some((one) => one === value)) return false;
     if (format === 'cas_ref' && typeof value === 'string' && !isNodeHash(value)) return false;
     if (choices !== undefined && !choices.some((check) => check(value))) return false;

@@ -18,7 +18,8 @@ const roleSchemas = new WeakMap<NodeSource, Map<string, JsonValue | undefined>>(
  * @throws {InvalidSchema} if the node of that hash is no schema
  */
 export async function schemaOfType(source: NodeSource, type: NodeHash): Promise<JsonValue> {
-  if (typeNameOf(type) !== undefined) return builtInSchema(type);
+  const name = typeNameOf(type);
+  if (name !== undefined) return builtInSchema(name);
   const node = await getNode(source, type);
   const isSchema = node.type === builtIn['meta-schema'] || node.type === builtIn['role-schema'];
   if (!isSchema) throw new InvalidSchema([{ path: '', message: `node ${type} is used as a type, but is no schema` }]);

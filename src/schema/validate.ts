@@ -5,7 +5,7 @@ import type { NodeSource } from '../cas/node-source.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
 import { checkBuiltIn } from './built-in-checks.ts';
-import { isOfType, isSuccessor, typeFor, typeNameOf } from './built-in.ts';
+import { builtIn, typeNameOf } from './built-in.ts';
 import { checkLinks } from './links/check-links.ts';
 import type { Link } from './links/find-links.ts';
 import { linksOf, sourceOf } from './links/refs.ts';
@@ -46,7 +46,7 @@ export async function findErrors(source: NodeSource, node: Node): Promise<{ erro
   // Links and a step's meta can only be read in a payload that matches the schema of its type.
   if (errors.length > 0) return { errors };
   errors.push(...(await checkMeta(source, type, payload)));
-  if (isOfType(type, 'role-schema')) errors.push(...(await checkUsable(payload)));
+  if (type === builtIn['role-schema']) errors.push(...(await checkUsable(payload)));
   const links = await linksOf(source, node);
   for (const { path, message } of await checkLinks(source, links)) errors.push({ path, message });
   return { errors, links };
@@ -71,15 +71,11 @@ export async function assertValid(
 async function checkType(source: NodeSource, type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
   const name = typeNameOf(type);
   if (name === undefined) return validateAgainst(await schemaOfType(source, type), payload);
-  const errors = await checkBuiltIn(type, payload);
-  if (errors.length > 0 || !isSuccessor(type) || !isJsonObject(payload)) return errors;
-  // Equal payloads must be equal nodes: a successor is allowed only where the first schema does not suffice.
-  const wanted = typeFor(name, payload);
-  return wanted === type ? [] : [{ path: '', message: `must be of type ${wanted}, for it sets no newer field` }];
+  return checkBuiltIn(name, payload);
 }
 
 async function checkMeta(source: NodeSource, type: NodeHash, payload: JsonValue): Promise<SchemaError[]> {
-  if (!isOfType(type, 'thread-step') || !isJsonObject(payload)) return [];
+  if (type !== builtIn['thread-step'] || !isJsonObject(payload)) return [];
   const schema = await schemaOfMeta(source, payload);
   const errors = schema === undefined ? [] : await validateAgainst(schema, payload['meta'] ?? null);
   return errors.map(({ path, message }) => ({ path: `/meta${path}`, message }));

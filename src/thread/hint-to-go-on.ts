@@ -53,6 +53,8 @@ export function hintToResume(id: ThreadId, why: WhyItWaits): string {
     case 'invalid-reply':
     case 'timeout':
     case 'interrupted':
+    case 'usage-limit':
+    case 'time-box':
       break;
   }
   const when = why.due === undefined ? 'once what stopped it is put right' : 'when that time has come';

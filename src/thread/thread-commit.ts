@@ -7,14 +7,14 @@ import type { Commit } from '../git/format/commit.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { readCommit } from '../git/stores/read.ts';
 import type { Repository } from '../git/repository.ts';
-import type { JsonObject } from '../json.ts';
-import { builtIn, isOfType, typeNameOf, type TypeName } from '../schema/built-in.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+import { builtIn, typeNameOf, type TypeName } from '../schema/built-in.ts';
 import type { ThreadEnd } from '../schema/built-in/thread-end.ts';
 import type { ThreadResume } from '../schema/built-in/thread-resume.ts';
 import type { ThreadStart } from '../schema/built-in/thread-start.ts';
 import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
-import { CorruptThread, NewerFormat } from './thread-errors.ts';
+import { BeforeFormat, CorruptThread, NewerFormat } from './thread-errors.ts';
 import { payloadOf } from '../schema/payload-of.ts';
 
 /** A commit of a thread, with its node. `kind` names the file of the node. */
@@ -104,11 +104,11 @@ export async function readThreadCommit(repository: NodeReader, id: ObjectId, kno
 /**
  * Parses the node of a commit.
  *
- * @throws {NewerFormat} {CorruptThread} as {@link assertKind} does
+ * @throws {NewerFormat} {BeforeFormat} {CorruptThread} as {@link assertKind} does
  * @throws {UnexpectedNode} if it does not have the form of its type
  */
 export function eventOf(id: ObjectId, kind: ThreadCommitKind, node: Node): ThreadEvent {
-  assertKind(id, kind, node.type);
+  assertKind(id, kind, node);
   return eventIn(kind, node);
 }
 
@@ -134,12 +134,17 @@ export function eventIn(kind: ThreadCommitKind, node: Node): ThreadEvent {
 /**
  * Checks that the node of a commit is of the type that its file promises.
  *
- * @throws {NewerFormat} if it is of a type that this version of uwf does not know
+ * @throws {NewerFormat} {BeforeFormat} if it is of a type that this version of uwf does not know
  * @throws {CorruptThread} if it is of another type
  */
-function assertKind(id: ObjectId, kind: ThreadCommitKind, type: NodeHash): void {
-  if (isOfType(type, fileTypes[kind])) return;
-  if (typeNameOf(type) === undefined) throw new NewerFormat(id, `${kind}.json`, type);
+function assertKind(id: ObjectId, kind: ThreadCommitKind, { type, payload }: Node): void {
+  if (type === builtIn[fileTypes[kind]]) return;
+  if (typeNameOf(type) === undefined) {
+    // What each type of format 1 has, its successors have as well.
+    const mark = kind === 'start' ? 'format' : 'totals';
+    const isEarly = !isJsonObject(payload) || !Object.hasOwn(payload, mark);
+    throw isEarly ? new BeforeFormat(id) : new NewerFormat(id, `${kind}.json`, type);
+  }
   throw new CorruptThread(id, `${kind}.json has the type ${type}`);
 }
 

@@ -1,6 +1,7 @@
 import type { NodeHash } from '../cas/hash.ts';
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
+import { FORMAT } from '../schema/built-in/thread-start.ts';
 import type { ThreadId } from './thread-id.ts';
 
 /** No thread has this id or prefix. */
@@ -65,6 +66,21 @@ export class CorruptThread extends UwfError {
       cause,
       facts: { commit },
     });
+  }
+}
+
+/** A thread was written before the format was set. Nothing of that time was released. */
+export class BeforeFormat extends UwfError {
+  constructor(commit: ObjectId) {
+    super(
+      `the thread of commit ${commit} was written by an early build, before format ${FORMAT}; this uwf reads format ${FORMAT} alone`,
+      {
+        code: 'before-format',
+        kind: 'data',
+        hint: "read it with the build that wrote it, or remove it with 'uwf thread rm --force <thread>'",
+        facts: { commit },
+      },
+    );
   }
 }
 

@@ -1,74 +1,69 @@
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { cliRepositoryOf, type CliRepository } from '../helpers/cli.ts';
 import { createTemporaryFolder, runGit, temporaryRepositoryAt } from '../helpers/temporary-repository.ts';
 
-const folder = fileURLToPath(new URL('../../fixtures/repositories/', import.meta.url));
-
-type Row = { role: string };
-
-/** Thread -> the rows that the earlier version exported. */
-// The file is the fixture's own.
-const exported = JSON.parse(readFileSync(`${folder}earlier.json`, 'utf8')) as Record<string, Row[]>;
+const bundle = fileURLToPath(new URL('../../fixtures/repositories/earlier.bundle', import.meta.url));
 
 const suspended = '01M833KDT94Y8ERPV5KAPJJR4Y';
-const idle = '01M833M0M9NDKMT2KEJXSPX80Z';
-const registered = 'notes';
+const ended = '01M833H3T33KZK61SR9GX70EN5';
 
-async function rowsOf(repository: CliRepository, thread: string): Promise<Row[]> {
-  const { stdout } = await repository.uwf(['thread', 'export', thread]);
-  // What the program prints is what this test looks at. Persons were not exported then.
-  return stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => ({ ...(JSON.parse(line) as Row), by: undefined }));
-}
+const sentence = /was written by an early build, before format 1; this uwf reads format 1 alone$/;
 
-describe('a repository that an earlier version wrote', () => {
+describe('a repository with threads that were written before format 1', () => {
   let repository: CliRepository;
 
   beforeEach(() => {
     const dir = createTemporaryFolder();
-    runGit(dir, ['clone', '--quiet', '--mirror', `${folder}earlier.bundle`, '.git']);
+    runGit(dir, ['clone', '--quiet', '--mirror', bundle, '.git']);
     runGit(dir, ['config', 'core.bare', 'false']);
     runGit(dir, ['remote', 'remove', 'origin']);
     runGit(dir, ['checkout', '--quiet', 'main']);
     repository = cliRepositoryOf(temporaryRepositoryAt(dir));
   });
 
-  test('is sound, and each thread has the steps that it had', async () => {
-    expect(await repository.uwf(['fsck'])).toMatchObject({ code: 0, stdout: 'nothing is wrong: 8 refs verified\n' });
-    for (const [thread, rows] of Object.entries(exported)) {
-      const lines = await rowsOf(repository, thread);
-      // Suspensions and answers were not exported then.
-      const isNew = ({ role }: Row): boolean => role === '__suspend__' || role === '__resume__';
-      expect(lines.filter((row) => !isNew(row))).toEqual(rows);
+  test('lists them as corrupt, and says why', async () => {
+    const { code, stdout } = await repository.uwf(['thread', 'list', '--all', '--json']);
+    // What the program prints is what this test looks at.
+    const listed = JSON.parse(stdout) as { status: string; reason: string }[];
+    expect(code).toBe(0);
+    expect(listed.map(({ status }) => status)).toEqual(Array.from({ length: 7 }, () => 'corrupt'));
+    for (const { reason } of listed) expect(reason).toMatch(sentence);
+  });
+
+  test.each([
+    ['show', ['thread', 'show', ended]],
+    ['log', ['log', ended]],
+    ['read', ['thread', 'read', suspended]],
+    ['step', ['thread', 'step', suspended]],
+    ['resume', ['thread', 'resume', suspended, '-p', 'yes']],
+    ['fork', ['thread', 'fork', suspended]],
+    ['export', ['thread', 'export', suspended]],
+  ])('refuses them in one sentence: %s', async (_, argv) => {
+    const { code, stdout, stderr } = await repository.uwf(argv);
+    const [error, hint, ...more] = stderr.trimEnd().split('\n');
+    expect([code, stdout, more]).toEqual([1, '', []]);
+    expect(error).toMatch(sentence);
+    expect(hint).toBe("hint: read it with the build that wrote it, or remove it with 'uwf thread rm --force <thread>'");
+  });
+
+  test('removes them, and runs new ones', async () => {
+    for (const thread of [suspended, ended]) {
+      const removed = await repository.uwf(['thread', 'rm', '--force', thread]);
+      expect(removed.code, removed.all).toBe(0);
     }
-    expect(Object.keys(exported)).toHaveLength(7);
-  });
-
-  test('runs on where it stood', async () => {
-    const answered = await repository.uwf(['thread', 'resume', suspended, '-p', 'yes']);
-    expect(answered.code, answered.all).toBe(0);
-    const run = await repository.uwf(['thread', 'run', idle]);
-    expect(run.code, run.all).toBe(0);
-    const anew = await repository.uwf(['run', registered, '-p', 'the hills']);
+    expect(repository.git('for-each-ref', 'refs/threads', 'refs/history')).not.toContain(suspended);
+    const anew = await repository.uwf(['run', 'notes', '-p', 'the hills']);
     expect(anew.code, anew.all).toBe(4);
-    const fsck = await repository.uwf(['fsck']);
-    expect(fsck.code, fsck.all).toBe(0);
-    const before = exported[idle] ?? [];
-    expect((await rowsOf(repository, idle)).slice(0, before.length)).toEqual(before);
   });
 
-  test('is taken up by another repository', async () => {
+  test('gives none of them to another repository', async () => {
     const other = cliRepositoryOf(temporaryRepositoryAt(createTemporaryFolder()));
     other.git('init', '--quiet');
     other.git('remote', 'add', 'origin', repository.dir);
     const fetched = await other.uwf(['fetch']);
-    expect(fetched.code, fetched.all).toBe(0);
-    const refsOf = ({ git }: CliRepository): string =>
-      git('for-each-ref', 'refs/threads', 'refs/history', 'refs/workflows');
-    expect(refsOf(other)).toBe(refsOf(repository));
+    expect(fetched.code, fetched.all).not.toBe(0);
+    expect(fetched.all).toContain('before format 1');
+    expect(other.git('for-each-ref', 'refs/threads', 'refs/history')).toBe('');
   });
 });

@@ -5,7 +5,6 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { configFileSchema } from '../../src/engine/config/config-schema.ts';
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
-import { hasAny } from '../../src/schema/built-in/schema-parts.ts';
 import { workflowFileSchema } from '../../src/workflow/notation/file-schema.ts';
 import { root } from './live-document.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
@@ -39,7 +38,9 @@ function undescribed(schema: JsonValue, path = ''): string[] {
     const below = undescribed(value, `${path}/${keyword}`);
     // What only chooses between forms describes no key.
     if (keyword !== 'properties' || !isJsonObject(value) || /\/(?:oneOf\/\d+|if|then)$/.test(path)) return below;
-    const bare = Object.entries(value).filter(([, one]) => !hasAny(one, ['description', '$ref']));
+    const bare = Object.entries(value).filter(
+      ([, one]) => !(isJsonObject(one) && ('description' in one || '$ref' in one)),
+    );
     return [...bare.map(([key]) => `${path}/${key}`), ...below];
   });
 }

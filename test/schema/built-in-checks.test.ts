@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { describeAgentPackage } from '../../src/agent/load/load-agent-package.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts';
-import { builtIn, builtInSchema, builtInTypes, typeNameOf } from '../../src/schema/built-in.ts';
+import { builtInSchema, typeNames } from '../../src/schema/built-in.ts';
 import { checkBuiltIn } from '../../src/schema/built-in-checks.ts';
 import { isPlainSchema } from '../../src/schema/json-schema/plain-schema.ts';
 import { validateAgainst } from '../../src/schema/json-schema/validate-against.ts';
@@ -72,19 +72,19 @@ function damaged(value: JsonValue): fc.Arbitrary<JsonValue> {
 
 describe('a check against a built-in schema', () => {
   test('needs no ajv, because the schemas are plain but for those of schemas', () => {
-    const others = builtInTypes.filter((type) => !isPlainSchema(builtInSchema(type))).map(typeNameOf);
+    const others = typeNames.filter((name) => !isPlainSchema(builtInSchema(name)));
     expect(others).toEqual(['meta-schema', 'role-schema']);
   });
 
-  test.each(builtInTypes)('says of a %s what ajv says, word for word', async (type) => {
-    const check = await compileSchema(builtInSchema(type));
-    const payloads = samples.filter(({ node }) => node.type === type).map(({ node }) => node.payload);
+  test.each(typeNames)('says of a %s what ajv says, word for word', async (name) => {
+    const check = await compileSchema(builtInSchema(name));
+    const payloads = samples.filter((sample) => sample.name === name).map(({ node }) => node.payload);
     expect(payloads).not.toEqual([]);
     for (const payload of payloads) {
-      expect(await shipped(type, payload)).toEqual([]);
+      expect(await shipped(name, payload)).toEqual([]);
       await fc.assert(
         fc.asyncProperty(damaged(payload), async (changed) => {
-          expect(await shipped(type, changed)).toEqual(check(changed));
+          expect(await shipped(name, changed)).toEqual(check(changed));
         }),
         { numRuns: 60 },
       );
@@ -93,7 +93,7 @@ describe('a check against a built-in schema', () => {
 
   test('accepts without ajv what is right', async () => {
     const before = loaded.length;
-    for (const { node } of samples) expect(await shipped(node.type, node.payload)).toEqual([]);
+    for (const { name, node } of samples) expect(await shipped(name, node.payload)).toEqual([]);
     expect(loaded.slice(before).filter((name) => name.startsWith('ajv'))).toEqual([]);
   });
 
@@ -107,8 +107,8 @@ describe('a check against a built-in schema', () => {
     ['a pattern that does not compile', { pattern: '(' }],
     ['no schema', 5],
   ])('says what ajv says of a schema with %s', async (_, schema) => {
-    for (const type of [builtIn['meta-schema'], builtIn['role-schema']]) {
-      expect(await shipped(type, schema)).toEqual(await checkBuiltIn(type, schema));
+    for (const name of ['meta-schema', 'role-schema'] as const) {
+      expect(await shipped(name, schema)).toEqual(await checkBuiltIn(name, schema));
     }
   });
 });

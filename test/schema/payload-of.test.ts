@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseNodeHash } from '../../src/cas/hash.ts';
 import type { UwfError } from '../../src/errors.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
-import { builtIn, typeFor, type TypeName } from '../../src/schema/built-in.ts';
+import { builtIn, type TypeName } from '../../src/schema/built-in.ts';
 import { payloadOf, UnexpectedNode, type Payloads } from '../../src/schema/payload-of.ts';
 
 const hash = parseNodeHash('EYHPV6X8XHTCS');
@@ -52,6 +52,7 @@ const suspend = {
   suspendedAtMs: 1,
 };
 const start = {
+  format: 1,
   id: '01KTWEWZ760000000000000000',
   workflow: hash,
   prompt: hash,
@@ -64,7 +65,7 @@ const start = {
 };
 
 function read(name: keyof Payloads, payload: JsonObject): unknown {
-  return payloadOf({ type: typeFor(name, payload), payload }, name);
+  return payloadOf({ type: builtIn[name], payload }, name);
 }
 
 describe('the payload of a node', () => {
@@ -108,6 +109,8 @@ describe('the payload of a node', () => {
     ['attempt', { ...attempt, usage: {} }],
     ['content', { text: 'x', refs: ['x'] }],
     ['artifact', { ...artifact, kind: 'tag' }],
+    ['artifact', { ...artifact, oid: '--all' }],
+    ['thread-start', { ...start, format: 2 }],
   ])('is refused where a field has another form: %s %j', (name, payload) => {
     expect(() => read(name, payload)).toThrow(UnexpectedNode);
   });
@@ -120,11 +123,11 @@ describe('the payload of a node', () => {
 
   test.each<JsonValue>([null, [], 'x', 1])('is refused where it is no object: %j', (payload) => {
     const name: TypeName = 'thread-end';
-    expect(() => payloadOf({ type: typeFor(name, {}), payload }, name)).toThrow(UnexpectedNode);
+    expect(() => payloadOf({ type: builtIn[name], payload }, name)).toThrow(UnexpectedNode);
   });
 
   test('is refused where another type is wanted', () => {
-    expect(() => payloadOf({ type: typeFor('thread-end', end), payload: end }, 'content')).toThrow(
+    expect(() => payloadOf({ type: builtIn['thread-end'], payload: end }, 'content')).toThrow(
       'the node is thread-end, not content',
     );
   });

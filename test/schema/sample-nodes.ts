@@ -2,7 +2,7 @@ import type { NodeHash } from '../../src/cas/hash.ts';
 import { encodeNode } from '../../src/cas/node.ts';
 import type { EncodedNode } from '../../src/cas/node.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts';
-import { builtIn, builtInSchema, encodeTyped } from '../../src/schema/built-in.ts';
+import { builtIn, builtInSchema } from '../../src/schema/built-in.ts';
 import type { TypeName } from '../../src/schema/built-in.ts';
 
 /** A good node of a type, and all hashes it links to. */
@@ -12,15 +12,15 @@ export type Sample = { name: TypeName; node: EncodedNode; links: NodeHash[] };
 export function sampleNodes(): Sample[] {
   const samples: Sample[] = [];
   const add = (name: TypeName, payload: JsonValue, links: NodeHash[] = []): NodeHash => {
-    const node = isJsonObject(payload) ? encodeTyped(name, payload) : encodeNode(builtIn[name], payload);
+    const node = encodeNode(builtIn[name], payload);
     samples.push({ name, node, links });
     return node.hash;
   };
-  /** Adds the same with fields that only the successor has. */
-  const addNewer = (name: TypeName, fields: JsonObject): void => {
-    const first = samples.findLast((sample) => sample.name === name);
-    if (!first || !isJsonObject(first.node.payload)) throw new Error(`there is no sample of ${name}`);
-    add(name, { ...first.node.payload, ...fields }, first.links);
+  /** Adds the last sample of a type again, with more fields. */
+  const addFuller = (name: TypeName, fields: JsonObject, links: NodeHash[] = []): void => {
+    const last = samples.findLast((sample) => sample.name === name);
+    if (!last || !isJsonObject(last.node.payload)) throw new Error(`there is no sample of ${name}`);
+    add(name, { ...last.node.payload, ...fields }, [...last.links, ...links]);
   };
   const text = (content: string): NodeHash => add('content', { text: content });
   const usage = { inputTokens: 1, outputTokens: 2, turns: 1, costUsd: 0.25 };
@@ -74,6 +74,7 @@ export function sampleNodes(): Sample[] {
   const start = add(
     'thread-start',
     {
+      format: 1,
       id: '01KTWEWZ760000000000000000',
       workflow,
       prompt: task,
@@ -90,6 +91,7 @@ export function sampleNodes(): Sample[] {
   const child = add(
     'thread-start',
     {
+      format: 1,
       id: '01KTWEWZ760000000000000001',
       workflow: pinned,
       prompt: notes,
@@ -213,18 +215,38 @@ export function sampleNodes(): Sample[] {
   ]);
   const redacted = { count: 1, table: '1' };
   const fullUsage = { ...usage, cacheReadTokens: 5, cacheWriteTokens: 6, isAtLeast: true };
-  addNewer('role', { isolation: 'worktree', needs: ['gpu'], outputs: {}, memo: {} });
+  addFuller('role', { isolation: 'worktree', needs: ['gpu'] });
   const rule = { from: 'planner', to: '__end__', when: null, on: 'limit' };
-  addNewer('workflow', { blocks: { reviews: {} }, isolation: 'shared', moderator: [rule] });
-  const called = { thread: '01KTWEWZ760000000000000000', key: 'plan', block: 'reviews', ordinal: 1 };
-  addNewer('thread-start', { call: called, base: '4'.repeat(64), redacted });
-  addNewer('react-turn', { tokens: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 } });
-  addNewer('attempt', { usage: fullUsage, redacted });
-  const records = { isolation: {}, merge: {}, sandbox: {}, prices: {}, memo: {} };
+  const threadLimits = { maxTurns: 5, maxTokens: 6, maxCostUsd: 0.5, unknownUsage: 'refuse' };
+  addFuller('workflow', { blocks: { reviews: {} }, isolation: 'shared', moderator: [rule], limits: threadLimits });
+  const key = { thread: '01KTWEWZ760000000000000000', key: 'plan', block: 'reviews', ordinal: 1 };
+  const called = { ...key, given: [answer], reuses: childEnd };
+  addFuller('thread-start', { call: called, base: '4'.repeat(64), script: true, redacted }, [answer, childEnd]);
+  addFuller('react-turn', { tokens: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 } });
+  addFuller('attempt', { usage: fullUsage, redacted, interrupted: true });
+  const changes = { head: ['main', 'other'], index: true, files: { count: 1, paths: ['a'] } };
   const missing = { count: 2, files: [{ path: 'large', reason: 'has 9 bytes' }] };
-  addNewer('thread-step', { usage: fullUsage, redacted, ...records, workspace: { tree: '5'.repeat(64), missing } });
-  addNewer('thread-suspend', { cause: 'permission', usage: fullUsage, due: 9, redacted });
+  addFuller(
+    'thread-step',
+    {
+      replaces: first,
+      usage: fullUsage,
+      redacted,
+      isolation: { main: changes, given: { index: true } },
+      merge: {
+        base: '6'.repeat(40),
+        branches: [{ key: 'a', commit: '7'.repeat(40) }],
+        git: '2.39.5',
+        isRepeatable: true,
+      },
+      permissions: ['writes a file', { tool: 'run' }],
+      fallback: 'other',
+      workspace: { tree: '5'.repeat(64), commit: '8'.repeat(64), missing },
+    },
+    [first],
+  );
+  addFuller('thread-suspend', { cause: 'permission', usage: fullUsage, due: 9, redacted });
   const more = { maxSteps: 1, maxVisits: 1, maxTurns: 1, maxTokens: 1, maxCostUsd: 0.5 };
-  addNewer('thread-resume', { more, by: 'Ada <ada@example.org>', redacted });
+  addFuller('thread-resume', { more, by: 'Ada <ada@example.org>', redacted });
   return samples;
 }

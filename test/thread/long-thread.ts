@@ -53,7 +53,6 @@ export async function addManySteps(
       kind: 'step',
       node,
       files,
-      types: state.tally.types,
       parents: [head],
       before: undefined,
       atMs: 1_795_262_400_001 + number,

@@ -113,16 +113,20 @@ describe('the node of a commit', () => {
     );
   });
 
-  test.each(kinds)('of a type that is not known is of a newer version: %s', (kind) => {
+  test.each(kinds)('of a type that is not known is of a newer version, or of a build before format 1: %s', (kind) => {
     const { id } = stepCommit();
     const type = parseNodeHash('0000000000000');
-    expect(() => eventOf(id, kind, { type, payload: {} })).toThrow(
+    const mark = kind === 'start' ? 'format' : 'totals';
+    expect(() => eventOf(id, kind, { type, payload: { [mark]: 2 } })).toThrow(
       expect.objectContaining({
         code: 'newer-format',
         type,
         message: expect.stringContaining(`${kind}.json of commit ${id}`),
       }),
     );
+    for (const payload of [{}, [], null]) {
+      expect(() => eventOf(id, kind, { type, payload })).toThrow(expect.objectContaining({ code: 'before-format' }));
+    }
   });
 
   test.each(kinds)('has the form of its type: %s', (kind) => {

@@ -10,7 +10,7 @@ import {
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isOfType } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import { likelyOwners } from '../../thread/find/likely-owners.ts';
 import { getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
@@ -54,7 +54,7 @@ export async function findTurn(
   }
   const hash = await findHash(repository, text, async (candidate) => {
     const type = (await repositoryNodes(repository).find(candidate))?.type;
-    return type !== undefined && (isOfType(type, 'thread-step') || isOfType(type, 'thread-suspend'));
+    return type !== undefined && (type === builtIn['thread-step'] || type === builtIn['thread-suspend']);
   });
   for await (const pointer of likelyOwners(repository, hash)) {
     const [commit] = await findCommitsOfTurns(repository, pointer, hash);

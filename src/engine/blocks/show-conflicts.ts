@@ -2,7 +2,6 @@ import { markConflicts } from '../../git/worktree/mark-conflicts.ts';
 import { repeatMerge } from '../../git/worktree/merge-trees.ts';
 import { treeOfFiles } from '../../git/worktree/own-work-tree.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
-import { isMergeRecord } from '../../schema/built-in/merge-record.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { CONFLICT } from '../../workflow/definition.ts';
@@ -19,7 +18,7 @@ export async function showConflicts(
   location: RepositoryLocation,
   { last }: Pick<ThreadState, 'last'>,
 ): Promise<void> {
-  if (last === undefined || statusOf(last.node.meta) !== CONFLICT || !isMergeRecord(last.node.merge)) return;
+  if (last?.node.merge === undefined || statusOf(last.node.meta) !== CONFLICT) return;
   const { repository, env, signal } = engine;
   const git = { ...gitPlace(engine), location };
   const { base, branches } = last.node.merge;

@@ -1,7 +1,8 @@
+import { encodeNode } from '../../cas/node.ts';
 import type { KnownReports } from '../../agent/known-reports.ts';
 import type { Usage } from '../../agent/contract.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { encodeTyped } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { ThreadLimits } from '../../schema/built-in/limits.ts';
 import type { CountedLimit } from '../../schema/built-in/thread-resume.ts';
@@ -117,6 +118,6 @@ async function usedBy(
   last: ObjectId | undefined,
 ): Promise<Usage | null | undefined> {
   const step = last && (await readThreadCommit(repository, last));
-  const isIts = step?.kind === 'step' && step.node.agent === encodeTyped('agent', record).hash;
+  const isIts = step?.kind === 'step' && step.node.agent === encodeNode(builtIn.agent, record).hash;
   return isIts ? step.node.usage : undefined;
 }

@@ -3,7 +3,7 @@ import type { Commit } from '../../git/format/commit.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { isOfType } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 
@@ -22,7 +22,7 @@ export async function findCutSecrets(
 ): Promise<CutText[]> {
   const cuts: CutText[] = [];
   for (const node of nodes) {
-    if (!isOfType(node.type, 'thread-step')) continue;
+    if (node.type !== builtIn['thread-step']) continue;
     const { order, branches } = payloadOf(node, 'thread-step').meta;
     if (!Array.isArray(order) || !isJsonObject(branches)) continue;
     for (const [at, key] of order.entries()) {

@@ -6,7 +6,6 @@ import { encodeNode, type EncodedNode, type Node } from '../../cas/node.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import { writeNodeTree, type Subtree, type TreeFile } from '../../cas/node-tree.ts';
 import { PINNED_FOLDER } from '../../cas/pins.ts';
-import { typePath } from '../../cas/scratch.ts';
 import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
@@ -14,7 +13,7 @@ import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, mapTexts, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { encodeBuiltIn, encodeTyped, isSuccessor, typeNameOf, type TypeName } from '../../schema/built-in.ts';
+import { typeNameOf, type TypeName } from '../../schema/built-in.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
@@ -126,10 +125,7 @@ export class Rewriter {
     const { taken } = own;
     const counted = counting.has(type) && taken !== undefined && isJsonObject(payload);
     const value = counted ? { ...payload, redacted: added(payload, taken) } : payload;
-    const written =
-      type !== undefined && isJsonObject(value) && type !== 'meta-schema' && type !== 'role-schema'
-        ? encodeTyped(type, value)
-        : encodeNode(this.hashOf(node.type), value);
+    const written = encodeNode(type === undefined ? this.hashOf(node.type) : node.type, value);
     const changed = written.hash === hash ? undefined : written;
     scene.done.set(hash, changed);
     if (changed) this.#nodes.set(hash, changed.hash);
@@ -205,12 +201,6 @@ export class Rewriter {
       files.push(node ? { path: renamed, node } : { ...entry, path: renamed });
     }
     const files = parts.get('') ?? [];
-    for (const { type } of [...scene.done.values()].filter((node) => node !== undefined)) {
-      const path = typePath(type);
-      if (isSuccessor(type) && !files.some((file) => file.path === path)) {
-        files.push({ path, node: encodeBuiltIn(type) });
-      }
-    }
     const subtrees: Subtree[] = [];
     for (const [folder, part] of parts) {
       if (folder !== '' && changed.has(folder)) {

@@ -23,7 +23,7 @@ export type Imported = { thread: ThreadId; head: ObjectId; isNew: boolean };
  * Stores a thread that was exported with its nodes: the same nodes, the same commits, under the same id.
  *
  * The file is refused whole unless the thread that it makes passes every check of `uwf thread verify` and exports to the
- * very same bytes; one that has no rows for suspensions and resumptions, to what the first version of the format says. Until then nothing is written, and then all at once.
+ * very same bytes. Until then nothing is written, and then all at once.
  * @param chunks the file; it is held in memory as the objects that it makes
  * @throws {RefusedImport} if it is anything else
  * @throws {UwfError} `thread-moved` if the repository has a thread of this id that stands elsewhere
@@ -39,12 +39,12 @@ export async function importThread(
     await rebuild.add(line);
     given.update(`${line}\n`);
   }
-  const { thread, head, batch, hasPauses: withPauses, hasPersons: withPersons } = rebuild;
+  const { thread, head, batch } = rebuild;
   if (thread === undefined) throw new RefusedImport(undefined, 'it has no __start__ row');
   if (head === undefined) throw new RefusedImport(undefined, 'it has rows only, and the nodes are needed');
   const imagined = repositoryWith(repository, batch);
   await assertSound(imagined, head);
-  if ((await digestOfExport(imagined, thread, head, { withPauses, withPersons })) !== given.digest('hex')) {
+  if ((await digestOfExport(imagined, thread, head)) !== given.digest('hex')) {
     throw new RefusedImport(undefined, 'it is not what the thread that it makes is exported as');
   }
   const known = (await listPointers(repository)).find(({ id }) => id === thread);
@@ -73,16 +73,10 @@ async function assertSound(repository: Repository, head: ObjectId): Promise<void
   throw new RefusedImport(undefined, `its commit ${first.commit}${place}: ${first.what}`);
 }
 
-async function digestOfExport(
-  repository: Repository,
-  id: ThreadId,
-  head: ObjectId,
-  form: { withPauses: boolean; withPersons: boolean },
-): Promise<string> {
+async function digestOfExport(repository: Repository, id: ThreadId, head: ObjectId): Promise<string> {
   const digest = createHash('sha256');
   try {
-    const lines = exportThread(repository, { id, head }, { withNodes: true, ...form });
-    for await (const line of lines) digest.update(`${line}\n`);
+    for await (const line of exportThread(repository, { id, head }, { withNodes: true })) digest.update(`${line}\n`);
   } catch (error) {
     const fault = faultOf(error);
     throw fault === undefined ? error : new RefusedImport(undefined, fault, error);

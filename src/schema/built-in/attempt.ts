@@ -1,7 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, redacted, ref, successorOf, anyText, type Redacted, type Successor } from './schema-parts.ts';
-import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
+import { anyText, builtInObject, isSet, redacted, ref, type Redacted } from './schema-parts.ts';
+import { usageOrNull } from './usage.ts';
 import type { Usage } from './usage.ts';
 
 /** A try that came to nothing. */
@@ -20,14 +20,15 @@ export type Attempt = {
   interrupted?: true;
 };
 
-export const attemptSchema: JsonObject = builtInObject('attempt', 'A reply that did not count, and why.', {
-  content: ref('content'),
-  errors: { type: 'array', items: anyText },
-  usage: usageOrNull,
-});
-
-export const attemptSuccessor: Successor = successorOf(
-  attemptSchema,
-  { redacted, interrupted: { const: true } },
-  { properties: { usage: fullUsageOrNull }, isNeeded: ({ usage }) => isFullUsage(usage) },
+export const attemptSchema: JsonObject = builtInObject(
+  'attempt',
+  'A reply that did not count, and why.',
+  {
+    content: ref('content'),
+    errors: { type: 'array', items: anyText },
+    usage: usageOrNull,
+    redacted,
+    interrupted: isSet,
+  },
+  ['redacted', 'interrupted'],
 );

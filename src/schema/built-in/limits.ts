@@ -1,6 +1,6 @@
 import { keysOf, type JsonObject } from '../../json.ts';
 import { faultOfValue } from '../json-schema/fault-of-value.ts';
-import { closedObject } from './schema-parts.ts';
+import { closedObject, positive } from './schema-parts.ts';
 
 /**
  * Stops for a role, a workflow or a thread; an absent one does not limit.
@@ -31,8 +31,6 @@ export type UnknownUsage = 'warn' | 'refuse';
 
 /** Limits of a workflow or of a configuration. */
 export type ThreadLimits = Limits & { unknownUsage?: UnknownUsage };
-
-const positive: JsonObject = { type: 'integer', minimum: 1 };
 
 /** The schema of each limit. */
 export const limitBounds: Record<keyof Limits, JsonObject> = {

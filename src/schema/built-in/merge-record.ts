@@ -1,5 +1,6 @@
-import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
-import { arrayOf, isString, objectOf, stringThat, type Shape } from '../../shape.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { JsonObject } from '../../json.ts';
+import { closedObject, objectId, word } from './schema-parts.ts';
 
 /** What the files of a block's step were merged from (`merge` of its node). They are `workspace` of the step. */
 export type MergeRecord = {
@@ -13,12 +14,9 @@ export type MergeRecord = {
   isRepeatable: boolean;
 };
 
-const isId = stringThat(isObjectId);
-
-/** Tells whether `merge` of a step's node, whose schema takes any object, is a record that uwf wrote. */
-export const isMergeRecord: Shape<MergeRecord> = objectOf<MergeRecord>({
-  base: isId,
-  branches: arrayOf(objectOf<MergeRecord['branches'][number]>({ key: isString, commit: isId })),
-  git: isString,
-  isRepeatable: (value): value is boolean => typeof value === 'boolean',
+export const mergeRecord: JsonObject = closedObject({
+  base: objectId,
+  branches: { type: 'array', items: closedObject({ key: word, commit: objectId }) },
+  git: word,
+  isRepeatable: { type: 'boolean' },
 });

@@ -1,7 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtInObject, closedObject, count, hasAny, ref, refList, successorOf } from './schema-parts.ts';
-import { anyText, timeMs, word, type Successor } from './schema-parts.ts';
+import { anyText, builtInObject, closedObject, count, ref, refList, timeMs, word } from './schema-parts.ts';
 import { costUsd } from './usage.ts';
 
 /** The trace of one step: how the agent came to its reply. */
@@ -49,7 +48,10 @@ export const reactTurnSchema: JsonObject = builtInObject(
     output: ref('content'),
     toolCalls: refList('react-tool-call'),
     parts: refList('content'),
-    tokens: closedObject({ input: count, output: count }),
+    tokens: closedObject({ input: count, output: count, cacheRead: count, cacheWrite: count }, [
+      'cacheRead',
+      'cacheWrite',
+    ]),
     costUsd,
     startedAtMs: timeMs,
     latencyMs: count,
@@ -59,17 +61,6 @@ export const reactTurnSchema: JsonObject = builtInObject(
 
 /** The tokens of one exchange; those of a cache are absent where the agent does not say. */
 export type TurnTokens = { input: number; output: number; cacheRead?: number; cacheWrite?: number };
-
-const cacheTokens: JsonObject = { cacheRead: count, cacheWrite: count };
-
-export const reactTurnSuccessor: Successor = successorOf(
-  reactTurnSchema,
-  {},
-  {
-    properties: { tokens: closedObject({ input: count, output: count, ...cacheTokens }, Object.keys(cacheTokens)) },
-    isNeeded: ({ tokens }) => hasAny(tokens, Object.keys(cacheTokens)),
-  },
-);
 
 /** One call of a tool. */
 export type ReactToolCall = {

@@ -2,8 +2,8 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
 import type { Limits } from './limits.ts';
-import { builtInObject, closedObject, count, DIALECT, isolation, ref, reserved } from './schema-parts.ts';
-import { successorOf, anyText, word, type Isolation, type Successor } from './schema-parts.ts';
+import { anyText, builtInObject, closedObject, count, DIALECT, isolation, ref, word } from './schema-parts.ts';
+import type { Isolation } from './schema-parts.ts';
 
 export const roleSchemaSchema: JsonObject = {
   $schema: DIALECT,
@@ -56,13 +56,8 @@ export const roleSchema: JsonObject = builtInObject(
     retries: count,
     snapshot: { enum: ['off', 'on', 'changed'] },
     cwd: word,
+    isolation,
+    needs: { type: 'array', items: word, minItems: 1, uniqueItems: true },
   },
-  ['check', 'limits', 'retries', 'snapshot', 'cwd'],
+  ['check', 'limits', 'retries', 'snapshot', 'cwd', 'isolation', 'needs'],
 );
-
-export const roleSuccessor: Successor = successorOf(roleSchema, {
-  isolation,
-  needs: { type: 'array', items: word, minItems: 1, uniqueItems: true },
-  outputs: reserved,
-  memo: reserved,
-});

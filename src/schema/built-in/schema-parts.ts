@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 
 // Pieces of the built-in schemas. They are part of frozen hashes: an edited character renames every node.
 
@@ -19,42 +19,6 @@ export function builtInObject(
   optional: readonly string[] = [],
 ): JsonObject {
   return { $schema: DIALECT, title, description, ...closedObject(properties, optional) };
-}
-
-/**
- * The schema that stands beside a built-in type's first one, with fields that the first does not have.
- *
- * Both are always read and verified. A node has the successor as its type only where one of the new fields is set, so
- * that equal values stay equal nodes.
- */
-export type Successor = {
-  schema: JsonObject;
-  /** Tells whether a payload sets one of the new fields. */
-  isNeeded: (payload: JsonObject) => boolean;
-};
-
-/**
- * Makes a successor of a type's first schema.
- *
- * @param added new fields, all of them optional
- * @param changed fields whose own schema has grown, and what tells whether a payload needs that
- */
-export function successorOf(
-  first: JsonObject,
-  added: JsonObject,
-  changed?: { properties: JsonObject; isNeeded: (payload: JsonObject) => boolean },
-): Successor {
-  const known = first['properties'];
-  const properties = { ...(isJsonObject(known) && known), ...added, ...changed?.properties };
-  return {
-    schema: { ...first, properties },
-    isNeeded: (payload) => hasAny(payload, Object.keys(added)) || changed?.isNeeded(payload) === true,
-  };
-}
-
-/** Tells whether a value is an object that has one of these keys. */
-export function hasAny(value: JsonValue | undefined, keys: readonly string[]): boolean {
-  return isJsonObject(value) && keys.some((key) => Object.hasOwn(value, key));
 }
 
 /**
@@ -87,6 +51,9 @@ export const anyText: JsonObject = { type: 'string' };
 /** A text that is not empty. */
 export const word: JsonObject = { type: 'string', minLength: 1 };
 
+/** A whole number from 1 on. */
+export const positive: JsonObject = { type: 'integer', minimum: 1 };
+
 /** A whole number from 0 on: a count, or a duration in ms. */
 export const count: JsonObject = { type: 'integer', minimum: 0 };
 
@@ -99,9 +66,6 @@ export const LAST_TIME_MS = 8.64e15;
 /** A place in the workflow's list of rules, counted from 0, or null. */
 export const ruleOrNull: JsonObject = { type: ['integer', 'null'], minimum: 0 };
 
-/** An object id of git (SHA-1). */
-export const objectId: JsonObject = { type: 'string', pattern: '^[0-9a-f]{40}$' };
-
 /** What redaction took out of a node's texts. */
 export type Redacted = {
   /** How many values, at least 1. */
@@ -110,13 +74,16 @@ export type Redacted = {
   table: string;
 };
 
-export const redacted: JsonObject = closedObject({ count: { type: 'integer', minimum: 1 }, table: word });
+export const redacted: JsonObject = closedObject({ count: positive, table: word });
 
 /** An object id of git, SHA-1 or SHA-256. */
-export const anyObjectId: JsonObject = { type: 'string', pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$' };
+export const objectId: JsonObject = { type: 'string', pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$' };
 
-/** An object whose form is not fixed yet: see docs/format.md, "Successors". */
-export const reserved: JsonObject = { type: 'object' };
+/** An object of any form. */
+export const anyObject: JsonObject = { type: 'object' };
+
+/** A flag that is either set or absent. */
+export const isSet: JsonObject = { const: true };
 
 /** How the turns of a role are kept apart from the main work tree. */
 export const isolations = ['none', 'shared', 'worktree', 'strict'] as const;

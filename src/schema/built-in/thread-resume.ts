@@ -1,18 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { limitBounds, type Limits } from './limits.ts';
-import {
-  builtInObject,
-  closedObject,
-  redacted,
-  ref,
-  refOrNull,
-  successorOf,
-  timeMs,
-  word,
-  type Redacted,
-  type Successor,
-} from './schema-parts.ts';
+import { builtInObject, closedObject, redacted, ref, refOrNull, timeMs, word, type Redacted } from './schema-parts.ts';
 
 /** A person's word that a suspended turn may go on, or that an ended thread is taken up again. */
 export type ThreadResume = {
@@ -37,6 +26,11 @@ export type CountedLimit = 'maxSteps' | 'maxVisits' | 'maxTurns' | 'maxTokens' |
 /** What is added to limits that count over a thread's life. */
 export type MoreLimits = Pick<Limits, CountedLimit>;
 
+/** The names of the limits that count over a thread's life. */
+export const countedLimits: readonly CountedLimit[] = ['maxSteps', 'maxVisits', 'maxTurns', 'maxTokens', 'maxCostUsd'];
+
+const more: JsonObject = Object.fromEntries(countedLimits.map((name) => [name, limitBounds[name]]));
+
 export const threadResumeSchema: JsonObject = builtInObject(
   'thread-resume',
   "A person's word that a suspended turn may go on, or that an ended thread is taken up again.",
@@ -44,17 +38,10 @@ export const threadResumeSchema: JsonObject = builtInObject(
     suspension: ref('thread-suspend', 'thread-end'),
     answer: refOrNull('content'),
     start: ref('thread-start'),
+    more: { ...closedObject(more, countedLimits), minProperties: 1 },
+    by: word,
+    redacted,
     resumedAtMs: timeMs,
   },
+  ['more', 'by', 'redacted'],
 );
-
-/** The names of the limits that count over a thread's life. */
-export const countedLimits: readonly CountedLimit[] = ['maxSteps', 'maxVisits', 'maxTurns', 'maxTokens', 'maxCostUsd'];
-
-const more: JsonObject = Object.fromEntries(countedLimits.map((name) => [name, limitBounds[name]]));
-
-export const threadResumeSuccessor: Successor = successorOf(threadResumeSchema, {
-  more: { ...closedObject(more, countedLimits), minProperties: 1 },
-  by: word,
-  redacted,
-});

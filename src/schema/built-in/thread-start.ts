@@ -4,26 +4,33 @@ import type { JsonObject } from '../../json.ts';
 import { limitsSchema } from './limits.ts';
 import type { Limits } from './limits.ts';
 import {
-  anyObjectId,
   builtInObject,
   closedObject,
   count,
+  isSet,
   mapOf,
+  objectId,
   redacted,
   ref,
+  refList,
   refOrNull,
-  successorOf,
   timeMs,
   word,
 } from './schema-parts.ts';
-import type { Redacted, Successor } from './schema-parts.ts';
+import type { Redacted } from './schema-parts.ts';
+
+/** The format that threads are stored in; docs/format.md describes it. */
+export const FORMAT = 1;
 
 /** The beginning of a thread. */
 export type ThreadStart = {
+  format: typeof FORMAT;
   /** The ULID the thread was born with; its forks keep it, so that they decide alike. */
   id: string;
   /** The {@link Workflow} it runs, pinned. */
   workflow: NodeHash;
+  /** Present if the definition is a script. Not written yet. */
+  script?: true;
   /** The task, a {@link Content}. */
   prompt: NodeHash;
   /** Each role and the {@link AgentRecord} it was bound to at the start. A record only. */
@@ -60,6 +67,10 @@ export type ThreadCall = {
   block?: string;
   /** The place among calls with the same key, from 0; absent where the key is the caller's own. */
   ordinal?: number;
+  /** The answers that a script had been given before it called. Not written yet. */
+  given?: NodeHash[];
+  /** The {@link ThreadEnd} of an earlier call, whose answer stands for this one. Not written yet. */
+  reuses?: NodeHash;
 };
 
 const threadId: JsonObject = { type: 'string', pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' };
@@ -68,8 +79,10 @@ export const threadStartSchema: JsonObject = builtInObject(
   'thread-start',
   'The beginning of a thread: the workflow, the task, and the caller if there is one.',
   {
+    format: { const: FORMAT },
     id: threadId,
     workflow: ref('workflow'),
+    script: isSet,
     prompt: ref('content'),
     agents: mapOf(ref('agent')),
     depth: count,
@@ -77,13 +90,13 @@ export const threadStartSchema: JsonObject = builtInObject(
     parentThread: refOrNull('thread-start'),
     parentState: refOrNull('thread-step', 'thread-start'),
     parentRole: { type: ['string', 'null'], minLength: 1 },
+    call: closedObject(
+      { thread: threadId, key: word, block: word, ordinal: count, given: refList(), reuses: ref('thread-end') },
+      ['block', 'ordinal', 'given', 'reuses'],
+    ),
+    base: objectId,
+    redacted,
     startedAtMs: timeMs,
   },
-  ['limits'],
+  ['script', 'limits', 'call', 'base', 'redacted'],
 );
-
-export const threadStartSuccessor: Successor = successorOf(threadStartSchema, {
-  call: closedObject({ thread: threadId, key: word, block: word, ordinal: count }, ['block', 'ordinal']),
-  base: anyObjectId,
-  redacted,
-});

@@ -1,26 +1,25 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { isJsonObject, type JsonObject } from '../../json.ts';
+import type { OutsideChanges } from '../../git/worktree/work-tree-changes.ts';
+import type { JsonObject } from '../../json.ts';
+import { mergeRecord, type MergeRecord } from './merge-record.ts';
 import {
-  anyObjectId,
+  anyText,
   builtInObject,
   closedObject,
-  hasAny,
+  isSet,
   objectId,
+  positive,
   redacted,
   ref,
   refList,
   refOrNull,
-  reserved,
   ruleOrNull,
-  successorOf,
-  anyText,
   timeMs,
   word,
   type Redacted,
-  type Successor,
 } from './schema-parts.ts';
-import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
+import { usageOrNull } from './usage.ts';
 import type { Usage } from './usage.ts';
 
 /** At most this many steps are named in `ancestors`. */
@@ -83,27 +82,39 @@ export type ThreadStep = TurnRecord & {
      */
     missing?: { count: number; files: { path: string; reason: string }[] };
   };
-  /** What changed outside of the thread's work tree during the turn; see `OutsideChanges`. */
-  isolation?: JsonObject;
-  /** How the files of a block's branches were merged; see `MergeRecord`. */
-  merge?: JsonObject;
-  /** Reserved: what confined the agent. */
-  sandbox?: JsonObject;
-  /** Reserved: the prices that the cost was computed with. */
-  prices?: JsonObject;
-  /** Reserved: the step whose result was taken over. */
-  memo?: JsonObject;
+  /** What changed outside of the thread's work tree during the turn. */
+  isolation?: OutsideChanges;
+  /** How the files of a block's branches were merged. */
+  merge?: MergeRecord;
+  /** What the agent did that would have been refused. Not written yet. */
+  permissions?: (JsonObject | string)[];
+  /** The agent that was meant, where another one took its place. Not written yet. */
+  fallback?: string;
   /** In ms since 1970. */
   startedAtMs: number;
   /** In ms since 1970. */
   completedAtMs: number;
 };
 
+const missing: JsonObject = closedObject({
+  count: positive,
+  files: { type: 'array', minItems: 1, maxItems: 100, items: closedObject({ path: word, reason: word }) },
+});
+
+const workTreeChanges: JsonObject = closedObject(
+  {
+    head: { type: 'array', items: anyText, minItems: 2, maxItems: 2 },
+    index: isSet,
+    files: closedObject({ count: positive, paths: { type: 'array', items: word, maxItems: 100 } }),
+  },
+  ['head', 'index', 'files'],
+);
+
 export const threadStepSchema: JsonObject = builtInObject(
   'thread-step',
   "One role's turn: what it was told, what it replied, and what it cost.",
   {
-    number: { type: 'integer', minimum: 1 },
+    number: positive,
     role: word,
     meta: { type: 'object' },
     content: ref('content'),
@@ -121,33 +132,14 @@ export const threadStepSchema: JsonObject = builtInObject(
     rule: ruleOrNull,
     attempts: refList('attempt'),
     usage: usageOrNull,
-    workspace: closedObject({ tree: objectId, commit: objectId }, ['commit']),
+    workspace: closedObject({ tree: objectId, commit: objectId, missing }, ['commit', 'missing']),
+    isolation: closedObject({ main: workTreeChanges, given: workTreeChanges }, ['main', 'given']),
+    merge: mergeRecord,
+    permissions: { type: 'array', minItems: 1, items: { type: ['object', 'string'] } },
+    fallback: word,
+    redacted,
     startedAtMs: timeMs,
     completedAtMs: timeMs,
   },
-  ['replaces', 'agentVersion', 'stopReason', 'workspace'],
-);
-
-const fullWorkspace = closedObject(
-  {
-    tree: anyObjectId,
-    commit: anyObjectId,
-    missing: closedObject({
-      count: { type: 'integer', minimum: 1 },
-      files: { type: 'array', minItems: 1, maxItems: 100, items: closedObject({ path: word, reason: word }) },
-    }),
-  },
-  ['commit', 'missing'],
-);
-
-function needsFullForm({ usage, workspace }: JsonObject): boolean {
-  if (isFullUsage(usage) || hasAny(workspace, ['missing'])) return true;
-  // The first schema knows ids of SHA-1 only.
-  return isJsonObject(workspace) && typeof workspace['tree'] === 'string' && workspace['tree'].length > 40;
-}
-
-export const threadStepSuccessor: Successor = successorOf(
-  threadStepSchema,
-  { redacted, isolation: reserved, merge: reserved, sandbox: reserved, prices: reserved, memo: reserved },
-  { properties: { usage: fullUsageOrNull, workspace: fullWorkspace }, isNeeded: needsFullForm },
+  ['replaces', 'agentVersion', 'stopReason', 'workspace', 'isolation', 'merge', 'permissions', 'fallback', 'redacted'],
 );

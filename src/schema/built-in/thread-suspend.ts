@@ -1,31 +1,28 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import {
-  builtInObject,
-  redacted,
-  ref,
-  refList,
-  refOrNull,
-  ruleOrNull,
-  successorOf,
-  anyText,
-  timeMs,
-  word,
-  type Successor,
-} from './schema-parts.ts';
+import { anyText, builtInObject, redacted, ref, refList, refOrNull, ruleOrNull, timeMs, word } from './schema-parts.ts';
 import type { TurnRecord } from './thread-step.ts';
-import { fullUsageOrNull, isFullUsage, usageOrNull } from './usage.ts';
+import { usageOrNull } from './usage.ts';
 
-/** Who or what stopped a turn. */
-export type SuspendCause = FirstCause | NewCause;
+/** Why a turn was stopped. */
+export const suspendCauses = [
+  'agent',
+  'invalid-reply',
+  'limit',
+  'timeout',
+  'human',
+  'child',
+  'permission',
+  'secret',
+  'isolation',
+  'rule',
+  'interrupted',
+  'usage-limit',
+  'time-box',
+] as const;
 
-type FirstCause = 'agent' | 'invalid-reply' | 'limit' | 'timeout' | 'human' | 'child';
-type NewCause = 'permission' | 'secret' | 'isolation' | 'rule' | 'interrupted';
-
-const firstCauses: readonly FirstCause[] = ['agent', 'invalid-reply', 'limit', 'timeout', 'human', 'child'];
-const newCauses: readonly NewCause[] = ['permission', 'secret', 'isolation', 'rule', 'interrupted'];
-
-export const suspendCauses: readonly SuspendCause[] = [...firstCauses, ...newCauses];
+/** Why a turn was stopped: one of {@link suspendCauses}. */
+export type SuspendCause = (typeof suspendCauses)[number];
 
 /** A turn that waits for a person. No step: it is not counted and nothing is decided from it. */
 export type ThreadSuspend = TurnRecord & {
@@ -46,7 +43,7 @@ export const threadSuspendSchema: JsonObject = builtInObject(
   {
     role: word,
     reason: anyText,
-    cause: { enum: [...firstCauses] },
+    cause: { enum: [...suspendCauses] },
     start: ref('thread-start'),
     previous: refOrNull('thread-step'),
     content: refOrNull('content'),
@@ -57,16 +54,9 @@ export const threadSuspendSchema: JsonObject = builtInObject(
     prompt: ref('content'),
     rule: ruleOrNull,
     usage: usageOrNull,
+    due: timeMs,
+    redacted,
     suspendedAtMs: timeMs,
   },
-  ['agentVersion'],
-);
-
-export const threadSuspendSuccessor: Successor = successorOf(
-  threadSuspendSchema,
-  { due: timeMs, redacted },
-  {
-    properties: { cause: { enum: [...firstCauses, ...newCauses] }, usage: fullUsageOrNull },
-    isNeeded: ({ cause, usage }) => newCauses.some((name) => name === cause) || isFullUsage(usage),
-  },
+  ['agentVersion', 'due', 'redacted'],
 );

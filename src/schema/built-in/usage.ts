@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
-import { closedObject, count, hasAny } from './schema-parts.ts';
+import type { JsonObject } from '../../json.ts';
+import { closedObject, count, isSet } from './schema-parts.ts';
 
 /**
  * What a turn cost. `inputTokens + outputTokens` is all that was used, whatever the agent: limits count it.
@@ -23,25 +23,24 @@ export type Usage = {
 
 export const costUsd: JsonObject = { type: 'number', minimum: 0 };
 
-const properties: JsonObject = { inputTokens: count, outputTokens: count, turns: count, costUsd };
-
-const newProperties: JsonObject = { cacheReadTokens: count, cacheWriteTokens: count, isAtLeast: { const: true } };
-
 /** Usage, or null where the agent reports none. */
-export const usageOrNull: JsonObject = { anyOf: [closedObject(properties, ['costUsd']), { type: 'null' }] };
-
-/** As {@link usageOrNull}, with the fields that successors know. */
-export const fullUsageOrNull: JsonObject = {
+export const usageOrNull: JsonObject = {
   anyOf: [
-    closedObject({ ...properties, ...newProperties }, ['costUsd', ...Object.keys(newProperties)]),
+    closedObject(
+      {
+        inputTokens: count,
+        outputTokens: count,
+        turns: count,
+        costUsd,
+        cacheReadTokens: count,
+        cacheWriteTokens: count,
+        isAtLeast: isSet,
+      },
+      ['costUsd', 'cacheReadTokens', 'cacheWriteTokens', 'isAtLeast'],
+    ),
     { type: 'null' },
   ],
 };
-
-/** Tells whether a usage sets a field that only successors know. */
-export function isFullUsage(usage: JsonValue | undefined): boolean {
-  return hasAny(usage, Object.keys(newProperties));
-}
 
 /**
  * Adds up two usages. A count that only one of them has is the sum's as well; a cost that only one has is less than all of

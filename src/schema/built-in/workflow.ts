@@ -1,20 +1,8 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
-import { limitsSchema, threadLimitsSchema, type ThreadLimits } from './limits.ts';
-import {
-  builtInObject,
-  closedObject,
-  hasAny,
-  isolation,
-  mapOf,
-  ref,
-  reserved,
-  successorOf,
-  anyText,
-  word,
-  type Isolation,
-  type Successor,
-} from './schema-parts.ts';
+import { threadLimitsSchema, type ThreadLimits } from './limits.ts';
+import { anyObject, anyText, builtInObject, closedObject, isolation, mapOf, ref, word } from './schema-parts.ts';
+import type { Isolation } from './schema-parts.ts';
 
 /** A rule of the moderator; the first whose `from` is the last role and whose `when` holds decides. */
 export type Rule = {
@@ -49,17 +37,6 @@ export type Workflow = {
   isolation?: Isolation;
 };
 
-const ruleProperties: JsonObject = {
-  from: word,
-  to: word,
-  when: { type: ['string', 'null'], minLength: 1 },
-  prompt: anyText,
-  location: anyText,
-  returnCode: { type: 'integer', minimum: 0, maximum: 255 },
-};
-
-const optionalInRules: readonly string[] = ['prompt', 'location', 'returnCode'];
-
 export const workflowSchema: JsonObject = builtInObject(
   'workflow',
   'Roles, and the rules by which a moderator hands the work from one to the next.',
@@ -67,24 +44,24 @@ export const workflowSchema: JsonObject = builtInObject(
     name: { type: 'string', pattern: '^[a-z0-9][a-z0-9._-]{0,63}$' },
     description: anyText,
     roles: mapOf(ref('role')),
-    moderator: { type: 'array', items: closedObject(ruleProperties, optionalInRules) },
-    limits: limitsSchema,
-  },
-  ['limits'],
-);
-
-export const workflowSuccessor: Successor = successorOf(
-  workflowSchema,
-  { blocks: { ...mapOf(reserved), minProperties: 1 }, isolation },
-  {
-    properties: {
-      moderator: {
-        type: 'array',
-        items: closedObject({ ...ruleProperties, on: { enum: ['limit'] } }, [...optionalInRules, 'on']),
-      },
-      limits: threadLimitsSchema,
+    moderator: {
+      type: 'array',
+      items: closedObject(
+        {
+          from: word,
+          to: word,
+          when: { type: ['string', 'null'], minLength: 1 },
+          prompt: anyText,
+          location: anyText,
+          returnCode: { type: 'integer', minimum: 0, maximum: 255 },
+          on: { enum: ['limit'] },
+        },
+        ['prompt', 'location', 'returnCode', 'on'],
+      ),
     },
-    isNeeded: ({ moderator, limits }) =>
-      hasAny(limits, ['unknownUsage']) || (Array.isArray(moderator) && moderator.some((rule) => hasAny(rule, ['on']))),
+    limits: threadLimitsSchema,
+    blocks: { ...mapOf(anyObject), minProperties: 1 },
+    isolation,
   },
+  ['limits', 'blocks', 'isolation'],
 );

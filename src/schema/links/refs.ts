@@ -4,7 +4,7 @@ import type { Node } from '../../cas/node.ts';
 import { getNode } from '../../cas/node-source.ts';
 import type { NodeSource } from '../../cas/node-source.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isOfType } from '../built-in.ts';
+import { builtIn } from '../built-in.ts';
 import { findLinks } from './find-links.ts';
 import type { Link } from './find-links.ts';
 import { schemaOfMeta, schemaOfType } from '../type-schema.ts';
@@ -33,6 +33,6 @@ export async function refs(nodes: NodesOf, node: NodeHash | Node): Promise<NodeH
 /** The links of a node with their places and the types they ask for, as {@link refs} finds them. */
 export async function linksOf(source: NodeSource, node: Node): Promise<Link[]> {
   const schema = await schemaOfType(source, node.type);
-  const metaSchema = isOfType(node.type, 'thread-step') ? await schemaOfMeta(source, node.payload) : undefined;
+  const metaSchema = node.type === builtIn['thread-step'] ? await schemaOfMeta(source, node.payload) : undefined;
   return findLinks(schema, node.payload, metaSchema);
 }

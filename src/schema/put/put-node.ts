@@ -119,7 +119,8 @@ async function typeClosure(source: NodeSource, types: Iterable<NodeHash>): Promi
 }
 
 async function encodeType(source: NodeSource, type: NodeHash): Promise<EncodedNode> {
-  if (typeNameOf(type) !== undefined) return encodeBuiltIn(type);
+  const name = typeNameOf(type);
+  if (name !== undefined) return encodeBuiltIn(name);
   const node = await getNode(source, type);
   return encodeNode(node.type, node.payload);
 }

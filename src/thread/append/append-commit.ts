@@ -33,7 +33,7 @@ export async function appendCommit(
 ): Promise<ThreadState> {
   const batch = new ObjectBatch(repository.objects.format);
   for (const object of objects) batch.add(object);
-  const tip = draftCommit(repository, batch, { ...draft, before: state.head, types: state.tally.types });
+  const tip = draftCommit(repository, batch, { ...draft, before: state.head });
   const edits = [{ name: ref, expected, value: tip }, ...others];
   const commit = await moveThread(repository, state.id, batch, tip, edits, { keep });
   return advanceState(repository, state, commit);

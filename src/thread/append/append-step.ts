@@ -1,3 +1,4 @@
+import { encodeNode } from '../../cas/node.ts';
 import { META_SCHEMA } from '../../cas/frozen-types.ts';
 import type { EncodedNode } from '../../cas/node.ts';
 import type { NodeFile } from '../../cas/node-tree.ts';
@@ -11,7 +12,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { RefMoved } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
-import { encodeTyped } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
 import { assertValid } from '../../schema/validate.ts';
@@ -103,7 +104,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     startedAtMs: draft.startedAtMs,
     completedAtMs: draft.completedAtMs,
   };
-  const node = encodeTyped('thread-step', payload);
+  const node = encodeNode(builtIn['thread-step'], payload);
   await assertValid(node.type, payload);
 
   const files: NodeFile[] = [

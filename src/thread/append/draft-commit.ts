@@ -5,8 +5,7 @@ import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtIn, encodeTyped } from '../../schema/built-in.ts';
-import { successorFiles } from '../../schema/successor-files.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
@@ -25,9 +24,7 @@ export type CommitDraft = {
   /** The other nodes of the tree. */
   files: readonly NodeFile[];
   /** Existing trees and files that are added as they are. Folders with nodes have an index of their own. */
-  subtrees?: readonly { path: string; mode?: '040000' | '100644'; id: ObjectId; types?: readonly NodeHash[] }[];
-  /** The schemas in earlier commits of the thread. */
-  types: ReadonlySet<NodeHash>;
+  subtrees?: readonly { path: string; mode?: '040000' | '100644'; id: ObjectId }[];
   parents: readonly ObjectId[];
   /** The commit before; `undefined` for a start. */
   before: Pick<ThreadCommit, 'kind' | 'commit'> | undefined;
@@ -39,12 +36,8 @@ export type CommitDraft = {
 /** Adds a commit and its tree to a batch. Writes nothing to the repository. */
 export function draftCommit(repository: Repository, batch: ObjectBatch, draft: CommitDraft): ObjectId {
   const files = [{ path: `${draft.kind}.json`, node: draft.node }, ...draft.files];
-  const { subtrees = [] } = draft;
-  const used = [...files.map(({ node }) => node.type), ...subtrees.flatMap(({ types = [] }) => types)];
-  const known = new Set([...draft.types, ...files.map(({ node }) => node.hash)]);
-  const schemas = successorFiles(used.filter((type) => !known.has(type)));
-  const folders = subtrees.map(({ path, id, mode = '040000' }) => ({ path, id, mode }));
-  const tree = writeNodeTree(batch, [...files, ...schemas], folders);
+  const folders = (draft.subtrees ?? []).map(({ path, id, mode = '040000' }) => ({ path, id, mode }));
+  const tree = writeNodeTree(batch, files, folders);
   const { committer } = repository;
   const event = { hash: draft.node.hash, ...eventIn(draft.kind, draft.node) };
   const commit: Commit = {
@@ -93,7 +86,7 @@ export function attemptFiles(attempts: readonly AttemptDraft[]): { files: NodeFi
       ...(attempt.interrupted && { interrupted: true }),
       ...taken(attempt),
     };
-    const node = encodeTyped('attempt', payload);
+    const node = encodeNode(builtIn.attempt, payload);
     files.push({ path: `${folder}/attempt.json`, node }, { path: `${folder}/output.md`, node: content });
     hashes.push(node.hash);
   }

@@ -1,6 +1,7 @@
+import { encodeNode } from '../../cas/node.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
-import { encodeTyped } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import type { Outcome } from '../../schema/built-in/thread-end.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { appendCommit } from './append-commit.ts';
@@ -30,7 +31,7 @@ export async function endThread(repository: Repository, state: ThreadState, draf
     lastStep: state.last?.hash ?? null,
     completedAtMs: atMs,
   };
-  const node = encodeTyped('thread-end', payload);
+  const node = encodeNode(builtIn['thread-end'], payload);
   await assertValid(node.type, payload);
   const commit = {
     kind: 'end' as const,

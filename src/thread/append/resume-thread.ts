@@ -1,9 +1,10 @@
+import { encodeNode } from '../../cas/node.ts';
 import type { NodeFile } from '../../cas/node-tree.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
-import { encodeTyped } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import { appendCommit } from './append-commit.ts';
 import { WrongThreadState } from '../thread-errors.ts';
 import { contentNode, taken } from './draft-commit.ts';
@@ -81,7 +82,7 @@ async function writeResume(
   const parents = state.end ? [stateCommit(state).id, state.end.id] : [state.head.id];
   const commit = {
     kind: 'resume' as const,
-    node: encodeTyped('thread-resume', payload),
+    node: encodeNode(builtIn['thread-resume'], payload),
     files,
     parents,
     atMs,

@@ -1,3 +1,4 @@
+import { encodeNode } from '../../cas/node.ts';
 import type { NodeFile } from '../../cas/node-tree.ts';
 import { pathName } from '../../cas/path-name.ts';
 import type { NodeHash } from '../../cas/hash.ts';
@@ -6,11 +7,11 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { publish } from '../../git/stores/publish.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
-import { encodeBuiltIns, encodeTyped } from '../../schema/built-in.ts';
+import { builtIn, encodeBuiltIns } from '../../schema/built-in.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { Limits } from '../../schema/built-in/limits.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
-import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
+import { FORMAT, type ThreadCall } from '../../schema/built-in/thread-start.ts';
 import { readState, type ThreadState } from '../read/thread-state.ts';
 import { agentNode, contentNode, draftCommit, taken } from './draft-commit.ts';
 import { assertTextFits } from '../../cas/text-limit.ts';
@@ -18,8 +19,8 @@ import { newThreadId } from '../new-thread-id.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { activeRef } from '../thread-refs.ts';
 
-/** A definition whose tree is in the batch of the start, and the types of its nodes. */
-export type PinnedWorkflow = { name: string; hash: NodeHash; tree: ObjectId; types: readonly NodeHash[] };
+/** A definition whose tree is in the batch of the start. */
+export type PinnedWorkflow = { name: string; hash: NodeHash; tree: ObjectId };
 
 /** The caller of a child thread. */
 export type ThreadParent = {
@@ -71,6 +72,7 @@ export async function startThread(
   const prompt = contentNode(request.prompt);
   const agents = Object.entries(request.agents).map(([role, agent]) => ({ role, node: agentNode(agent) }));
   const payload: JsonObject = {
+    format: FORMAT,
     id,
     workflow: request.workflow.hash,
     prompt: prompt.hash,
@@ -85,7 +87,7 @@ export async function startThread(
     ...taken(request),
     startedAtMs,
   };
-  const node = encodeTyped('thread-start', payload);
+  const node = encodeNode(builtIn['thread-start'], payload);
   const files: NodeFile[] = [
     { path: 'prompt.md', node: prompt },
     ...agents.map((agent) => ({ path: `agents/${pathName(agent.role)}.json`, node: agent.node })),
@@ -97,14 +99,9 @@ export async function startThread(
     node,
     files,
     subtrees: [
-      { path: 'workflow', id: request.workflow.tree, types: request.workflow.types },
-      ...children.map(([role, child]) => ({
-        path: `children/${pathName(role)}`,
-        id: child.tree,
-        types: child.types,
-      })),
+      { path: 'workflow', id: request.workflow.tree },
+      ...children.map(([role, child]) => ({ path: `children/${pathName(role)}`, id: child.tree })),
     ],
-    types: new Set(),
     parents: [request.parent?.head, request.base].filter((id) => id !== undefined),
     before: undefined,
     atMs: startedAtMs,

@@ -1,6 +1,7 @@
+import { encodeNode } from '../../cas/node.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
-import { encodeTyped } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { appendCommit } from './append-commit.ts';
@@ -49,7 +50,7 @@ export async function suspendThread(
     ...(draft.due !== undefined && { due: draft.due }),
     suspendedAtMs: atMs,
   };
-  const node = encodeTyped('thread-suspend', payload);
+  const node = encodeNode(builtIn['thread-suspend'], payload);
   await assertValid(node.type, payload);
   files.push({ path: 'agent.json', node: agent });
   if (content) files.push({ path: 'output.md', node: content });

@@ -3,7 +3,7 @@ import { encodeNode, type EncodedNode } from '../../cas/node.ts';
 import type { NodeFile } from '../../cas/node-tree.ts';
 import { pathName } from '../../cas/path-name.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtIn, encodeTyped } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import type { TurnTokens } from '../../schema/built-in/react.ts';
 import { contentNode } from './draft-commit.ts';
 
@@ -72,7 +72,7 @@ function addTurn(folder: string, turn: TurnDraft, add: Add): NodeHash {
     startedAtMs: turn.startedAtMs,
     latencyMs: turn.latencyMs,
   };
-  return add(`${folder}/turn.json`, encodeTyped('react-turn', payload));
+  return add(`${folder}/turn.json`, encodeNode(builtIn['react-turn'], payload));
 }
 
 function addCall(prefix: string, call: ToolCallDraft, add: Add): NodeHash {

@@ -6,7 +6,7 @@ import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonValue } from '../../json.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { isPauseRow, threadRows } from './rows.ts';
+import { threadRows } from './rows.ts';
 
 /** A line that carries a node. */
 export type ExportedNode = { node: NodeHash; type: NodeHash; payload: JsonValue };
@@ -28,20 +28,15 @@ export type ExportedCommit = {
  * needs, also those of threads that it called, was forked from or links to. Each comes once, and after those that it refers
  * to. The last line is the thread's head.
  *
- * The same thread gives the same lines. Without `withPauses` it has no rows for suspensions and resumptions, and without
- * `withPersons` no `by`, as in earlier versions of the format. Commits and files of the user's code are named and not written.
+ * The same thread gives the same lines. Commits and files of the user's code are named and not written.
  * @throws {CorruptThread} if the thread cannot be read
  */
 export async function* exportThread(
   repository: Repository,
   { id, head }: { id: ThreadId; head: ObjectId },
-  options: { withNodes?: boolean; withPauses?: boolean; withPersons?: boolean } = {},
+  options: { withNodes?: boolean } = {},
 ): AsyncGenerator<string, void, void> {
-  for await (const row of threadRows(repository, id, head)) {
-    const { by: _by, ...unnamed } = row;
-    const told = options.withPersons === false ? unnamed : row;
-    if (options.withPauses !== false || !isPauseRow(row)) yield JSON.stringify(told);
-  }
+  for await (const row of threadRows(repository, id, head)) yield JSON.stringify(row);
   if (options.withNodes !== true) return;
   const written = new Set<NodeHash>();
   for await (const commit of commitsBehind(repository, head)) {

@@ -13,7 +13,6 @@ import { isThreadId, type ThreadId } from '../thread-id.ts';
 import { indexedFolder } from '../thread-commit.ts';
 import { faultOf } from '../fault-of.ts';
 import { RefusedImport } from './read-lines.ts';
-import { isPauseRow } from './rows.ts';
 
 /**
  * Rebuilds the objects of an exported thread in memory, line by line.
@@ -26,10 +25,6 @@ export class Rebuild {
   thread: ThreadId | undefined;
   /** The last commit so far. */
   head: ObjectId | undefined;
-  /** Whether suspensions and resumptions have rows. */
-  hasPauses = false;
-  /** Whether a row names a person. */
-  hasPersons = false;
   readonly #objects: ObjectStore;
   readonly #nodes = new Map<NodeHash, EncodedNode>();
   #line = 0;
@@ -59,10 +54,8 @@ export class Rebuild {
   }
 
   /** Rows are derived from nodes, and are compared with these in the end. Only the thread's id is taken from a row. */
-  #addRow({ role, meta, by }: JsonObject): void {
+  #addRow({ role, meta }: JsonObject): void {
     if (this.head !== undefined || this.#nodes.size > 0) throw this.#refuse('a row has to come before the nodes');
-    this.hasPauses ||= isPauseRow({ role });
-    this.hasPersons ||= by !== undefined;
     if (role !== '__start__') return;
     const id = isJsonObject(meta) ? meta['thread'] : undefined;
     if (typeof id !== 'string' || !isThreadId(id)) throw this.#refuse('it does not say which thread it is');

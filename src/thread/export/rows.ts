@@ -53,11 +53,6 @@ export async function* threadRows(
   }
 }
 
-/** Tells whether a row is one that exports of the first version of the format do not have. */
-export function isPauseRow({ role }: { role: JsonValue | undefined }): boolean {
-  return role === '__suspend__' || role === '__resume__';
-}
-
 async function rowOf(commit: ThreadCommit, id: ThreadId, source: NodeSource): Promise<ThreadRow> {
   switch (commit.kind) {
     case 'start': {

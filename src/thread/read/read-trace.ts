@@ -3,7 +3,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { IndexEntry } from '../../cas/index-blob.ts';
 import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isOfType } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import type { ReactSession } from '../../schema/built-in/react.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { CommitOf } from './thread-state.ts';
@@ -83,7 +83,7 @@ class TraceReader {
     const entry = this.#byHash.get(hash);
     if (!entry) throw new CorruptThread(this.#commit.id, `its trace names ${hash}, which is not there`);
     const node = await readNodeAt(this.#repository, entry);
-    if (!isOfType(node.type, type)) throw new CorruptThread(this.#commit.id, `${entry.path} is no ${type}`);
+    if (node.type !== builtIn[type]) throw new CorruptThread(this.#commit.id, `${entry.path} is no ${type}`);
     return payloadOf(node, type);
   }
 

@@ -14,7 +14,7 @@ import type { StoredNode } from '../../cas/node-source.ts';
 import { PINNED_FOLDER } from '../../cas/pins.ts';
 import { pathAsText } from '../../git/format/quote-path.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { builtInTypes, isOfType } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { readSnapshot, WORKSPACE_FOLDER } from '../read/recorded-files.ts';
 import { MAX_FILE_BYTES } from '../append/commit-limits.ts';
@@ -52,7 +52,7 @@ export type ScannedCommit = {
 /** Bound of the cache. A forgotten object is scanned again. */
 const MAX_REMEMBERED = 500_000;
 
-const builtIns: ReadonlySet<NodeHash> = new Set(builtInTypes);
+const builtIns: ReadonlySet<NodeHash> = new Set(Object.values(builtIn));
 
 /** Scans stored objects for secrets, each blob once. Keeps places, never secrets. */
 export class SecretScan {
@@ -135,7 +135,7 @@ export class SecretScan {
 
   #hitsInNode(node: StoredNode): readonly SecretHit[] {
     return this.#remembered(`node ${node.oid}`, () => {
-      const text = isOfType(node.type, 'content') ? payloadOf(node, 'content') : undefined;
+      const text = node.type === builtIn.content ? payloadOf(node, 'content') : undefined;
       if (text !== undefined && text.refs === undefined) return hitsInText(this.#redactor, text.text);
       return hitsInValue(this.#redactor, node.payload);
     });

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isCompleted, type TakenBranch } from '../../moderator/judge-join.ts';
-import { isMergeRecord, type MergeRecord } from '../../schema/built-in/merge-record.ts';
+import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
 import { findFilesToMerge } from '../../thread/read/branch-end.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { CONFLICT, type BlockDefinition } from '../../workflow/definition.ts';
@@ -29,7 +29,6 @@ export async function checkMerge(
     return conflicts === undefined ? faults : [...faults, "it has 'conflicts', and no merge"];
   }
   if (!isMerged) return ['it says that files were merged, which its block does not do'];
-  if (!isMergeRecord(merge)) return ["its 'merge' is no record of a merge"];
   const faults: string[] = [];
   if (workspace === undefined) faults.push('it does not have the files that it says were merged');
   if ((status === CONFLICT) !== (Array.isArray(conflicts) && conflicts.length > 0)) {

@@ -1,7 +1,7 @@
 import { pathName } from '../../cas/path-name.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { isOfType } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import { BLOCK_PACKAGE } from '../../schema/built-in/agent.ts';
 import type { Workflow } from '../../schema/built-in/workflow.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
@@ -21,7 +21,7 @@ export function checkPins(nodes: ReadonlyMap<string, StoredNode>, report: Report
   for (const [name, block] of Object.entries(workflow?.blocks ?? {})) {
     const schema = nodes.get(`workflow/schemas/${pathName(name)}.json`);
     if (linkedSchema(block) === undefined) report(WORKFLOW, `block '${name}' has no schema`);
-    else if (schema && !isOfType(schema.type, 'role-schema'))
+    else if (schema && schema.type !== builtIn['role-schema'])
       report(WORKFLOW, `the schema of block '${name}' is none of a role`);
     const record = nodes.get(`agents/${pathName(name)}.json`);
     if (record === undefined) report('start.json', `no agent is recorded for block '${name}'`);
@@ -41,7 +41,7 @@ export function checkPins(nodes: ReadonlyMap<string, StoredNode>, report: Report
 
 function findWorkflow(nodes: ReadonlyMap<string, StoredNode>, path: string): Workflow | undefined {
   const node = nodes.get(path);
-  return node && isOfType(node.type, 'workflow') ? payloadOf(node, 'workflow') : undefined;
+  return node && node.type === builtIn.workflow ? payloadOf(node, 'workflow') : undefined;
 }
 
 /** The fixed branches of a block by their keys, or what all branches of an `each` run. */

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { UwfError } from '../../errors.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
-import { isMergeRecord } from '../../schema/built-in/merge-record.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 
 /** The result of repeating a merge: a fault, or why it could not be repeated. Neither: it is as recorded. */
@@ -23,7 +22,7 @@ export async function repeatMergeOf(
   env: GitEnvironment,
   { node: { merge, meta, workspace, redacted } }: CommitOf<'step'>,
 ): Promise<RepeatedMerge> {
-  if (!isMergeRecord(merge) || workspace === undefined) return {};
+  if (merge === undefined || workspace === undefined) return {};
   if (!merge.isRepeatable) return { unchecked: 'a merge driver of the machine had a part in it' };
   const signal = AbortSignal.timeout(MAX_MERGE_MS);
   const { repeatMerge } = await import('../../git/worktree/merge-trees.ts');

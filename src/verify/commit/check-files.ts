@@ -5,7 +5,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isArtifact } from '../../cas/scratch.ts';
 import type { NodeHash } from '../../cas/hash.ts';
-import { isOfType } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
@@ -68,7 +68,7 @@ function checkReplyRefs(
   report: ReportFault,
 ): void {
   const reply = commit.kind === 'step' ? nodes.get('output.md') : undefined;
-  if (reply === undefined || !isOfType(reply.type, 'content')) return;
+  if (reply === undefined || reply.type !== builtIn.content) return;
   const put = new Set(files.index.filter(isArtifact).map(({ hash }) => hash));
   const { refs = [] } = payloadOf(reply, 'content');
   for (const hash of refs) {

@@ -3,7 +3,7 @@ import type { IndexEntry } from '../../cas/index-blob.ts';
 import type { Node } from '../../cas/node.ts';
 import { pathName } from '../../cas/path-name.ts';
 import { artifactPath, typePath } from '../../cas/scratch.ts';
-import { builtIn, isOfType } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { findCasRefs } from '../../schema/links/find-links.ts';
 import { COMPACT_FILE } from '../../thread/context/compaction.ts';
@@ -102,7 +102,7 @@ class Expected implements ExpectedFiles {
 
   async #addWorkflow(folder: string, hash: NodeHash): Promise<void> {
     const node = await this.#read(hash);
-    if (!isOfType(node.type, 'workflow')) return;
+    if (node.type !== builtIn.workflow) return;
     this.add(`${folder}/workflow.json`, hash);
     const workflow = payloadOf(node, 'workflow');
     for (const [name, schema] of storedBlockSchemas(workflow))

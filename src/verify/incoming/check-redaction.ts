@@ -41,9 +41,8 @@ async function isSameCommit(objects: ObjectReader, before: ObjectId, after: Obje
   const [was, is] = [await readCommit(objects, before), await readCommit(objects, after)];
   if (was.parents.length !== is.parents.length || was.committer.atMs !== is.committer.atMs) return false;
   const [nodes, others] = [await nodesOf(objects, before), await nodesOf(objects, after)];
-  const left = pairUp(nodes, others, ([path, node], [name, other]) => name === path && isSameNode(node, other));
-  // The schema of a successor type is in the first commit that uses it.
-  if (left === undefined || left.some(([path]) => !path.startsWith('types/'))) return false;
+  if (nodes.length !== others.length) return false;
+  if (!pairUp(nodes, others, ([path, node], [name, other]) => name === path && isSameNode(node, other))) return false;
   const [folder, folderNow] = [await workspaceOf(objects, was.tree), await workspaceOf(objects, is.tree)];
   if (!(await isSameIfAny(folder, folderNow, (a, b) => isSameTree(objects, a, b)))) return false;
   const [snapshot, snapshotNow] = [await snapshotOf(objects, was, nodes), await snapshotOf(objects, is, others)];

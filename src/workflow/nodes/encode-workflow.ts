@@ -5,7 +5,7 @@ import { pathName } from '../../cas/path-name.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { JsonObject } from '../../json.ts';
-import { builtIn, encodeTyped } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
 import type { RoleDefinition, WorkflowDefinition } from '../definition.ts';
 
@@ -27,7 +27,7 @@ export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow 
   const roles: [string, NodeHash][] = [];
   for (const [name, role] of Object.entries(definition.roles)) {
     const schema = encodeNode(builtIn['role-schema'], role.schema);
-    const node = encodeTyped('role', rolePayload(name, role, schema.hash));
+    const node = encodeNode(builtIn.role, rolePayload(name, role, schema.hash));
     nodes.push(
       { path: `roles/${pathName(name)}.json`, node },
       { path: `schemas/${pathName(name)}.json`, node: schema },
@@ -41,7 +41,7 @@ export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow 
     blocks.push([name, { ...block, schema: { [CAS_KEY]: node.hash } }]);
   }
   const { limits, isolation } = definition;
-  const workflow = encodeTyped('workflow', {
+  const workflow = encodeNode(builtIn.workflow, {
     name: definition.name,
     description: definition.description,
     roles: Object.fromEntries(roles),
@@ -78,8 +78,6 @@ export type WrittenWorkflow = {
   name: string;
   hash: NodeHash;
   tree: ObjectId;
-  /** The types of its nodes; see docs/format.md, "Successors". */
-  types: readonly NodeHash[];
 };
 
 /**
@@ -90,6 +88,5 @@ export type WrittenWorkflow = {
  */
 export function writeWorkflowTree(batch: ObjectBatch, definition: WorkflowDefinition): WrittenWorkflow {
   const { hash, nodes } = encodeWorkflow(definition);
-  const types = nodes.map(({ node }) => node.type);
-  return { name: definition.name, hash, tree: writeNodeTree(batch, nodes), types };
+  return { name: definition.name, hash, tree: writeNodeTree(batch, nodes) };
 }

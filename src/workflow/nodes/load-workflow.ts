@@ -6,8 +6,7 @@ import { getNode, type NodeSource } from '../../cas/node-source.ts';
 import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { hasAny } from '../../schema/built-in/schema-parts.ts';
-import { isOfType, type TypeName } from '../../schema/built-in.ts';
+import { builtIn, type TypeName } from '../../schema/built-in.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { END, type ThreadLimits, type WorkflowDefinition } from '../definition.ts';
@@ -36,7 +35,6 @@ export class NotAWorkflow extends UwfError {
  * @param source where to look: a repository, a thread's nodes, memory
  * @throws {NodeNotFound} if a node of it is not there
  * @throws {NotAWorkflow} if a node is of another type
- * @throws {UwfError} `newer-format` if it needs a newer version of uwf
  * @throws {InvalidWorkflow} if the nodes do not make a definition
  */
 export async function loadWorkflow(source: NodeSource | Repository, hash: string): Promise<WorkflowDefinition> {
@@ -69,9 +67,8 @@ function storedBlocks({ payload }: Stored): Record<string, JsonObject> {
 
 /** The definition, taken from its nodes as they are; `undefined` if the reader of files has to check and reduce them. */
 async function asStored(workflow: Stored, roles: readonly StoredRole[]): Promise<WorkflowDefinition | undefined> {
-  for (const { type, payload } of [workflow, ...roles.map(({ role }) => role)]) {
-    if ((await checkBuiltIn(type, payload)).length > 0) return undefined;
-  }
+  if ((await checkBuiltIn('workflow', workflow.payload)).length > 0) return undefined;
+  for (const { role } of roles) if ((await checkBuiltIn('role', role.payload)).length > 0) return undefined;
   const { name, description, moderator, limits, isolation } = payloadOf(workflow, 'workflow');
   const definitions = roles.map(({ name: key, role, schema }) => {
     const { name: _name, ...own } = payloadOf(role, 'role');
@@ -149,20 +146,9 @@ function inOrderOfRules({ roles, moderator }: WorkflowDefinition): WorkflowDefin
   );
 }
 
-/** Fields of successors that this version does not support. */
-const unfollowed: Partial<Record<TypeName, readonly string[]>> = {
-  role: ['outputs', 'memo'],
-};
-
 async function read(source: NodeSource, hash: JsonValue | undefined, wanted: TypeName): Promise<Stored> {
   if (!isNodeHash(hash)) throw new NotAWorkflow(JSON.stringify(hash) ?? 'nothing', wanted);
   const { type, payload } = await getNode(source, hash);
-  if (!isOfType(type, wanted) || !isJsonObject(payload)) throw new NotAWorkflow(hash, wanted);
-  const isNewer = hasAny(payload, unfollowed[wanted] ?? []);
-  if (isNewer) {
-    const message = `${wanted} ${hash} needs a newer version of uwf: it sets fields that this version does not follow`;
-    const hint = 'update uwf: a newer version wrote this workflow';
-    throw new UwfError(message, { code: 'newer-format', kind: 'data', hint, facts: { hash } });
-  }
+  if (type !== builtIn[wanted] || !isJsonObject(payload)) throw new NotAWorkflow(hash, wanted);
   return { type, payload };
 }

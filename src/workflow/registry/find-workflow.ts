@@ -6,7 +6,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
-import { isOfType } from '../../schema/built-in.ts';
+import { builtIn } from '../../schema/built-in.ts';
 import { didYouMean } from '../diagnostics/did-you-mean.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
 
@@ -73,7 +73,7 @@ export async function readRegistration(
   const entry = entries?.find(({ path }) => path === 'workflow/workflow.json');
   if (entry === undefined) throw new NoRegistration(ref, commit);
   const { type, payload } = await readNodeAt(repository, entry);
-  if (!isOfType(type, 'workflow') || !isJsonObject(payload)) throw new NoRegistration(ref, commit);
+  if (type !== builtIn.workflow || !isJsonObject(payload)) throw new NoRegistration(ref, commit);
   const { committer } = await readCommit(repository.objects, commit);
   return {
     name: ref.slice(WORKFLOWS_PREFIX.length),

@@ -7,7 +7,6 @@ import { publish, againIfMoved } from '../../git/stores/publish.ts';
 import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { encodeBuiltIns } from '../../schema/built-in.ts';
-import { successorFiles } from '../../schema/successor-files.ts';
 import type { WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
 import { validateWorkflow } from '../check/validate-workflow.ts';
@@ -42,8 +41,7 @@ async function addVersion(repository: Repository, definition: WorkflowDefinition
   const workflow = writeWorkflowTree(batch, definition);
   if (tip !== undefined && (await workflowTreeOf(repository, tip)) === workflow.tree) return workflow.hash;
   const types = encodeBuiltIns().map((node) => ({ path: typePath(node.hash), node }));
-  const files = [...types, ...successorFiles(workflow.types)];
-  const tree = writeNodeTree(batch, files, [{ path: 'workflow', mode: '040000', id: workflow.tree }]);
+  const tree = writeNodeTree(batch, types, [{ path: 'workflow', mode: '040000', id: workflow.tree }]);
   const signature = { ...repository.committer, atMs: repository.now() };
   const commit = batch.addCommit({
     tree,

@@ -6,7 +6,7 @@ import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { encodeTyped } from '../../../src/schema/built-in.ts';
+import { builtIn } from '../../../src/schema/built-in.ts';
 import { startThread } from '../../../src/thread/append/start-thread.ts';
 import { readChain } from '../../../src/thread/read/read-chain.ts';
 import { Verification } from '../../../src/verify/chain/verification.ts';
@@ -24,14 +24,13 @@ const definition = workflow('train', { trainer: statuses('done') }, [
 test('a thread of earlier whose workflow has needs, in any order, runs and is verified', async () => {
   const { repository, engine } = await createFixture(scripted({ trainer: [reply('done')] }));
   const [whole, role, replies] = encodeWorkflow(definition).nodes;
-  const needy = encodeTyped('role', { ...(role!.node.payload as JsonObject), needs: ['gpu', 'docker'] });
+  const needy = encodeNode(builtIn.role, { ...(role!.node.payload as JsonObject), needs: ['gpu', 'docker'] });
   const roles = { trainer: needy.hash };
   const caller = encodeNode(whole!.node.type, { ...(whole!.node.payload as JsonObject), roles });
   const nodes = [{ ...whole!, node: caller }, { ...role!, node: needy }, replies!];
   const batch = new ObjectBatch(repository.objects.format);
   const tree = writeNodeTree(batch, nodes);
-  const types = nodes.map(({ node }) => node.type);
-  const pinned = { name: 'train', hash: caller.hash, tree, types };
+  const pinned = { name: 'train', hash: caller.hash, tree };
   const { id } = await startThread(repository, batch, { workflow: pinned, prompt: 'Train.', agents: {} });
   const over = await engine.run(id);
   expect(over).toMatchObject({ status: 'ended', returnCode: 0 });

@@ -1,16 +1,16 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { importThread } from '../../../src/engine/verbs/import-thread.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import type { NodeHash } from '../../../src/cas/hash.ts';
-import { exportThread, type ExportedNode } from '../../../src/thread/export/export-thread.ts';
+import { exportThread } from '../../../src/thread/export/export-thread.ts';
 import { readLines } from '../../../src/thread/export/read-lines.ts';
-import type { ThreadRow } from '../../../src/thread/export/rows.ts';
+import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
+import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
 import { RefusedImport } from '../../../src/thread/export/read-lines.ts';
 import type { ThreadId } from '../../../src/thread/thread-id.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
+import { startLoop, suspensionDraft } from '../../thread/thread-fixture.ts';
 import { createDice, growThread, type Dice } from '../../verify/grow-thread.ts';
 
 type Pointer = Parameters<typeof exportThread>[1];
@@ -69,69 +69,20 @@ describe('exporting and importing a thread', () => {
   });
 });
 
-describe('a thread that was suspended', () => {
-  /** A thread in which a question was asked, answered, and the turn given up, as the version before these rows wrote it. */
-  const firstVersion = readFileSync(
-    new URL('../../../fixtures/golden/exported-thread-1.jsonl', import.meta.url),
-    'utf8',
-  );
-  const oldLines = firstVersion.trimEnd().split('\n');
-
-  test('is imported from a file of the first version, and exported with what was asked, said and answered', async () => {
-    const repository = createMapRepository();
-    const { thread, head } = await importThread(repository, bytesOf(oldLines));
-    const lines = await linesOf(repository, { id: thread, head });
-    const rows = lines.map((line) => JSON.parse(line) as ThreadRow).filter(({ role }) => role !== undefined);
-    expect(rows.map(({ role }) => role)).toEqual([
-      '__start__',
-      '__suspend__',
-      '__resume__',
-      '__suspend__',
-      '__resume__',
-      'writer',
-      '__end__',
-    ]);
-    const nodes = new Map(
-      lines.map((line) => JSON.parse(line) as ExportedNode).map(({ node, payload }) => [node as string, payload]),
-    );
-    const textOf = ({ content }: Pick<ThreadRow, 'content'>): unknown =>
-      content === '' ? '' : (nodes.get(content.$cas) as { text: string }).text;
-    const [, asked, answered, gaveUp, resumed] = rows;
-    expect(asked).toMatchObject({ meta: { role: 'writer', reason: 'Which language?', cause: 'agent' } });
-    expect([asked, answered, gaveUp].map((row) => textOf(row!))).toEqual([
-      '',
-      'In French, please',
-      'In French, please',
-    ]);
-    expect(answered?.meta).toEqual({ suspension: asked?.meta['suspension'] });
-    expect(resumed?.meta).toEqual({ suspension: gaveUp?.meta['suspension'] });
-    expect(gaveUp?.meta).toMatchObject({
-      cause: 'invalid-reply',
-      prompt: { $cas: expect.any(String) },
-      react: null,
-      usage: null,
-    });
-    const attempts = gaveUp?.meta['attempts'] as { content: { $cas: NodeHash }; errors: string[] }[];
-    expect(attempts.map((attempt) => textOf(attempt))).toEqual(Array.from({ length: 3 }, () => 'In French, please'));
-    expect(attempts[2]?.errors).toEqual([expect.stringContaining('front matter')]);
-
-    const again = createMapRepository();
-    await importThread(again, bytesOf(lines));
-    expect(await linesOf(again, { id: thread, head })).toEqual(lines);
-  });
-
-  test('is refused where a suspension is told otherwise, or left out among others', async () => {
-    const repository = createMapRepository();
-    const { thread, head } = await importThread(repository, bytesOf(oldLines));
-    const lines = await linesOf(repository, { id: thread, head });
-    for (const changed of [
-      lines.with(1, lines[1]!.replace('Which language?', 'Which colour?')),
-      lines.filter((_, at) => at !== 1),
-      lines.filter((_, at) => at !== 1 && at !== 3),
-    ]) {
-      await expect(importThread(createMapRepository(), bytesOf(changed))).rejects.toThrow(RefusedImport);
-    }
-  });
+test('a thread that was suspended is refused where that is told otherwise, or left out', async () => {
+  const repository = createMapRepository();
+  const waiting = await suspendThread(repository, await startLoop(repository), suspensionDraft());
+  const { id, head } = await resumeThread(repository, waiting, 'the left one');
+  const lines = await linesOf(repository, { id, head: head.id });
+  expect(lines[1]).toContain('"reason":"a question"');
+  for (const changed of [
+    lines.with(1, lines[1]!.replace('a question', 'another question')),
+    lines.filter((_, at) => at !== 1),
+    lines.filter((_, at) => at !== 1 && at !== 2),
+  ]) {
+    await expect(importThread(createMapRepository(), bytesOf(changed))).rejects.toThrow(RefusedImport);
+  }
+  expect(await importThread(createMapRepository(), bytesOf(lines))).toMatchObject({ head: head.id });
 });
 
 describe('a file that is no sound thread', () => {

@@ -4,7 +4,7 @@ import { encodeNode } from '../../../src/cas/node.ts';
 import { MemorySource } from '../../../src/cas/node-source.ts';
 import type { UwfError } from '../../../src/errors.ts';
 import type { JsonValue } from '../../../src/json.ts';
-import { builtIn, encodeBuiltIn, typeFor } from '../../../src/schema/built-in.ts';
+import { builtIn, encodeBuiltIn } from '../../../src/schema/built-in.ts';
 import { assertLinks, checkLinks, DanglingLink, WrongLinkType } from '../../../src/schema/links/check-links.ts';
 import { linksOf } from '../../../src/schema/links/refs.ts';
 
@@ -12,15 +12,15 @@ beforeAll(prepareHashing);
 
 const absent = parseNodeHash('EYHPV6X8XHTCS');
 
-/** Checks the links of a value of a type, which may lead to a text, an attempt under either schema, and the value's type. */
+/** Checks the links of a value of a type, which may lead to a text, an attempt, and the value's type. */
 function check(makeSchema: (type: string) => JsonValue, makeValue: (targets: Record<string, string>) => JsonValue) {
   const text = encodeNode(builtIn.content, { text: 'x' });
   const own = encodeNode(builtIn['meta-schema'], { type: 'string' });
   const ofOwn = encodeNode(own.hash, 'value');
-  const successor = encodeNode(typeFor('attempt', { redacted: {} }), { content: text.hash });
+  const attempt = encodeNode(builtIn.attempt, { content: text.hash });
   const schema = encodeNode(builtIn['meta-schema'], makeSchema(own.hash));
-  const source = new MemorySource([text, own, ofOwn, successor, schema, encodeBuiltIn('meta-schema')]);
-  const targets = { text: text.hash, own: own.hash, ofOwn: ofOwn.hash, successor: successor.hash };
+  const source = new MemorySource([text, own, ofOwn, attempt, schema, encodeBuiltIn('meta-schema')]);
+  const targets = { text: text.hash, own: own.hash, ofOwn: ofOwn.hash, attempt: attempt.hash };
   const node = { type: schema.hash, payload: makeValue(targets) };
   const links = linksOf(source, node);
   const problems = links.then((found) => checkLinks(source, found));
@@ -34,7 +34,7 @@ describe('a link', () => {
     ['of any type', () => ({ format: 'cas_ref' }), 'ofOwn'],
     ['of a built-in type, by its name', () => ref('agent', 'content'), 'text'],
     ['of a built-in type, by its hash', () => ref(builtIn.content), 'text'],
-    ['of a successor, by the name of its type', () => ref('attempt'), 'successor'],
+    ['of another built-in type, by its name', () => ref('attempt'), 'attempt'],
     ['of a registered type, by its hash', (own) => ref('content', own), 'ofOwn'],
   ])('may lead to a node %s', async (_, makeSchema, target) => {
     const { problems, asserted } = check(makeSchema, (targets) => targets[target]!);

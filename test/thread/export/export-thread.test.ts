@@ -39,17 +39,9 @@ describe('an export', () => {
     const rows: string[] = [];
     for await (const row of threadRows(repository, step.id, step.head.id)) rows.push(JSON.stringify(row));
     expect(await linesOf(repository, step)).toEqual(rows);
-    expect(await linesOf(repository, step, { withNodes: false, withPauses: true })).toEqual(rows);
+    expect(await linesOf(repository, step, { withNodes: false })).toEqual(rows);
     const withNodes = await linesOf(repository, step, { withNodes: true });
     expect(withNodes.slice(0, rows.length)).toEqual(rows);
-  });
-
-  test('has no rows of pauses if it is of the first version', async () => {
-    const { repository, step } = await pausedOnce();
-    const rolesOf = async (options: object): Promise<unknown[]> =>
-      parsed(await linesOf(repository, step, options)).map(({ role }) => role);
-    expect(await rolesOf({})).toEqual(['__start__', '__suspend__', '__resume__', 'writer']);
-    expect(await rolesOf({ withPauses: false })).toEqual(['__start__', 'writer']);
   });
 
   test('has each commit after its parents, and the head last, each as git has it', async () => {
@@ -117,7 +109,7 @@ describe('an export', () => {
     expect(commitsIn(lines).map(({ workspace }) => workspace)).toEqual([undefined, tree]);
     const rebuild = new Rebuild(repository.objects);
     for (const line of lines) await rebuild.add(line);
-    expect(rebuild).toMatchObject({ head: folder, thread: step.id, hasPauses: false });
+    expect(rebuild).toMatchObject({ head: folder, thread: step.id });
     const elsewhere = new Rebuild(createMapRepository().objects);
     for (const line of lines.slice(0, -1)) await elsewhere.add(line);
     await expect(elsewhere.add(lines.at(-1)!)).rejects.toThrow(`it stands on ${tree}`);

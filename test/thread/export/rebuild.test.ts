@@ -33,15 +33,12 @@ const open = (objects: Partial<ReturnType<typeof createMapRepository>['objects']
   new Rebuild({ ...createMapRepository().objects, ...objects });
 
 describe('the rows of a thread that is made again', () => {
-  test('tell which thread it is, and whether pauses have rows', async () => {
+  test('tell which thread it is', async () => {
     const rebuild = open();
-    expect(rebuild).toMatchObject({ thread: undefined, head: undefined, hasPauses: false });
+    expect(rebuild).toMatchObject({ thread: undefined, head: undefined });
     await rebuild.add(JSON.stringify({ role: '__start__', meta: { thread } }));
     await rebuild.add(JSON.stringify({ role: 'writer', meta: { thread: 'another' } }));
-    expect(rebuild).toMatchObject({ thread, head: undefined, hasPauses: false });
-    await rebuild.add(JSON.stringify({ role: '__suspend__' }));
-    await rebuild.add(JSON.stringify({ role: 'writer' }));
-    expect(rebuild.hasPauses).toBe(true);
+    expect(rebuild).toMatchObject({ thread, head: undefined });
   });
 
   test.each([

@@ -8,7 +8,7 @@ import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
 import { startThread } from '../../../src/thread/append/start-thread.ts';
 import { suspendThread, type SuspensionDraft } from '../../../src/thread/append/suspend-thread.ts';
-import { isPauseRow, threadRows, type ThreadRow } from '../../../src/thread/export/rows.ts';
+import { threadRows, type ThreadRow } from '../../../src/thread/export/rows.ts';
 import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { forge } from '../../verify/forge-commit.ts';
@@ -164,9 +164,4 @@ describe('the meta of a step', () => {
     const { hash, meta } = await rowMeta(of);
     expect(meta).toStrictEqual(of(hash));
   });
-});
-
-test('the rows of pauses are those of suspensions and resumptions', () => {
-  const roles = ['__start__', 'writer', '__suspend__', '__resume__', '__end__', undefined];
-  expect(roles.filter((role) => isPauseRow({ role }))).toEqual(['__suspend__', '__resume__']);
 });

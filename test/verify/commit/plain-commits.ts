@@ -14,6 +14,7 @@ const common = { start: hashOf(1), agent: hashOf(50), prompt: hashOf(51), rule: 
 
 const nodes: { [Kind in ThreadCommitKind]: NodeOf<Kind> } = {
   start: {
+    format: 1,
     id: '01KTWEWZ760000000000000000',
     workflow: hashOf(52),
     prompt: hashOf(51),

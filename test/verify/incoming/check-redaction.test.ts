@@ -69,13 +69,6 @@ describe('a redacted commit', () => {
     ).toBe(false);
   });
 
-  test('may have the schema of a type that it uses first', async () => {
-    const scene = await createScene();
-    const schema = (draft: Draft): void =>
-      void addNode(scene.repository, draft, 'types/a.json', builtIn.content, { text: 'x' });
-    expect(await isTaken(scene, schema)).toBe(true);
-  });
-
   test('has the fields that it had, but for the note of what was taken out', async () => {
     const scene = await createScene();
     expect(await isTaken(scene, (draft) => void (draft.node['redacted'] = { counts: { token: 1 } }))).toBe(true);

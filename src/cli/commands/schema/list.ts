@@ -1,7 +1,7 @@
 import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
 import { isNodeHash } from '../../../cas/hash.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
-import { builtInSchema, builtInTypes, typeNameOf } from '../../../schema/built-in.ts';
+import { builtIn, builtInSchema, typeNames } from '../../../schema/built-in.ts';
 import { SCHEMA_REFS } from '../../../schema/put/put-schema.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
@@ -17,10 +17,10 @@ export const command: Command = defineCommand({
   examples: [{ command: 'uwf schema list', comment: "uwf's own types, then those that were registered here" }],
   async run({ cli, out }) {
     const repository = await openForReading(cli);
-    const rows: Row[] = builtInTypes.map((hash) => ({
-      hash,
-      name: typeNameOf(hash) ?? null,
-      description: describe(builtInSchema(hash)),
+    const rows: Row[] = typeNames.map((name) => ({
+      hash: builtIn[name],
+      name,
+      description: describe(builtInSchema(name)),
     }));
     for (const { name } of await repository.refs.list(SCHEMA_REFS)) {
       const hash = name.slice(SCHEMA_REFS.length);
