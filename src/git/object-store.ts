@@ -40,12 +40,6 @@ export interface ObjectStore {
   has(id: ObjectId): Promise<boolean>;
 
   /**
-   * Fetches promised objects of a partial clone that will be read, in one connection. Absent for other repositories. Failures
-   * are reported when the objects are read.
-   */
-  prefetch?(ids: readonly ObjectId[]): Promise<void>;
-
-  /**
    * Writes objects so that they survive a power cut. Each object is complete or absent; there is no such guarantee for the
    * group.
    *

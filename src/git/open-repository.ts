@@ -26,8 +26,8 @@ export type OpenOptions = DiscoverOptions & {
 /**
  * Opens the repository that git would work on in `dir`. Writes nothing, and reads only configuration.
  *
- * An ordinary repository is served by uwf's own stores. Formats that these do not support (SHA-256, reftable), and the
- * missing objects of a partial clone, go through the installed git.
+ * An ordinary repository is served by uwf's own stores. Formats that these do not support (SHA-256, reftable) go through the
+ * installed git.
  * @throws {RepositoryNotFound} if there is none
  * @throws {UwfError} `dubious-ownership` if it, or its configuration, belongs to another user and `safe.directory` does not name it
  * @throws {UwfError} `bare-repository-refused` if it is bare and `safe.bareRepository` refuses it
@@ -44,7 +44,7 @@ export async function openRepository(dir: string, options: OpenOptions = {}): Pr
   assertNoLinks(stateDir);
   rememberSharing([location.commonDir, location.gitDir], config.all, config.path);
   const format = readRepositoryFormat(config.shared, location.commonDir);
-  const isOrdinary = format.objects === 'sha1' && format.refs === 'files' && format.promisors.length === 0;
+  const isOrdinary = format.objects === 'sha1' && format.refs === 'files';
   const storeOptions = {
     env: absoluteGitEnvironment(env, dir),
     ...(options.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: options.lockTimeoutMs }),

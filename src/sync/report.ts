@@ -72,8 +72,6 @@ export type FetchReport = {
   archived?: ThreadId[];
   /** Threads that the remote had, and of which nothing there says what became of them. They stay here. */
   gone?: ThreadId[];
-  /** True if contents should have been left out, but the remote sent them. */
-  isWhole?: true;
 };
 
 /** The result of a push. */

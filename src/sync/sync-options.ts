@@ -17,8 +17,6 @@ export type SyncOptions = {
   endedSinceMs?: number | undefined;
   /** Fetches only threads that ended before this time, or on its UTC day; ms since 1970. */
   endedUntilMs?: number | undefined;
-  /** Fetches commits and trees only (a partial clone). Contents are fetched when they are first read. */
-  spine?: boolean | undefined;
   /** Lets a push publish commits of the user's code that the remote does not have. Default: such threads are held. */
   withCommits?: boolean | undefined;
   /**

@@ -1,4 +1,3 @@
-import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { asFault } from '../thread/fault-of.ts';
 
@@ -11,19 +10,12 @@ export type Fault = {
   what: string;
 };
 
-/** A content that a partial clone has not fetched yet. It is checked when it is first read. */
-export class NotHereYet extends UwfError {
-  constructor(id: ObjectId) {
-    super(`object ${id} was not fetched yet`, { code: 'not-here-yet', kind: 'data', facts: { id } });
-  }
-}
-
 /** Records a fault of one commit. */
 export type ReportFault = (path: string | null, what: string) => void;
 
 /**
  * Runs one part of a check. An error that is a fault of the data (`faultOf`) is reported, so that the rest of the check
- * goes on. A content that was not fetched yet ({@link NotHereYet}) is no fault. Other errors are thrown.
+ * goes on. Other errors are thrown.
  *
  * @returns the result of the part, or `undefined` if an error stopped it
  */
@@ -35,7 +27,6 @@ export async function attempt<T>(
   try {
     return await part();
   } catch (error) {
-    if (error instanceof NotHereYet) return undefined;
     report(path, asFault(error));
     return undefined;
   }

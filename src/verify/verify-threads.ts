@@ -19,8 +19,6 @@ export type ThreadVerdict = {
   sound: boolean;
   /** How many commits were checked, with those of child threads. */
   commits: number;
-  /** How many contents were not checked, because a partial clone has not fetched them yet. */
-  unchecked: number;
   /** What is wrong, in the order of the commits, oldest first. */
   findings: Fault[];
   /** The merges of blocks that could not be repeated, and why. */
@@ -46,7 +44,7 @@ export type VerifyContext = {
  */
 export async function verifyThread(context: VerifyContext, thread: string): Promise<ThreadVerdict> {
   const { repository } = context;
-  return verifyPointer(context, createVerification(context), await getThread(repository, thread));
+  return verifyPointer(repository, new Verification(repository, context), await getThread(repository, thread));
 }
 
 /** Verifies all threads as {@link verifyThread} does, in the order of their refs, archived ones last. Shared commits are checked once. */
@@ -55,44 +53,31 @@ export async function* verifyThreads(
   onDamage: OnDamage = {},
 ): AsyncGenerator<ThreadVerdict, void, void> {
   const { repository } = context;
-  const verification = createVerification(context);
+  const verification = new Verification(repository, context);
   const corrupt = listCorrupt(repository);
   for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX]) {
     for (const { name, id: head } of await repository.refs.list(prefix, onDamage)) {
       const thread = threadOfRef(name);
-      if (thread) yield verifyPointer(context, verification, { ...thread, ref: name, head }, corrupt);
+      if (thread) yield verifyPointer(repository, verification, { ...thread, ref: name, head }, corrupt);
     }
   }
   for (const pointer of await findArchived(repository, '')) {
-    yield verifyPointer(context, verification, pointer, corrupt);
+    yield verifyPointer(repository, verification, pointer, corrupt);
   }
-}
-
-function createVerification({ repository, env, onCommit }: VerifyContext): Verification {
-  return new Verification(repository, { leavesOut: repository.objects.prefetch !== undefined, env, onCommit });
 }
 
 async function verifyPointer(
-  context: VerifyContext,
+  repository: Repository,
   verification: Verification,
   pointer: ThreadPointer,
-  corrupt: ReadonlySet<string> = listCorrupt(context.repository),
+  corrupt: ReadonlySet<string> = listCorrupt(repository),
 ): Promise<ThreadVerdict> {
   const { id, ref, head, isHistory, keptBy } = pointer;
-  const before = verification.leftOut.length;
-  let { commits, findings, unrepeated } = await verification.verify(head);
-  let unchecked = verification.leftOut.length - before;
-  if (findings.length > 0 && verification.leftOut.length > 0) {
-    // Rules may have missed a text that was not fetched. Only a check with all contents can report a fault.
-    await context.repository.objects.prefetch?.(verification.leftOut);
-    ({ commits, findings, unrepeated } = await new Verification(context.repository, { env: context.env }).verify(head));
-    unchecked = 0;
-  }
+  const { commits, findings, unrepeated } = await verification.verify(head);
   const hasHistoryRef = isHistory && keptBy === undefined;
-  if (hasHistoryRef && findings.length === 0)
-    findings.push(...(await checkHistoryRef(context.repository, id, ref, head)));
-  rememberVerdict(context.repository, pointer, findings[0]?.what, corrupt);
-  return { thread: id, ref, head, sound: findings.length === 0, commits, unchecked, findings, unrepeated };
+  if (hasHistoryRef && findings.length === 0) findings.push(...(await checkHistoryRef(repository, id, ref, head)));
+  rememberVerdict(repository, pointer, findings[0]?.what, corrupt);
+  return { thread: id, ref, head, sound: findings.length === 0, commits, findings, unrepeated };
 }
 
 /**

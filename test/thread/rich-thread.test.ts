@@ -10,7 +10,6 @@ import { threadRows } from '../../src/thread/export/rows.ts';
 import { findCalledNow, findChildren, isChildOf } from '../../src/thread/find/find-children.ts';
 import { getThread } from '../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../src/thread/fork/fork-thread.ts';
-import { isPartialCloneFile } from '../../src/verify/chain/partial-clone-files.ts';
 import { findReferrers } from '../../src/thread/cas/find-referrers.ts';
 import { nodesOfThread } from '../../src/thread/cas/nodes-of-thread.ts';
 import { threadCas } from '../../src/thread/cas/thread-cas.ts';
@@ -881,25 +880,4 @@ test('the status of a thread by itself is that of its head', () => {
     'failed',
     'cancelled',
   ]);
-});
-
-test.each([
-  ['index', [], true],
-  ['step.json', [], true],
-  ['agent.json', [], true],
-  ['workflow/index', [], true],
-  ['children/writer/workflow.json', [], true],
-  ['types/0000000000000.json', [], true],
-  ['agents/writer.json', [], true],
-  ['prompt.md', ['start.json'], true],
-  ['prompt.md', ['step.json'], false],
-  ['summary.md', ['end.json'], true],
-  ['summary.md', ['start.json'], false],
-  ['output.md', ['step.json'], false],
-  ['trace/session.json', [], false],
-  ['attempts/01/attempt.json', [], false],
-  ['xindex', [], false],
-  ['indexes', [], false],
-])('a partial clone has %s beside %j: %j', (path, root, isThere) => {
-  expect(isPartialCloneFile(path, root)).toBe(isThere);
 });

@@ -69,7 +69,7 @@ export function everyCommand({ ended, waiting, step, text, elsewhere }: Handles)
     'schema show': [['thread-step']],
     'schema put': [['-']],
     push: [[], ['-n'], ['origin', ended]],
-    fetch: [[], ['--spine'], ['origin', ended]],
+    fetch: [[], ['origin', ended]],
     sync: [[]],
     'agent list': [[]],
     'agent show': [['worker'], ['packaged']],

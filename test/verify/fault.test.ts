@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UwfError, type ErrorKind } from '../../src/errors.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { assertDataError, faultOf } from '../../src/thread/fault-of.ts';
-import { attempt, firstFault, NotHereYet } from '../../src/verify/fault.ts';
+import { attempt, firstFault } from '../../src/verify/fault.ts';
 
 const id = 'a'.repeat(40) as ObjectId;
 const errorOf = (kind: ErrorKind): UwfError => new UwfError('the message', { code: 'some-code', kind });
@@ -46,11 +46,6 @@ describe('a part of a check', () => {
       result: undefined,
       faults: [['a/path', 'the message']],
     });
-  });
-
-  test('ends at a content that was not fetched yet, which is no fault', async () => {
-    expect(await run(() => Promise.reject(new NotHereYet(id)))).toEqual({ result: undefined, faults: [] });
-    expect(new NotHereYet(id)).toMatchObject({ id, code: 'not-here-yet', message: `object ${id} was not fetched yet` });
   });
 
   test('throws other errors on', async () => {

@@ -22,7 +22,6 @@ the agents of this machine.`,
     since: momentOption('only threads started since then: 30d, 2026-11-21'),
     'ended-since': momentOption('only threads that ended since then, by the UTC day: 7d'),
     'ended-until': momentOption('only threads that ended before then, by the UTC day'),
-    spine: { summary: 'fetch commits and trees only; contents follow when they are first read' },
   },
   json: {
     remote: 'the remote as it was named',
@@ -33,14 +32,12 @@ the agents of this machine.`,
     refused: 'what failed a check, and why: ref, reason',
     held: 'threads that wait for a person to decide, and why',
     gone: 'threads that the remote had and does not say what became of them: they are kept here',
-    isWhole: 'with --spine: true where the remote cannot leave anything out, and sent everything',
   },
   examples: [
     { command: 'uwf fetch', comment: 'everything, from the remote that git would fetch from' },
     { command: 'uwf fetch origin 01KAM4', comment: 'one thread, also if it was removed here' },
     { command: 'uwf fetch --since 30d', comment: 'what was started in the last month' },
     { command: 'uwf fetch --ended-since 2026-11-21 --ended-until 2026-11-22', comment: 'what ended on a day' },
-    { command: 'uwf fetch --spine', comment: 'enough to list threads and read their log' },
     { command: 'uwf fetch threads.bundle', comment: 'from a file that was carried here' },
   ],
   exitCodes: {
@@ -60,15 +57,10 @@ the agents of this machine.`,
         sinceMs: options.since?.(cli.now()),
         endedSinceMs: options['ended-since']?.(cli.now()),
         endedUntilMs: options['ended-until']?.(cli.now()),
-        spine: options.spine,
       }),
     );
     const about = await aboutReport(repository, report);
     await out.result(withAbout(report, about), () => formatFetch(report, out.paint, about));
-    if (report.isWhole) {
-      out.note('the remote cannot leave anything out, so everything was fetched');
-      out.hint("'git config uploadpack.allowFilter true' in that repository lets it");
-    }
     const [gone] = report.gone ?? [];
     if (gone !== undefined) out.hint(`'uwf push ${report.remote} ${gone}' sends it there again`);
     if (!out.isJson) await hintAfterFetch(out, repository, report);

@@ -89,7 +89,7 @@ const isPiece = objectOf<LogPiece>({
       said: { mayBe: isString },
       reason: { mayBe: isString },
       cause: { mayBe: oneOf(suspendCauses) },
-      refused: { mayBe: orNull(arrayOf(isRefusal)) },
+      refused: { mayBe: arrayOf(isRefusal) },
       trace: { mayBe: orNull(isNodeHash) },
       due: { mayBe: isString },
       suspension: { mayBe: isNodeHash },
@@ -122,8 +122,7 @@ function writeLog(repository: Repository, id: ThreadId, piece: LogPiece): void {
   const path = derivedPath(repository, id, 'log');
   const { entries, next } = shorten(piece);
   const [newest] = entries;
-  // In a partial clone entries change when missing objects are fetched.
-  if (path === undefined || newest === undefined || repository.objects.prefetch !== undefined) return;
+  if (path === undefined || newest === undefined) return;
   tryToWriteDerivedFile(path, FORM, `${JSON.stringify({ next, entries })}\n`);
 }
 

@@ -37,7 +37,7 @@ export async function listAtRemote(
 ): Promise<void> {
   const other = needingObjects.find((name) => isGiven(options[name]));
   if (other !== undefined) {
-    const hint = "a remote tells names and commits of threads; 'uwf fetch --spine' brings enough to know more";
+    const hint = "a remote tells names and commits of threads; 'uwf fetch' brings what it takes to know more";
     throw new UsageError(`--${other} and --remote cannot be given together`, hint);
   }
   const { remote: given, all, ended, limit, cursor } = options;

@@ -10,7 +10,7 @@ import { callerCommit, readState, stateHash, type CommitOf, type ThreadState } f
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { decisionContext, needsTexts } from '../turn/decide.ts';
+import { decisionContext } from '../turn/decide.ts';
 import { branchOf } from '../children/branch-of.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { findFacts, usageOf, writeFacts, type ThreadFacts } from './facts.ts';
@@ -48,8 +48,7 @@ export async function rememberFacts(
 async function decideRole(engine: EngineContext, state: ThreadState): Promise<string | null> {
   if (state.head.kind === 'end' || state.head.kind === 'suspend') return null;
   const { name, moderator } = await definitionOf(engine, state);
-  const hasTexts = needsTexts(engine.repository, moderator);
-  const decision = await decide(moderator, decisionContext(engine.repository, state, name, hasTexts));
+  const decision = await decide(moderator, decisionContext(engine.repository, state, name));
   return decision.kind === 'role' ? decision.role : null;
 }
 

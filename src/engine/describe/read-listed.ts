@@ -22,7 +22,6 @@ import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { pinnedDefinition } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { needsTexts } from '../turn/decide.ts';
 import { pastSteps } from '../turn/past-steps.ts';
 import type { ListedFacts } from './facts.ts';
 
@@ -69,7 +68,7 @@ export async function readListed(
   const decision = await decide(definition.moderator, {
     threadId,
     start: { prompt, workflow: definition.name, depth, startedAtMs },
-    steps: lightSteps(engine, { id, head: from, last, start, passed }, needsTexts(repository, definition.moderator)),
+    steps: lightSteps(engine, { id, head: from, last, start, passed }),
     isResumed: newest.findLast(({ kind }) => kind === 'suspend' || kind === 'resume')?.kind === 'resume',
   });
   return { facts: { ...facts, nextRole: decision.kind === 'role' ? decision.role : null }, start };
@@ -83,12 +82,12 @@ type LightThread = Pick<ThreadPointer, 'id' | 'head'> & {
 };
 
 /** The steps of a thread for its rules: the newest one is known, and others are read if a rule looks at them. */
-function lightSteps({ repository }: EngineContext, thread: LightThread, hasTexts: boolean): PastSteps {
+function lightSteps({ repository }: EngineContext, thread: LightThread): PastSteps {
   const { id, head, last, start } = thread;
   if (last.kind !== 'step') return { lastRole: undefined, seenBy: () => Promise.resolve({ steps: [] }) };
   let all: Promise<LightStep[]> | undefined;
   const view = async (step: LightStep, isWhole: boolean): Promise<StepView> => {
-    const text = isWhole && hasTexts ? await readReply(repository, step) : '';
+    const text = isWhole ? await readReply(repository, step) : '';
     return viewOf(step, text, isWhole ? await agentName(repository, start, step) : '');
   };
   return {
@@ -98,7 +97,7 @@ function lightSteps({ repository }: EngineContext, thread: LightThread, hasTexts
       const isNewestEnough = newest <= 1 && !counts && !visits && !ends && members === undefined;
       if (isNewestEnough) return { steps: newest === 0 ? [] : [await view(last, true)] };
       if (last.node.number > MAX_LIGHT_STEPS)
-        return pastSteps(repository, await readState(repository, id, head), hasTexts).seenBy(seen);
+        return pastSteps(repository, await readState(repository, id, head)).seenBy(seen);
       all ??= readSteps(repository, thread);
       const isWhole = newest > 0 || members !== undefined;
       return { steps: await Promise.all((await all).map((step) => view(step, isWhole))) };

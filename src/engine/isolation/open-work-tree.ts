@@ -190,18 +190,17 @@ async function assertFits({ config }: EngineContext, git: GitPlace, tree: Object
 async function filesWanted(
   engine: EngineContext,
   { start, last }: FilesPlace,
-): Promise<Pick<OwnContent, 'at' | 'tree' | 'commit' | 'merging' | 'bring'>> {
+): Promise<Pick<OwnContent, 'at' | 'tree' | 'commit' | 'merging'>> {
   const { repository } = engine;
   const step = await findNewestRecorded(repository, last);
   const files = step && (await filesOfStep(repository, step));
-  const bring = repository.objects.prefetch?.bind(repository.objects);
   const base = start.node.base ?? (engine.sharesTurns ? await readCheckedOut(engine) : undefined);
   if (step && files?.commit !== undefined) {
     const { tree, commit, merging } = files;
-    return { at: step.id, tree, commit, merging, bring };
+    return { at: step.id, tree, commit, merging };
   }
   if (base === undefined) throw new CorruptThread(start.id, 'it has no base for a work tree');
-  return { at: start.id, tree: (await readCommit(repository.objects, base)).tree, commit: base, bring };
+  return { at: start.id, tree: (await readCommit(repository.objects, base)).tree, commit: base };
 }
 
 /** A name beside a folder that is free. */

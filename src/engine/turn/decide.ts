@@ -10,7 +10,6 @@ import { definitionOf } from '../children/sub-workflow.ts';
 import { pastSteps } from './past-steps.ts';
 import type { Ending, RoleChoice, Step } from './step.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { WorkflowDefinition } from '../../workflow/definition.ts';
 
 /** Reads what the next decision of a thread depends on. */
 export async function openStep(engine: EngineContext, state: ThreadState): Promise<Step> {
@@ -80,23 +79,13 @@ export function journalFacts(choice: RoleChoice | Ending): JsonObject {
   return { [choice.kind]: choice.error.message };
 }
 
-/** Tells whether the texts of steps are read for rules: a partial clone fetches them only if one may look at them. */
-export function needsTexts({ objects }: Repository, moderator: WorkflowDefinition['moderator']): boolean {
-  return objects.prefetch === undefined || /text|_body/.test(JSON.stringify(moderator));
-}
-
 /** What the moderator decides from. Rules read the steps that they can see. */
-export function decisionContext(
-  repository: Repository,
-  state: ThreadState,
-  workflow: string,
-  hasTexts?: boolean,
-): DecisionContext {
+export function decisionContext(repository: Repository, state: ThreadState, workflow: string): DecisionContext {
   const { id, depth, startedAtMs } = state.start.node;
   return {
     threadId: id,
     start: { prompt: state.prompt, workflow, depth, startedAtMs },
-    steps: pastSteps(repository, state, hasTexts),
+    steps: pastSteps(repository, state),
     // It was taken up again after its end, and no role has finished a step since.
     isResumed: state.pauses[0]?.kind === 'resume',
   };

@@ -4,7 +4,6 @@ import type { JsonObject } from '../../json.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
-import { replyOf } from '../../thread/read/reply-of.ts';
 import { standIns, stepView, type StepView } from '../../thread/read/step-view.ts';
 import { ThreadMemory } from '../../thread/read/thread-memory.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
@@ -32,18 +31,16 @@ const MAX_ENDS = 10_000;
 /**
  * The steps of a thread for its rules. Each rule reads no more than it can see: what it sees of the newest steps, of counts,
  * and of a role's first and last step costs the same however long the thread is.
- *
- * @param hasTexts false if no rule needs a text; a partial clone need not fetch them then
  */
-export function pastSteps(repository: Repository, state: Place, hasTexts: boolean = true): PastSteps {
+export function pastSteps(repository: Repository, state: Place): PastSteps {
   return {
     lastRole: state.last?.node.role,
     async seenBy({ newest, counts, visits, ends, members }) {
       if (members !== undefined) {
         const isTold = members.has('text') || newest > 0;
-        return { steps: await readViews(repository, state, 'all', hasTexts && isTold, Infinity) };
+        return { steps: await readViews(repository, state, 'all', isTold, Infinity) };
       }
-      const steps = await readViews(repository, state, 'newest', hasTexts, newest);
+      const steps = await readViews(repository, state, 'newest', true, newest);
       const seen = { steps: counts ? [...standIns(state.tally.roles, steps), ...steps] : steps };
       if (!visits && !ends) return seen;
       const memory = memoryOf(repository, state).ends;
@@ -90,7 +87,6 @@ async function readBack(
   count: number,
 ): Promise<readonly ReadStep[]> {
   const wanted = Math.min(count, state.tally.steps);
-  if (hasTexts) await fetchTexts(repository, state, known.at(-1)?.id, wanted);
   const newer: ReadStep[] = [];
   for await (const commit of readChain(repository, (state.last ?? state.start).id)) {
     if (commit.kind !== 'step') continue;
@@ -104,20 +100,4 @@ async function readBack(
     if (newer.length >= wanted) break;
   }
   return newer.toReversed();
-}
-
-/** Fetches the texts that a partial clone left out, in one connection. */
-async function fetchTexts(
-  repository: Repository,
-  state: Place,
-  until: string | undefined,
-  count: number,
-): Promise<void> {
-  if (repository.objects.prefetch === undefined) return;
-  const texts: ObjectId[] = [];
-  for await (const commit of readChain(repository, (state.last ?? state.start).id)) {
-    if (commit.id === until || texts.length >= count) break;
-    texts.push(...replyOf(commit));
-  }
-  await repository.objects.prefetch(texts);
 }

@@ -103,7 +103,7 @@ async function ask(engine: EngineContext, state: Suspended, elsewhere: AbortSign
   const { admitted } = await admitWish(engine, state, wish);
   const { editor } = admitted.config;
   const { refused } = await outlineSuspension(repository, state.head);
-  const errors = refused?.at(-1)?.errors ?? [];
+  const errors = refused.at(-1)?.errors ?? [];
   // As before a turn: what was fetched may have secrets that only this machine knows.
   const redaction = engine.redaction();
   const prompt = redaction.text(assembleContext(parts));

@@ -14,15 +14,20 @@ export class CorruptObject extends UwfError {
   }
 }
 
+/** How to bring back what is missing. */
+export const HINT_OF_MISSING: string =
+  "in a partial clone, 'git fetch --refetch --no-filter' brings what was left out; else 'git fsck' says what is missing";
+
+/** Says that an object is not here. */
+export function notInRepository(id: string): string {
+  return `object ${id} is not in the repository`;
+}
+
 /** An object that another object or a ref refers to is not in the repository. */
 export class ObjectMissing extends UwfError {
   readonly id: ObjectId;
   constructor(id: ObjectId) {
-    super(`object ${id} is not in the repository`, {
-      code: 'object-missing',
-      kind: 'data',
-      hint: "run 'git fsck' to see what else is missing, or fetch it from where it came from",
-    });
+    super(notInRepository(id), { code: 'object-missing', kind: 'data', hint: HINT_OF_MISSING });
     this.id = id;
   }
 }

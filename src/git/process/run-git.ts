@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { UwfError } from '../../errors.ts';
+import { HINT_OF_MISSING, notInRepository } from '../format/object-errors.ts';
 import { spawnGit, type GitStart } from './spawn-git.ts';
 
 /** The program `git` is not on the PATH. */
@@ -24,9 +25,12 @@ export class GitFailed extends UwfError {
   /** What it printed on stdout before it ended. */
   readonly printed: string;
   constructor(args: readonly string[], said: string, printed = '') {
-    super(`git ${commandOf(args)} failed: ${said.trim().replace(/^(?:fatal|error): /, '') || 'it said nothing'}`, {
+    const leftOut = leftOutIn(said);
+    const what = leftOut === undefined ? said.trim().replace(/^(?:fatal|error): /, '') : notInRepository(leftOut);
+    super(`git ${commandOf(args)} failed: ${what || 'it said nothing'}`, {
       code: 'git-failed',
       kind: 'environment',
+      ...(leftOut !== undefined && { hint: HINT_OF_MISSING }),
     });
     this.args = args;
     this.said = said;
@@ -47,6 +51,12 @@ export class GitEnded extends UwfError {
       facts: { signal },
     });
   }
+}
+
+/** The object that a partial clone left out, and that git was not let fetch. Source: git's promisor-remote.c. */
+export function leftOutIn(said: string): string | undefined {
+  if (!/lazy fetching disabled|promisor remote/.test(said)) return undefined;
+  return /^fatal: .*?\b([0-9a-f]{40,64})\b/m.exec(said)?.[1];
 }
 
 function commandOf(args: readonly string[]): string {

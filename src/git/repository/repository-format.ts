@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { configBoolean, findConfigEntry, keyOf, subsectionOf } from '../format/config.ts';
+import { findConfigEntry } from '../format/config.ts';
 import type { ConfigEntry } from '../format/config.ts';
 import type { ObjectFormat } from '../format/object-id.ts';
 
@@ -14,18 +14,15 @@ export function unsupportedRepository(path: string, feature: string, hint: strin
 }
 
 const ordinaryClone = 'work in a clone of the ordinary format (sha1 objects, files as refs)';
-const fullClone = 'work in a full clone, made without --filter';
 const filesAsRefs = "run 'git refs migrate --ref-format=files', or work in a clone of the ordinary format";
 
-/** Extensions that do not change how objects and refs are read and written. */
-const harmless = new Set(['noop', 'noop-v1', 'preciousobjects', 'worktreeconfig', 'relativeworktrees']);
+/** Extensions that do not change how objects and refs are read and written. A partial clone lacks objects, and has no others. */
+const harmless = new Set(['noop', 'noop-v1', 'partialclone', 'preciousobjects', 'worktreeconfig', 'relativeworktrees']);
 
 /** The format in which a repository stores objects and refs. */
 export type RepositoryFormat = {
   objects: ObjectFormat;
   refs: 'files' | 'reftable';
-  /** The remotes of a partial clone, from which missing objects are fetched; empty for a full clone. */
-  promisors: readonly string[];
 };
 
 /**
@@ -34,24 +31,18 @@ export type RepositoryFormat = {
  * Stricter than git in one point: an unknown extension is refused in version 0 too, where git ignores it.
  * @param path the repository's folder, for the message
  * @throws {UwfError} `unsupported-repository` naming the feature
- * Source: git's Documentation/technical/repository-version.txt, partial-clone.txt and `check_repo_format` (setup.c).
+ * Source: git's Documentation/technical/repository-version.txt and `check_repo_format` (setup.c).
  */
 export function readRepositoryFormat(entries: readonly ConfigEntry[], path: string): RepositoryFormat {
   const version = findConfigEntry(entries, 'core.repositoryformatversion')?.value ?? '0';
   if (version !== '0' && version !== '1') {
     throw unsupportedRepository(path, `repositoryFormatVersion ${version}`, ordinaryClone);
   }
-  const format: RepositoryFormat = { objects: 'sha1', refs: 'files', promisors: [] };
-  const promisors = new Set<string>();
-  for (const entry of entries) {
-    const { name, value = 'true' } = entry;
-    if (name === 'extensions.partialclone') promisors.add(value);
-    else if (name.startsWith('extensions.')) readExtension(name.slice('extensions.'.length), value, format, path);
-    else if (name.startsWith('remote.') && keyOf(name) === 'promisor' && configBoolean(entry, path) === true) {
-      promisors.add(subsectionOf(name) ?? '');
-    }
+  const format: RepositoryFormat = { objects: 'sha1', refs: 'files' };
+  for (const { name, value = 'true' } of entries) {
+    if (name.startsWith('extensions.')) readExtension(name.slice('extensions.'.length), value, format, path);
   }
-  return { ...format, promisors: [...promisors] };
+  return format;
 }
 
 function readExtension(key: string, value: string, format: RepositoryFormat, path: string): void {
@@ -70,15 +61,8 @@ function readExtension(key: string, value: string, format: RepositoryFormat, pat
  * @param need what would open the repository, if anything would
  * @throws {UwfError} `unsupported-repository` naming the feature
  */
-export function assertOrdinaryFormat(
-  { objects, refs, promisors }: RepositoryFormat,
-  path: string,
-  need?: string,
-): void {
+export function assertOrdinaryFormat({ objects, refs }: RepositoryFormat, path: string, need?: string): void {
   const hint = (otherwise: string): string => (need === undefined ? otherwise : `${need}; or ${otherwise}`);
   if (objects !== 'sha1') throw unsupportedRepository(path, `objectFormat ${objects}`, hint(ordinaryClone));
   if (refs !== 'files') throw unsupportedRepository(path, `refStorage ${refs}`, hint(filesAsRefs));
-  if (promisors.length > 0) {
-    throw unsupportedRepository(path, `partialClone of ${promisors.join(', ')}`, hint(fullClone));
-  }
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { syncFolder } from '../system/durable-file.ts';
 import { DiskObjectStore } from './disk/disk-object-store.ts';
@@ -96,16 +96,6 @@ export class Quarantine {
   }
 
   /**
-   * Marks a pack as one of a partial clone: a remote has promised the objects that it refers to and does not hold.
-   *
-   * @param base its name without the ending
-   * @throws {StorageFull} / {StorageReadOnly}
-   */
-  markPromised(base: string): void {
-    storing(this.path, () => writeFileSync(join(this.#objects, 'pack', `${base}.promisor`), ''));
-  }
-
-  /**
    * Moves the packs into the repository, each with a keep that protects it until the keep is removed.
    *
    * git has synced them. Each pack gets a new name, because another process can bring a pack with the same content.
@@ -127,7 +117,6 @@ export class Quarantine {
         keeps.push(new PackKeep(path));
         for (const ending of ['pack', 'idx']) share(join(from, `${base}.${ending}`));
         renameSync(join(from, `${base}.pack`), `${path}.pack`);
-        if (existsSync(join(from, `${base}.promisor`))) renameSync(join(from, `${base}.promisor`), `${path}.promisor`);
         renameSync(join(from, `${base}.idx`), `${path}.idx`);
       }
       if (keeps.length > 0) syncFolder(to);

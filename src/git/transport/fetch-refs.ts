@@ -36,6 +36,7 @@ const options = [
   '--progress',
   '--force',
   '--no-tags',
+  '--no-filter',
   '--no-prune',
   '--no-recurse-submodules',
   '--no-auto-maintenance',
@@ -73,16 +74,9 @@ export async function fetchRefs(
   request: FetchRequest,
   { mayAsk, isLocal, ids }: FetchControl,
 ): Promise<RemoteRef[]> {
-  const { refs, except = [], withoutContents, signal, onProgress } = request;
+  const { refs, except = [], signal, onProgress } = request;
   if (refs.length === 0) return [];
-  const args = [
-    'fetch',
-    ...options,
-    ...(withoutContents === true ? ['--filter=blob:none'] : []),
-    ...(isLocal ? [`--upload-pack=${localUploadPack}`] : []),
-    '--',
-    remote,
-  ];
+  const args = ['fetch', ...options, ...(isLocal ? [`--upload-pack=${localUploadPack}`] : []), '--', remote];
   const named = [...refs.flatMap(refspecOf), ...except.map((name) => `^${name}`)];
   const asked = ids?.map((id) => `+${id}:${landing}ids/${id}`) ?? named;
   const input = asked.map((line) => `${line}\n`).join('');

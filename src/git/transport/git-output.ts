@@ -29,11 +29,6 @@ export function readFetchFailure({ said }: GitFailed): FetchFailure {
   return { isOfNames: !fatal.test(said), isOfContent: indigestible.test(said) || notSent.test(said) };
 }
 
-/** Tells by a line of progress that a server leaves nothing out. Source: `fetch_pack_config` in git's fetch-pack.c. */
-export function saysUnfiltered(line: string): boolean {
-  return line.startsWith('warning: filtering not recognized by server');
-}
-
 /** Tells whether git ended at its limit of memory. */
 export function isOutOfMemory({ said }: GitFailed): boolean {
   return /^fatal: (?:out of memory|.*alloc)/im.test(said);

@@ -15,15 +15,8 @@ type Destination = {
   parent: string;
   /** The targets of the repository's refs: their objects are not needed again. */
   has: readonly ObjectId[];
-  /** The source of blobs that were left out; `undefined` if none were. */
-  promisor: Promisor | undefined;
-};
-
-/** A remote that has promised the objects of a partial clone. */
-export type Promisor = {
-  /** Records the promise in the repository, so that git neither reports missing objects nor collects the pack. */
-  remember(): Promise<void>;
-  bring(ids: readonly ObjectId[]): Promise<void>;
+  /** Whether it is a partial clone. */
+  isPartial: boolean;
 };
 
 /** Reads fetched objects and those of the repository. */
@@ -31,28 +24,29 @@ type IncomingReader = Pick<ObjectStore, 'read' | 'has' | 'close'>;
 
 /** git packs objects without a search for deltas, and holds no large blob in memory. */
 const settings = [...durablePacks, 'core.bigFileThreshold=4m', 'pack.writeReverseIndex=false'];
-const packObjects = ['pack-objects', '--quiet', '--revs', '--delta-base-offset', '--window=0', '--threads=1'];
+const packObjects = [
+  'pack-objects',
+  '--quiet',
+  '--revs',
+  '--delta-base-offset',
+  '--window=0',
+  '--threads=1',
+  '--missing=allow-promisor',
+];
 
 /** Objects that git fetched into a guest folder. */
 export function incomingObjects(
   { refs, objects }: { refs: readonly RemoteRef[]; objects: IncomingReader },
   folder: GuestFolder,
-  { objectFolder, parent, has, promisor }: Destination,
+  { objectFolder, parent, has, isPartial }: Destination,
 ): IncomingObjects {
   const accept = async (tips: readonly ObjectId[]): Promise<WrittenObjects> => {
     if (tips.length === 0) return { release: async () => {} };
     // git packs exactly the objects that the tips lead to; other objects of the remote stay outside.
     const accepted = new Quarantine(parent, objectFolder);
     try {
-      // Objects that were promised earlier can be missing in any case.
-      const missing = promisor ? 'allow-any' : 'allow-promisor';
-      const args = [...packObjects, `--missing=${missing}`, accepted.packPrefix];
       const input = [...tips, ...has.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
-      const name = (await runGit({ ...folder.run(args), settings, input })).toString('latin1').trim();
-      if (promisor && name !== '') {
-        accepted.markPromised(`pack-${name}`);
-        await promisor.remember();
-      }
+      await runGit({ ...folder.run([...packObjects, accepted.packPrefix]), settings, input });
       const keeps = accepted.takeOver();
       return { release: async () => removeKeeps(keeps) };
     } catch (error) {
@@ -64,7 +58,7 @@ export function incomingObjects(
   return {
     refs,
     objects,
-    ...(promisor && { bring: (ids: readonly ObjectId[]) => promisor.bring(ids) }),
+    mayLackFiles: isPartial,
     accept,
     async discard() {
       await objects.close();

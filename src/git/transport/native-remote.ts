@@ -1,4 +1,3 @@
-import { UwfError } from '../../errors.ts';
 import { existsSync } from 'node:fs';
 import type { ObjectId } from '../format/object-id.ts';
 import { objectFormatsDiffer, StorageReadOnly } from '../format/object-errors.ts';
@@ -6,26 +5,17 @@ import { inPlaceOf } from '../../or-else.ts';
 import { RemoteUnreachable } from './remote-errors.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
 import type { Repository } from '../repository.ts';
-import { fetchObjects } from './fetch-objects.ts';
 import { landingOf } from './fetch-refs.ts';
 import { fetchWhatCanBe } from './fetch-what-can-be.ts';
-import { isOfRepository, listGitVariables } from '../process/git-variables.ts';
-import { isOfOtherFormat, saysUnfiltered } from './git-output.ts';
+import { isOfRepository } from '../process/git-variables.ts';
+import { isOfOtherFormat } from './git-output.ts';
 import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
 import { listByPrefix } from './list-by-prefix.ts';
 import { listRemoteRefs } from './list-remote-refs.ts';
-import { incomingObjects, type Promisor } from './native-incoming.ts';
+import { incomingObjects } from './native-incoming.ts';
 import { objectFolderOf, objectsApart } from '../stores/quarantine.ts';
 import { pushRefs } from './push-refs.ts';
-import { GitFailed, runGit } from '../process/run-git.ts';
-
-/**
- * A filter that leaves nothing out, so that other fetches of the user stay complete.
- *
- * Source: `partial_clone_register` in git's list-objects-filter-options.c, which keeps an existing filter; a git that cannot
- * parse the number ignores it.
- */
-const filterOfNothing = 'blob:limit=1024g';
+import { GitFailed } from '../process/run-git.ts';
 
 /**
  * The transports that git allows by default. They replace what the repository's own configuration allows, which is not its
@@ -41,6 +31,8 @@ export type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> 
     address: string;
     /** Whether git may ask a person at the terminal. */
     mayAsk: boolean;
+    /** Whether the repository is a partial clone. */
+    isPartial: boolean;
     /** The absolute path of a bundle, which git reads like other remotes, but cannot push to; a push can make the file. */
     bundle: string | undefined;
   };
@@ -91,36 +83,18 @@ export class NativeRemote implements Remote {
 
   async fetch(request: FetchRequest): Promise<IncomingObjects> {
     request.signal?.throwIfAborted();
-    const { location, env, stateDir, address, mayAsk } = this.#options;
-    if (request.withoutContents && !this.isConfigured) {
-      const what = `what is left out now could not be fetched later: ${this.name} is no remote of git's configuration`;
-      throw new UwfError(what, {
-        code: 'no-remote-to-return-to',
-        kind: 'usage',
-        hint: "give it a name with 'git remote add <name> <url>', or fetch everything",
-        facts: { remote: this.name },
-      });
-    }
+    const { location, env, stateDir, address, mayAsk, isPartial } = this.#options;
     // The targets of the repository's refs, whose objects are complete.
     const has = new Set((await this.#repository.refs.list('refs/')).map(({ id }) => id));
     // They are refs with arbitrary names, for the negotiation.
     const seeds = [...has].map((id, at) => ({ name: `refs/local/${String(at).padStart(9, '0')}`, id }));
     const folder = await GuestFolder.create(this.#options, [...seeds, ...knownSeeds(request, has)]);
     try {
-      let isLight = request.withoutContents === true;
-      const onProgress = (line: string): void => {
-        // git fetches everything then, and nothing is promised.
-        if (saysUnfiltered(line)) isLight = false;
-        request.onProgress?.(line);
-      };
-      const watched = isLight ? { ...request, onProgress } : request;
       const control = { mayAsk, isLocal: isFolder(this.url), ...(request.ids && { ids: request.ids }) };
-      const refs = await this.#reach(() => fetchWhatCanBe(folder, address, watched, control));
-      // The repository can fetch its promised objects.
+      const refs = await this.#reach(() => fetchWhatCanBe(folder, address, request, control));
       const objects = objectsApart(this.#repository.objects, folder.location, folder.env);
-      const promisor = isLight ? this.#promisorFor(folder, request) : undefined;
       const objectFolder = objectFolderOf(location, env);
-      const destination = { objectFolder, parent: incomingFolder(stateDir), has: [...has], promisor };
+      const destination = { objectFolder, parent: incomingFolder(stateDir), has: [...has], isPartial };
       return incomingObjects({ refs, objects }, folder, destination);
     } catch (error) {
       folder.remove();
@@ -145,22 +119,6 @@ export class NativeRemote implements Remote {
     if (bundle === undefined) return pushRefs(folder, this.#options, address, request, { mayAsk, isConfigured, has });
     const { pushBundle } = await import('./push-bundle.ts');
     return pushBundle(folder, bundle, request);
-  }
-
-  #promisorFor(folder: GuestFolder, { signal }: FetchRequest): Promisor {
-    const { location, env, address, mayAsk } = this.#options;
-    return {
-      bring: (ids) => this.#reach(() => fetchObjects({ ...folder.run([]), mayAsk, signal }, address, ids)),
-      remember: async () => {
-        const set = (key: string, value: string): Promise<unknown> =>
-          runGit({ location, env, args: ['config', '--local', `remote.${this.name}.${key}`, value] });
-        const settings = await listGitVariables({ location, env });
-        const filter = `remote.${this.name}.partialclonefilter`;
-        // Without a filter, git's first fetch of a missing object would set one that leaves out all blobs.
-        if (!settings.some(({ name }) => name === filter)) await set('partialclonefilter', filterOfNothing);
-        await set('promisor', 'true');
-      },
-    };
   }
 
   /** git does not distinguish a missing remote from one that does not answer; the error has its words. */

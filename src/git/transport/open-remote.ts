@@ -1,5 +1,4 @@
 import { addressOf, bundlePathOf, defaultRemote, remotesIn, withoutPassword } from '../repository/choose-remote.ts';
-import { keyOf } from '../format/config.ts';
 import { listGitVariables, listingAfter } from '../process/git-variables.ts';
 import { MappedRemote } from './mapped-remote.ts';
 import { NativeRemote } from './native-remote.ts';
@@ -60,6 +59,7 @@ export async function openRemote(
     env,
     address,
     mayAsk,
+    isPartial: variables.some(({ name }) => /^(?:extensions\.partialclone|remote\..+\.promisor)$/.test(name)),
     bundle: bundlePathOf(url, location),
     format: repository.objects.format,
     listVariables: listingAfter(variables, { location, env }),
@@ -67,7 +67,6 @@ export async function openRemote(
   const remote = new RestoringRemote(native, {
     repository: { refs: repository.refs, location },
     env,
-    isPartial: variables.some(({ name }) => name.startsWith('remote.') && keyOf(name) === 'promisor'),
     isOurs: (ref) => !isBranchOrTag(mapping?.here(ref) ?? ref),
     onRestored,
   });

@@ -15,10 +15,6 @@ export type FetchRequest = {
   except?: readonly string[] | undefined;
   /** The last known refs of the remote, under its own names; unchanged refs cost nothing. */
   known?: readonly RemoteRef[];
-  /**
-   * Makes a partial clone: fetches commits and trees, and blobs only when they are first read. Needs a configured remote.
-   */
-  withoutContents?: boolean | undefined;
   /** Ends the fetch when aborted, without leftovers. */
   signal?: AbortSignal | undefined;
   /** Receives the progress of git, a line at a time. */
@@ -35,11 +31,10 @@ export interface IncomingObjects {
   /** Reads fetched objects and those of the repository. */
   readonly objects: Pick<ObjectStore, 'read' | 'has'>;
   /**
-   * Fetches blobs of a partial clone ({@link FetchRequest.withoutContents}), in one more connection; absent if none were left
-   * out.
-   * @throws {RemoteUnreachable} if the connection broke, or the remote lacks one of them
+   * Whether files of the user's code may have stayed away, because the repository is a partial clone: the remote takes
+   * everything behind a commit that is here for present.
    */
-  bring?(ids: readonly ObjectId[]): Promise<void>;
+  readonly mayLackFiles?: boolean;
   /**
    * Moves exactly the objects of these commits into the repository, durable, and protected from a concurrent `git gc` until
    * they are released. Call it once.
@@ -128,7 +123,6 @@ export interface Remote {
   /**
    * Fetches the objects of the refs that the repository does not have.
    * @throws {RemoteUnreachable} if there is no connection, it broke, or was refused; nothing is left behind
-   * @throws {UwfError} `no-remote-to-return-to` for a partial clone from a remote that is not configured
    */
   fetch(request: FetchRequest): Promise<IncomingObjects>;
 

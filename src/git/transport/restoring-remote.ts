@@ -14,8 +14,6 @@ export type RestoringOptions = {
   /** The repository that may have the objects. */
   repository: Pick<Repository, 'refs'> & { location: RepositoryLocation };
   env: GitEnvironment;
-  /** Whether the repository may lack objects that its refs lead to: a partial clone. */
-  isPartial: boolean;
   /** Tells whether a ref of the remote is uwf's, by its name there. */
   isOurs: (name: string) => boolean;
   /** Called for each ref whose objects were sent again. */
@@ -118,8 +116,7 @@ export class RestoringRemote implements Remote {
 
   /** Tells whether a commit is here with everything it leads to. */
   async #isWhole(id: ObjectId): Promise<boolean> {
-    const { repository, env, isPartial } = this.#options;
-    if (isPartial) return false;
+    const { repository, env } = this.#options;
     const args = ['rev-list', '--objects', '--quiet', id, '--not', '--all'];
     return runGit({ location: repository.location, env, args }).then(() => true, inPlaceOf(GitFailed, false));
   }

@@ -30,21 +30,6 @@ const changes: Readonly<Record<string, FileChange['change']>> = {
 };
 
 /**
- * Lists the blobs of both trees that differ: a partial clone fetches them before they are read.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
- */
-export async function differingContents(git: GitPlace, from: ObjectId, to: ObjectId): Promise<ObjectId[]> {
-  const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to];
-  const lines = (await runGit({ ...git, args })).toString('latin1').split('\0');
-  return lines.flatMap((line) => {
-    const [oldMode, newMode, oldId, newId] = line.startsWith(':') ? line.slice(1).split(' ') : [];
-    const sides = [[oldMode, oldId] as const, [newMode, newId] as const];
-    return sides.flatMap(([mode = '', id = '']) => (isContent(mode) ? [parseObjectId(id)] : []));
-  });
-}
-
-/**
  * Lists the paths at which two trees differ, in Latin-1: each byte is a character.
  *
  * @throws {GitFailed} {GitNotFound} as `runGit`

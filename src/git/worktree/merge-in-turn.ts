@@ -4,7 +4,7 @@ import type { ObjectId } from '../format/object-id.ts';
 import { pathAsText } from '../format/quote-path.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 import type { ObjectStore } from '../object-store.ts';
-import { differingContents, differingPaths } from './diff-trees.ts';
+import { differingPaths } from './diff-trees.ts';
 import type { ConflictStage, MergeTreeOutput } from './merge-tree-output.ts';
 import type { TreeMerger } from './tree-merger.ts';
 
@@ -53,13 +53,10 @@ export async function mergeInTurn(
 ): Promise<Merge> {
   const { git } = merger;
   const from = await treeOf(objects, base);
-  const bring = async (to: ObjectId): Promise<void> => objects.prefetch?.(await differingContents(git, from, to));
   let tree = await treeOf(objects, ours);
-  await bring(tree);
   const merges: Merged[] = [];
   for (const { key, commit } of theirs) {
     const side = await treeOf(objects, commit);
-    await bring(side);
     const output = await merger.merge({ base: from, ours: tree, theirs: side, name: key });
     tree = output.tree;
     merges.push({ key, changed: once(() => changedPlaces(git, from, side)), output });

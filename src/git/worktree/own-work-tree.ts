@@ -34,7 +34,7 @@ export type OwnWorkTree = {
 export type MakingPlace = GitPlace & { signal?: AbortSignal };
 
 /** The files and the branch of a thread's own work tree. */
-export type OwnContent = Pick<WorkTreeContent, 'tree' | 'commit' | 'merging' | 'bring'> &
+export type OwnContent = Pick<WorkTreeContent, 'tree' | 'commit' | 'merging'> &
   Pick<ThreadNote, 'thread' | 'at'> & {
     /** Names for its branch, of which the first is taken that is free. */
     branches: readonly RefName[];

@@ -4,13 +4,11 @@ import { resolve } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { withoutPlaces } from '../repository/git-directory.ts';
 import { discoverRepository } from '../repository/discover.ts';
-import { parseObjectId, type ObjectId } from '../format/object-id.ts';
-import type { ObjectStore } from '../object-store.ts';
+import type { ObjectId } from '../format/object-id.ts';
 import { pathAsText } from '../format/quote-path.ts';
 import { markMadeForThread } from '../repository/thread-work-tree.ts';
 import { gitlinksIn } from './gitlinks.ts';
-import { differingContents } from './diff-trees.ts';
-import { runWithoutFailing, type IndexRun } from './find-changes.ts';
+import { runWithoutFailing } from './find-changes.ts';
 import { runGit } from '../process/run-git.ts';
 import { findGone, removeLinked } from './remove-linked.ts';
 import { runWorktree } from './run-worktree.ts';
@@ -25,8 +23,6 @@ export type WorkTreeContent = {
   merging?: readonly ObjectId[];
   /** Leave `HEAD` on a branch of this name that has no commit yet. */
   unbornBranch?: string;
-  /** Fetches promised blobs of a partial clone; git itself fetches nothing here. */
-  bring?: ObjectStore['prefetch'] | undefined;
 };
 
 /** The new work tree. */
@@ -73,7 +69,6 @@ export async function restoreWorkTree(
     const location = await discoverRepository(path, withoutPlaces(git.env));
     markMadeForThread(location);
     const run = { location, env: git.env, settings: ['checkout.workers=0'] };
-    await content.bring?.(await contentsOf(run, tree));
     const { filters } = await runWithoutFailing(run, ['read-tree', '--reset', '-u', tree], 'smudge');
     await fillSparse(run, content);
     setMerging(location, content.merging ?? []);
@@ -89,24 +84,13 @@ export async function restoreWorkTree(
   }
 }
 
-/** The blobs that a work tree needs: those of a tree, without paths outside of a sparse cone. Fills its index. */
-async function contentsOf(run: IndexRun, tree: ObjectId): Promise<ObjectId[]> {
-  await runGit({ ...run, args: ['read-tree', '--reset', tree] });
-  const lines = (await runGit({ ...run, args: ['ls-files', '-s', '-t', '-z'] })).toString('latin1').split('\0');
-  return lines.flatMap((line) => {
-    const [, id] = /^H 1[02]\d+ ([0-9a-f]+) /.exec(line) ?? [];
-    return id === undefined ? [] : [parseObjectId(id)];
-  });
-}
-
 /**
  * Writes the files outside of a sparse cone that a tree changes in its commit: they were there, or they would not have
  * changed. Unchanged files stay away. The new work tree has the cone of the one that it is linked to.
  */
-async function fillSparse(git: GitPlace, { tree, commit, bring }: WorkTreeContent): Promise<void> {
+async function fillSparse(git: GitPlace, { tree, commit }: WorkTreeContent): Promise<void> {
   const config = await runGit({ ...git, args: ['config', '--type=bool', '--default=false', 'core.sparseCheckout'] });
   if (config.toString('latin1').trim() !== 'true') return;
-  await bring?.(await differingContents(git, commit, tree));
   const listing = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', commit, tree];
   const input = await runGit({ ...git, args: listing });
   await runGit({ ...git, args: ['update-index', '-z', '--no-skip-worktree', '--stdin'], input });

@@ -156,7 +156,7 @@ async function record(
     const named = [...fitting.map(({ path }) => path), ...alsoChanged];
     const isAdded = changes.isEmpty || (changes.canBeNamed && (await addNamed(run, named, unwanted)));
     const failed = isAdded ? [] : await addChanges(run, fitting, unwanted);
-    const printed = await runComparing(run, ['write-tree', ...(store.prefetch ? ['--missing-ok'] : [])]);
+    const printed = await runComparing(run, ['write-tree']);
     const tree = parseObjectId(printed.toString('latin1').trim());
     // Content that a filter or a line end changed is in loose objects of any size.
     const objects = await packLooseObjects({ ...run, settings: [...run.settings, streamed] }, quarantine);

@@ -92,10 +92,8 @@ export async function fetchSelection(
   const except = removed.flatMap(([thread, refs]) => (selection.named.has(thread) ? [] : refs));
   // A remote without a name has no tracking refs. Refs of the same name here often have the same value there.
   const known = remote.isConfigured ? refsOf(await readTracked(repository, remote)) : await listSharedRefs(repository);
-  const { spine, signal, onProgress } = options;
-  const wanted = { refs: selection.refs, known, except, withoutContents: spine, signal, onProgress };
-  const incoming = await remote.fetch(wanted);
-  if (spine && incoming.bring === undefined) report.isWhole = true;
+  const { signal, onProgress } = options;
+  const incoming = await remote.fetch({ refs: selection.refs, known, except, signal, onProgress });
   try {
     await take(repository, remote, selection, incoming, report, options);
   } finally {
@@ -146,10 +144,10 @@ async function fetchEnds(
   remote: Remote,
   { tips, named }: { tips: readonly ThreadPointer[]; named: ReadonlySet<ThreadId> },
   report: FetchReport,
-  { spine, signal, onProgress }: SyncOptions,
+  { signal, onProgress }: SyncOptions,
 ): Promise<void> {
   const refs = tips.map(({ ref, head }): RemoteRef => ({ name: ref, id: head }));
-  const request = { withoutContents: spine, signal, onProgress };
+  const request = { signal, onProgress };
   // A host that gives no commit by its id gives the whole archive.
   const incoming = await remote
     .fetch({ ...request, refs: refs.map(({ name }) => name), ids: refs.map(({ id }) => id) })

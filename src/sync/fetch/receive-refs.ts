@@ -11,7 +11,6 @@ import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
 import { isTrueRedaction } from '../../verify/incoming/check-redaction.ts';
 import { checkIncoming, type IncomingTip } from '../../verify/incoming/check-incoming.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
-import { checkPartialClone } from '../../verify/incoming/check-partial-clone.ts';
 import { readClaim } from '../claims/claim.ts';
 import { Redactions } from '../reconcile/redactions.ts';
 import { Refusals } from '../refusals.ts';
@@ -75,11 +74,9 @@ export async function receiveRefs(
     } else if (await view.objects.has(one.id)) unchecked.push(tipOf(one));
     else faults.set(one.name, NOT_BROUGHT);
   }
-  const bring = incoming.bring?.bind(incoming);
-  const found = bring
-    ? await checkPartialClone(repository, view, bring, unchecked, { signal, onProgress })
-    : await checkIncoming(repository, view, unchecked, { signal, onProgress });
-  for (const [name, fault] of found) faults.set(name, fault);
+  const { mayLackFiles } = incoming;
+  for (const [name, fault] of await checkIncoming(repository, view, unchecked, { mayLackFiles, signal, onProgress }))
+    faults.set(name, fault);
   for (const { name } of wanted) {
     const fault = faults.get(name);
     if (fault !== undefined) refusals.add(name, fault);
@@ -193,13 +190,7 @@ export function incomingView(repository: Repository, incoming: IncomingObjects):
   const { refs, location, stateDir, committer, now } = repository;
   const objects: ObjectStore = {
     format: repository.objects.format,
-    async read(id, options) {
-      const object = await incoming.objects.read(id, options);
-      // Contents that an earlier fetch left out are fetched now, unless this fetch leaves contents out as well.
-      const isPromised =
-        object === undefined && incoming.bring === undefined && repository.objects.prefetch !== undefined;
-      return isPromised ? repository.objects.read(id, options) : object;
-    },
+    read: (id, options) => incoming.objects.read(id, options),
     has: (id) => incoming.objects.has(id),
     write: () => Promise.reject(new Error('fetched objects are read only')),
     close: async () => {},

@@ -7,7 +7,6 @@ import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../../thread/thread
 import { patternsOfDays } from '../refs/places.ts';
 import { parseSharedRef, SHARED_PATTERNS } from '../refs/shared-ref.ts';
 import { sortRefs } from '../refs/sorted-refs.ts';
-import { CLAIMS_PREFIX } from '../claims/claim.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
 /** A remote has no thread of this id or prefix. */
@@ -41,15 +40,13 @@ export type Selection = {
  * @throws {ThreadNotThere} {UwfError} `ambiguous-thread` if a named thread is unknown or ambiguous
  */
 export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMissing: boolean): Promise<Selection> {
-  const { threads, sinceMs, endedSinceMs, endedUntilMs, spine, signal } = options;
+  const { threads, sinceMs, endedSinceMs, endedUntilMs, signal } = options;
   const isByEnd = endedSinceMs !== undefined || endedUntilMs !== undefined;
-  // The contents of claims are what is read of them.
-  const patterns = spine ? SHARED_PATTERNS.filter((pattern) => !pattern.startsWith(CLAIMS_PREFIX)) : SHARED_PATTERNS;
   if (threads === undefined && sinceMs === undefined && !isByEnd) {
-    return { refs: patterns, named: new Set(), unknown: [], covers: isSharedBy(patterns) };
+    return { refs: SHARED_PATTERNS, named: new Set(), unknown: [], covers: isSharedBy(SHARED_PATTERNS) };
   }
   const listed = await remote.list(
-    patterns.flatMap((pattern) => {
+    SHARED_PATTERNS.flatMap((pattern) => {
       if (!isByEnd || threads !== undefined) return [pattern];
       if (pattern.startsWith(ACTIVE_PREFIX)) return [];
       return pattern.startsWith(HISTORY_PREFIX)

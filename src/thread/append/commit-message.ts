@@ -169,7 +169,7 @@ function guard(text: string): string {
  * The trailers of a message, a line each.
  * @param agent of a step or a suspension
  */
-export function trailersOf(event: Event, agent: AgentRecord | undefined): string[] {
+function trailersOf(event: Event, agent: AgentRecord | undefined): string[] {
   const lines = [`Uwf-Node: ${event.hash}`, `Uwf-Type: ${fileTypes[event.kind]}`];
   const add = (name: string, value: string | null | undefined): void => {
     if (value) lines.push(`Uwf-${name}: ${clean(value).replaceAll(/\s+/g, ' ').trim()}`);

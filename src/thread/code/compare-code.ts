@@ -2,8 +2,7 @@ import type { GitPlace } from '../../git/process/spawn-git.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import { runGit } from '../../git/process/run-git.ts';
-import type { Repository } from '../../git/repository.ts';
-import { differingContents, diffTrees, type FileChange } from '../../git/worktree/diff-trees.ts';
+import { diffTrees, type FileChange } from '../../git/worktree/diff-trees.ts';
 import type { ThreadCode } from './thread-code.ts';
 
 /** The form of the output of `git diff`. */
@@ -24,7 +23,6 @@ const forms: Readonly<Record<DiffForm, string>> = { patch: '--patch', stat: '--s
 
 /** The changes of a thread to the user's code, read by git. Programs that the repository configures for diffs are not run. */
 export class CodeChanges {
-  readonly #repository: Repository;
   readonly #git: GitPlace & { cwd?: string };
   readonly #code: ThreadCode;
   readonly #paths: readonly string[];
@@ -33,13 +31,7 @@ export class CodeChanges {
    * @param git `cwd` is where relative paths start; default: the top of the work tree
    * @param paths only these files and folders, as git reads paths; none stands for all
    */
-  constructor(
-    repository: Repository,
-    git: GitPlace & { cwd?: string },
-    code: ThreadCode,
-    paths: readonly string[] = [],
-  ) {
-    this.#repository = repository;
+  constructor(git: GitPlace & { cwd?: string }, code: ThreadCode, paths: readonly string[] = []) {
     this.#git = git;
     this.#code = code;
     this.#paths = paths;
@@ -48,14 +40,12 @@ export class CodeChanges {
   /** Lists the files that differ from the base, by path, with renames. */
   async files(): Promise<FileChange[]> {
     const { base, tree } = this.#code;
-    await this.#bring();
     return diffTrees(this.#git, base, tree, this.#paths);
   }
 
   /** Compares the files with the base. @returns what `git diff` prints */
   async diff(form: DiffForm, isColoured: boolean, columns?: number): Promise<Buffer> {
     const { base, tree } = this.#code;
-    await this.#bring();
     const width = form === 'stat' && columns !== undefined ? [`--stat=${columns}`] : [];
     const how = ['--no-ext-diff', '--no-textconv', '--no-color-moved', `--color=${isColoured ? 'always' : 'never'}`];
     return this.#run(['diff', ...how, forms[form], ...width, base, tree]);
@@ -86,11 +76,5 @@ export class CodeChanges {
 
   #run(args: readonly string[]): Promise<Buffer> {
     return runGit({ ...this.#git, settings, args: [...args, '--', ...this.#paths] });
-  }
-
-  /** Fetches the contents of files that differ, where a partial clone left them out. */
-  async #bring(): Promise<void> {
-    const { base, tree } = this.#code;
-    await this.#repository.objects.prefetch?.(await differingContents(this.#git, base, tree));
   }
 }

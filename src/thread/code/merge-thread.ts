@@ -5,7 +5,6 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { GitFailed, runGit } from '../../git/process/run-git.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import { readHead } from '../../git/worktree/snapshot.ts';
-import { differingContents } from '../../git/worktree/diff-trees.ts';
 import { MergeFolder, unmergedFiles, type MergeOutcome } from '../../git/worktree/merge-folder.ts';
 import { assertUnmoved, readMergeTarget, TargetMoved, type MergeTarget } from '../../git/worktree/merge-target.ts';
 import { addedFiles, assertNoneInTheWay, moveTarget } from '../../git/worktree/move-target.ts';
@@ -108,9 +107,6 @@ async function bringHome(
   // A squash uses only the files, not the commits.
   const commits = mode === 'squash' ? 'one' : await listCodeCommits(repository, git, found, head);
   if (redactor !== undefined) await assertNoSecrets(repository, found, commits, redactor);
-  // The files that the merge reads or writes.
-  const differing = (side: ObjectId): Promise<ObjectId[]> => differingContents(git, common, side);
-  await repository.objects.prefetch?.([...(await differing(head)), ...(await differing(found.tree))]);
   // A squash makes another commit of it, and so does a rebase, which signs that, unless the branch is where the work began.
   const isTaken = mode === 'merge' || (mode === 'rebase' && common === head);
   const code = signing !== undefined && isTaken ? await signedCode(repository, git, found) : found;

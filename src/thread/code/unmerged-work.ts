@@ -77,7 +77,7 @@ export async function findUnmergedWork(
   if ((await objects.has(code.tip)) && (await isKept(code.tip, usersRefs))) return undefined;
   if (await isThereAlready(repository, git, code, await findPlaces(repository, git, code, made))) return undefined;
   if (await isKept(commit, [])) return undefined;
-  const changes = new CodeChanges(repository, git, code);
+  const changes = new CodeChanges(git, code);
   return { commits: (await changes.log()).length, files: (await changes.files()).length, commit };
 }
 

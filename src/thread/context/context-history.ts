@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readThreadCommit, statusOf } from '../thread-commit.ts';
 import { readChain } from '../read/read-chain.ts';
-import { fileOf, readReply, readUnknownChain, type LightStep } from '../read/light-chain.ts';
+import { readReply, readUnknownChain } from '../read/light-chain.ts';
 import { ThreadMemory } from '../read/thread-memory.ts';
 import { NO_TURN, type RoleTally } from '../read/tally.ts';
 import { newestCommits, stateCommit, type CommitOf, type ThreadState } from '../read/thread-state.ts';
@@ -30,9 +30,6 @@ export type ContextListener = {
 
 /** The part of a thread's state that its history is read from. */
 export type HistoryPlace = Pick<ThreadState, 'id' | 'head' | 'start' | 'last' | 'tally'>;
-
-/** A partial clone fetches the texts of this many steps in one connection. */
-const STEPS_AT_ONCE = 16;
 
 /**
  * Reads the history of a thread for a listener: the newest steps, as far as there is room for them, and the exchange between
@@ -98,26 +95,14 @@ export async function readStepsToTell(
   const before = compact?.steps ?? 0;
   const window = new Window(before, maxCharacters, maxSteps);
   const known = toldBefore.get(repository, place) ?? [];
-  let untold: (LightStep | CommitOf<'step'>)[] = [];
-  const tell = async (): Promise<void> => {
-    if (window.hasRoom) await repository.objects.prefetch?.(untold.flatMap((step) => fileOf(step, 'output.md') ?? []));
-    for (const step of untold) {
-      const text = window.hasRoom ? await readReply(repository, step) : '';
-      window.add({ id: step.id, step: toContextStep(step.node, text) });
-    }
-    untold = [];
-  };
   if (place.tally.steps > before) {
     for await (const commit of readUnknownChain(repository, stateCommit(place).id, newestCommits(repository, place))) {
       if (commit.kind !== 'step') continue;
       const { number } = commit.node;
       const at = number - (known[0]?.step.number ?? number);
-      if (known[at]?.id === commit.id) {
-        await tell();
-        if (window.addAll(known.slice(0, at + 1).toReversed())) break;
-      }
-      untold.push(commit);
-      if (untold.length >= STEPS_AT_ONCE || number - 1 <= before) await tell();
+      if (known[at]?.id === commit.id && window.addAll(known.slice(0, at + 1).toReversed())) break;
+      const text = window.hasRoom ? await readReply(repository, commit) : '';
+      window.add({ id: commit.id, step: toContextStep(commit.node, text) });
       if (window.isComplete) break;
     }
   }

@@ -1,8 +1,7 @@
-import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { readSuspension, type RefusedReply, type Suspension } from '../read/read-suspension.ts';
-import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
+import { readTextAt } from '../thread-commit.ts';
 import type { CommitOf } from '../read/thread-state.ts';
 
 /** One event between a role and people during an unfinished turn; `after` counts the steps before it. */
@@ -23,9 +22,8 @@ export type Exchanged = { after: number } & (
 /** A commit of an exchange; `after` counts the steps before it. */
 export type ExchangeCommit = { commit: CommitOf<'suspend' | 'resume'>; after: number };
 
-/** Reads the commits of an exchange. Fetches the texts that a partial clone left out, in one connection. */
+/** Reads the commits of an exchange. */
 export async function readExchange(repository: Repository, commits: readonly ExchangeCommit[]): Promise<Exchanged[]> {
-  await repository.objects.prefetch?.(commits.flatMap(({ commit }) => textsOf(commit)));
   const exchange: Exchanged[] = [];
   for (const { commit, after } of commits) {
     const told =
@@ -33,12 +31,6 @@ export async function readExchange(repository: Repository, commits: readonly Exc
     exchange.push({ after, ...told });
   }
   return exchange;
-}
-
-const TEXTS = /^(?:answer\.md|output\.md|prompt\.md|attempts\/.*)$/u;
-
-function textsOf({ index }: ThreadCommit): ObjectId[] {
-  return index.filter(({ path }) => TEXTS.test(path)).map(({ oid }) => oid);
 }
 
 type Event<K extends Exchanged['kind']> = Omit<Extract<Exchanged, { kind: K }>, 'after'>;

@@ -54,7 +54,7 @@ export function readUnknownChain(
  * there is none.
  *
  * In most cases the commit's message contains it, and the hash tells whether the text is complete. Otherwise the blob is
- * read. If a partial clone left the blob of a reply or answer out, returns the part in the message.
+ * read.
  * @throws {CorruptThread} if the text is not there, or is no content
  */
 export async function readReply(repository: Repository, told: LightCommit | ThreadCommit): Promise<string> {
@@ -62,11 +62,8 @@ export async function readReply(repository: Repository, told: LightCommit | Thre
   if (content === null) return '';
   const body = bodyOfMessage(told.commit.message);
   for (const text of [body, `${body}\n`]) if (hashNode(builtIn.content, { text }) === content) return text;
-  const { objects } = repository;
   const oid = fileOf(told, textPaths[told.kind]);
   if (oid === undefined) throw new CorruptThread(told.id, `${textPaths[told.kind]} is not there`);
-  const mayBeLeftOut = objects.prefetch !== undefined && told.kind !== 'start' && told.kind !== 'end';
-  if (mayBeLeftOut && !(await objects.has(oid))) return body;
   const node = await readNodeAt(repository, { hash: content, oid });
   if (node.type !== builtIn.content) throw new CorruptThread(told.id, `${textPaths[told.kind]} is no content node`);
   return payloadOf(node, 'content').text;

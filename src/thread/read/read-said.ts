@@ -7,9 +7,8 @@ import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
 import { personOf } from '../author.ts';
 import { readChain } from './read-chain.ts';
 import { getThread } from '../find/find-thread.ts';
-import { readSuspension, textsOf, type Suspension } from './read-suspension.ts';
+import { readSuspension, type Suspension } from './read-suspension.ts';
 import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
-import { replyOf } from './reply-of.ts';
 
 /**
  * A text of a thread: its task (`start`), the reply of a step, the text of a suspended turn, or the answer to that
@@ -60,8 +59,7 @@ export async function readSaid(repository: Repository, thread: string, options: 
 }
 
 /**
- * Reads the texts of a thread up to a commit, as {@link readSaid} does. Fetches those that a partial clone left out, in one
- * connection.
+ * Reads the texts of a thread up to a commit, as {@link readSaid} does.
  * @throws {CorruptThread} if a commit on the way is damaged
  */
 export async function readSaidUpTo(
@@ -82,7 +80,6 @@ export async function readSaidUpTo(
       if (steps >= limit && commit.node.number > 1) break;
     }
   }
-  await repository.objects.prefetch?.(commits.flatMap(textIdsOf));
   const said: Said[] = [];
   for (const commit of commits.toReversed()) {
     const entry = await saidAt(repository, commit);
@@ -90,10 +87,6 @@ export async function readSaidUpTo(
     if (entry !== undefined) said.push({ ...entry, ...(by !== undefined && { by }) });
   }
   return said;
-}
-
-function textIdsOf(commit: ThreadCommit): ObjectId[] {
-  return commit.kind === 'suspend' || commit.kind === 'resume' ? textsOf(commit) : replyOf(commit);
 }
 
 async function saidAt(repository: Repository, commit: ThreadCommit): Promise<Said | undefined> {

@@ -2,7 +2,6 @@ import { iso } from '../../iso.ts';
 import { readNodeAt, type NodeReader } from '../../cas/commit-nodes.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { IndexEntry } from '../../cas/index-blob.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { TypeName } from '../../schema/built-in.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
@@ -45,7 +44,6 @@ export type Suspension = {
  * @throws {CorruptThread} if a part of it is not in the commit
  */
 export async function readSuspension(repository: Repository, commit: CommitOf<'suspend'>): Promise<Suspension> {
-  await repository.objects.prefetch?.(textsOf(commit));
   const text = commit.node.content === null ? '' : await readTextAt(repository, commit, 'output.md');
   return suspensionOf(commit, text, await readRefused(repository, commit));
 }
@@ -93,24 +91,16 @@ function entryOf(commit: Turn, hash: NodeHash, type: TypeName): IndexEntry {
   return entry;
 }
 
-/** The blobs of a suspension's or an answer's texts. A partial clone may have left them out. */
-export function textsOf({ kind, index }: CommitOf<'suspend' | 'resume'>): ObjectId[] {
-  const wanted = kind === 'suspend' ? /^(?:output\.md$|attempts\/)/ : /^answer\.md$/;
-  return index.filter(({ path }) => wanted.test(path)).map(({ oid }) => oid);
-}
-
 /** A rejected reply without its text. */
 type RefusedOutline = Pick<RefusedReply, 'attempt' | 'errors' | 'interrupted'>;
 
 /** A suspended turn for lists and logs: without the texts of rejected replies. */
 export type SuspensionOutline = Omit<Suspension, 'refused'> & {
-  /** null if a partial clone left them out. */
-  refused: RefusedOutline[] | null;
+  refused: RefusedOutline[];
 };
 
 /**
- * Reads a suspended turn. Fetches nothing: for a text that a partial clone left out, returns the part in the commit's
- * message.
+ * Reads a suspended turn, without the texts of its rejected replies.
  * @throws {CorruptThread} if a part of it is not in the commit
  */
 export async function outlineSuspension(
@@ -120,12 +110,9 @@ export async function outlineSuspension(
   return suspensionOf(commit, await readReply(repository, commit), await readErrors(repository, commit));
 }
 
-async function readErrors(repository: Repository, commit: CommitOf<'suspend'>): Promise<RefusedOutline[] | null> {
-  const { objects } = repository;
+async function readErrors(repository: Repository, commit: CommitOf<'suspend'>): Promise<RefusedOutline[]> {
   const refused: RefusedOutline[] = [];
   for (const attempt of commit.node.attempts) {
-    const { oid } = entryOf(commit, attempt, 'attempt');
-    if (objects.prefetch !== undefined && !(await objects.has(oid))) return null;
     const { errors, interrupted } = await read(repository, commit, attempt, 'attempt');
     refused.push({ attempt, errors, ...(interrupted && { interrupted }) });
   }

@@ -12,7 +12,7 @@ export async function readReplaced(repository: Repository, step: Step): Promise<
     const { replaces } = last.node;
     const parents = await Promise.all(last.commit.parents.slice(1).map((id) => findStep(repository, id)));
     const before = parents.find((parent) => parent?.hash === replaces);
-    // Left out by a light clone, or damaged, which verification names.
+    // It is damaged, which verification names.
     if (before === undefined) break;
     replaced.push(before);
     last = before;

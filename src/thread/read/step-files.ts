@@ -1,11 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import {
-  differingContents,
-  diffTrees,
-  diffTreesWithIds,
-  type FileChange,
-  type FileContents,
-} from '../../git/worktree/diff-trees.ts';
+import { diffTrees, diffTreesWithIds, type FileChange, type FileContents } from '../../git/worktree/diff-trees.ts';
 import { restoreWorkTree, type RestoredWorkTree } from '../../git/worktree/restore-work-tree.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
@@ -82,8 +76,7 @@ export async function restoreStep(
   // git creates a work tree only from a commit. If the step had none, the branch is made unborn afterwards.
   const content =
     commit === undefined ? { tree, commit: step.id, unbornBranch: `uwf/${step.hash}` } : { tree, commit, merging };
-  const bring = repository.objects.prefetch?.bind(repository.objects);
-  return { ...(await restoreWorkTree({ location, env }, { ...content, bring }, folder)), isWhole, missing };
+  return { ...(await restoreWorkTree({ location, env }, content, folder)), isWhole, missing };
 }
 
 /** The newest step of a thread that recorded its files. @param last the thread's newest step, if it has one */
@@ -113,7 +106,6 @@ export async function diffSnapshots(
   const [before, after] = [await filesOfStep(repository, from), await filesOfStep(repository, to)];
   if (before === undefined || after === undefined) return undefined;
   const git = { location: locationOf(repository), env };
-  await repository.objects.prefetch?.(await differingContents(git, before.tree, after.tree));
   return diffTrees(git, before.tree, after.tree);
 }
 
@@ -132,7 +124,6 @@ export async function diffContents(
   const after = await filesOfStep(repository, to);
   if (after === undefined) return undefined;
   const git = { location: locationOf(repository), env };
-  await repository.objects.prefetch?.(await differingContents(git, from, after.tree));
   return diffTreesWithIds(git, from, after.tree);
 }
 

@@ -4,7 +4,6 @@ import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { readChain } from './read-chain.ts';
-import { replyOf } from './reply-of.ts';
 import type { CommitOf, StepEntry } from './thread-state.ts';
 
 /** A thread with all its commits and texts, as it is at one head. A value: it does not change when the thread advances. */
@@ -21,7 +20,7 @@ export type WholeThread = {
 };
 
 /**
- * Reads a whole thread. Fetches the texts that a partial clone left out, in one connection.
+ * Reads a whole thread.
  *
  * @throws {CorruptThread} if its chain is not what storage promises
  */
@@ -31,7 +30,6 @@ export async function readThread(repository: Repository, id: ThreadId, from: Obj
   const chain = commits.toReversed();
   const [head, start] = [commits[0], chain[0]];
   if (head === undefined || start?.kind !== 'start') throw new CorruptThread(from, 'its chain has no start');
-  await repository.objects.prefetch?.(chain.flatMap(replyOf));
   const steps: StepEntry[] = [];
   for (const commit of chain) {
     if (commit.kind === 'step') steps.push({ commit, text: await readTextAt(repository, commit, 'output.md') });

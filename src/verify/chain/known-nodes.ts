@@ -14,8 +14,7 @@ import { readBlob } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isOfClass, orElse } from '../../or-else.ts';
 import { builtIn } from '../../schema/built-in.ts';
-import { isPartialCloneFile } from './partial-clone-files.ts';
-import { attempt, NotHereYet, type ReportFault } from '../fault.ts';
+import { attempt, type ReportFault } from '../fault.ts';
 import { OidTable } from './oid-table.ts';
 
 /**
@@ -92,29 +91,21 @@ export class KnownNodes implements NodeSource {
 
   /**
    * Adds a node of the present commit's tree, after its hash was checked.
-   * @param root all nodes of the tree
-   * @throws {HashCollision} {NotHereYet} {UwfError} `too-many-nodes`
+   * @throws {HashCollision} {UwfError} `too-many-nodes`
    */
-  async add(entry: IndexEntry, root: readonly IndexEntry[]): Promise<StoredNode> {
+  async add(entry: IndexEntry): Promise<StoredNode> {
     const known = await this.#oidOf(entry.hash);
     if (known !== undefined && known !== entry.oid) throw new HashCollision(entry.hash, [known, entry.oid]);
-    try {
-      await this.#cache.assertHere(entry, root);
-      const node = await this.#cache.read(entry);
-      if (known === undefined) this.recall(entry);
-      return node;
-    } catch (error) {
-      // The node exists. Reading it throws the same error.
-      if (error instanceof NotHereYet && known === undefined) this.recall(entry);
-      throw error;
-    }
+    const node = await this.#cache.read(entry);
+    if (known === undefined) this.recall(entry);
+    return node;
   }
 
   /** Adds all nodes of the present commit's tree. @returns those that could be read, by path */
   async addAll(index: readonly IndexEntry[], report: ReportFault): Promise<Map<string, StoredNode>> {
     const nodes = new Map<string, StoredNode>();
     for (const entry of index) {
-      const node = await attempt(report, entry.path, () => this.add(entry, index));
+      const node = await attempt(report, entry.path, () => this.add(entry));
       if (node) nodes.set(entry.path, node);
     }
     return nodes;
@@ -194,32 +185,16 @@ export class NodeCache {
   readonly repository: Repository;
   readonly #nodes = new Map<ObjectId, StoredNode>();
   #bytes = 0;
-  readonly #leavesOut: boolean;
-  /** Contents that were not fetched yet and are not checked. */
-  readonly leftOut: Set<ObjectId> = new Set();
 
-  /** @param leavesOut whether contents that were not fetched yet stay unchecked */
-  constructor(repository: Repository, leavesOut: boolean = false) {
+  constructor(repository: Repository) {
     this.repository = repository;
-    this.#leavesOut = leavesOut;
-  }
-
-  /** @throws {NotHereYet} if it is a content that was not fetched yet */
-  async assertHere({ path, oid }: IndexEntry, index: readonly IndexEntry[]): Promise<void> {
-    if (!this.#leavesOut || (await this.repository.objects.has(oid))) return;
-    const paths = index.map((entry) => entry.path);
-    if (isPartialCloneFile(path, paths)) return;
-    this.leftOut.add(oid);
-    throw new NotHereYet(oid);
   }
 
   /**
    * @throws {HashMismatch} {NotCanonical} {ObjectMissing} {CorruptObject} if the node is missing, damaged or another one
-   * @throws {NotHereYet} if it was not fetched yet
    * @throws {ObjectTooLarge} if it is a schema that is too large to compile
    */
   async read({ hash, oid }: Pick<IndexEntry, 'hash' | 'oid'>): Promise<StoredNode> {
-    if (this.leftOut.has(oid)) throw new NotHereYet(oid);
     const known = this.#nodes.get(oid);
     // With forged hashes, one blob can be claimed to be two nodes.
     if (known?.hash === hash) return known;

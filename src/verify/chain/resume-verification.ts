@@ -1,6 +1,5 @@
 import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
 import type { StepsSeen } from '../../expression/analysis/steps-seen.ts';
-import { ObjectMissing } from '../../git/format/object-errors.ts';
 import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
@@ -9,7 +8,6 @@ import { readChain } from '../../thread/read/read-chain.ts';
 import { readPlace, type StepEntry, type ThreadPlace } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { NotHereYet } from '../fault.ts';
 import type { Replay, Replayer } from '../replay/replay.ts';
 import { findKeptNodes, keepNodes } from './kept-nodes.ts';
 import type { KnownNodes } from './known-nodes.ts';
@@ -132,14 +130,9 @@ export function furtherParents({ kind, commit: { parents } }: ThreadCommit): rea
   return kind === 'start' ? parents : parents.slice(1);
 }
 
-/** The text that a commit adds; '' where a partial clone has not fetched it yet: rules see no text then. */
+/** The text that a commit adds; '' if it has none. */
 async function textOf(repository: Repository, commit: ThreadCommit): Promise<string> {
   const path = textPathOf(commit);
-  try {
-    const node = path === undefined ? undefined : await findNodeAt(repository, commit, path);
-    return node === undefined ? '' : payloadOf(node, 'content').text;
-  } catch (error) {
-    if (error instanceof NotHereYet || error instanceof ObjectMissing) return '';
-    throw error;
-  }
+  const node = path === undefined ? undefined : await findNodeAt(repository, commit, path);
+  return node === undefined ? '' : payloadOf(node, 'content').text;
 }

@@ -47,32 +47,20 @@ export class Verification {
   readonly #sound = new Set<string>();
   readonly #unrepeated = new Map<ObjectId, Unrepeated>();
   readonly #env: GitEnvironment | undefined;
-  readonly #leavesOut: boolean;
   readonly #onCommit: (() => void) | undefined;
 
   /**
-   * @param options.leavesOut whether contents that a partial clone left out stay unchecked; otherwise they are fetched
    * @param options.env with which git repeats merges; default: they are not repeated
    * @param options.onCommit called for each commit that is checked
    */
   constructor(
     repository: Repository,
-    {
-      leavesOut = false,
-      env,
-      onCommit,
-    }: { leavesOut?: boolean; env?: GitEnvironment | undefined; onCommit?: (() => void) | undefined } = {},
+    { env, onCommit }: { env?: GitEnvironment | undefined; onCommit?: (() => void) | undefined } = {},
   ) {
     this.#env = env;
     this.#onCommit = onCommit;
-    this.#leavesOut = leavesOut;
     this.#replayer = new Replayer(repository);
-    this.#cache = new NodeCache(repository, leavesOut);
-  }
-
-  /** The contents of all threads so far that were missing and not checked. */
-  get leftOut(): readonly ObjectId[] {
-    return [...this.#cache.leftOut];
+    this.#cache = new NodeCache(repository);
   }
 
   /** Verifies everything that a head reaches, except commits of the user's code. */
@@ -131,7 +119,7 @@ export class Verification {
       // The nodes were read for another thread. Only the text that rules see is read again.
       if (isKnown && entry.path !== textPath) known.recall(entry);
       else {
-        const node = await attempt(report, entry.path, () => known.add(entry, files.index));
+        const node = await attempt(report, entry.path, () => known.add(entry));
         if (node) nodes.set(entry.path, node);
       }
     }
@@ -167,8 +155,6 @@ export class Verification {
     const env = this.#env;
     if (env === undefined) return;
     const left = (why: string): void => void this.#unrepeated.set(step.id, { commit: step.id, why });
-    // To merge brings contents of files.
-    if (this.#leavesOut) return left('its files are not all here');
     const result = await attempt(report, null, () => repeatMergeOf(this.#cache.repository, env, step));
     if (result?.fault !== undefined) report(WORKSPACE_FOLDER, result.fault);
     if (result?.unchecked !== undefined) left(result.unchecked);

@@ -78,39 +78,37 @@ async function checkBase(repository: Repository, start: CommitOf<'start'>, repor
 
 /**
  * Reads what the message of a commit tells beside its node.
- * @returns without the text where that is not here; `undefined` if another node is missing, which has been reported
+ * @returns `undefined` if a node is missing, which has been reported
  */
 async function besideOf(
   commit: ThreadCommit,
   nodes: ReadonlyMap<string, StoredNode>,
   known: NodeSource,
-): Promise<Partial<Beside> | undefined> {
+): Promise<Beside | undefined> {
   const content = nodes.get(textPaths[commit.kind]);
-  const isHere = content !== undefined || textNodeOf(commit) === null;
-  const text: { text?: string } = isHere
-    ? { text: content === undefined ? '' : payloadOf(content, 'content').text }
-    : {};
+  if (content === undefined && textNodeOf(commit) !== null) return undefined;
+  const text = content === undefined ? '' : payloadOf(content, 'content').text;
   switch (commit.kind) {
     case 'start': {
       const workflow = await known.find(commit.node.workflow);
-      return workflow && { ...text, workflow: payloadOf(workflow, 'workflow').name };
+      return workflow && { text, workflow: payloadOf(workflow, 'workflow').name };
     }
     case 'step':
     case 'suspend': {
       const agent = await known.find(commit.node.agent);
-      return agent && { ...text, agent: payloadOf(agent, 'agent') };
+      return agent && { text, agent: payloadOf(agent, 'agent') };
     }
     case 'resume':
-      return text;
+      return { text };
     case 'end': {
-      if (commit.node.lastStep === null) return text;
+      if (commit.node.lastStep === null) return { text };
       const last = await known.find(commit.node.lastStep);
       if (last === undefined) return undefined;
       const { content: said, agent: hash, meta } = payloadOf(last, 'thread-step');
       const [reply, agent] = [await known.find(said), await known.find(hash)];
       if (reply === undefined || agent === undefined) return undefined;
-      const isSummedUp = payloadOf(reply, 'content').text === text.text;
-      return { ...text, ...(isSummedUp && { last: { agent: payloadOf(agent, 'agent'), meta } }) };
+      const isSummedUp = payloadOf(reply, 'content').text === text;
+      return { text, ...(isSummedUp && { last: { agent: payloadOf(agent, 'agent'), meta } }) };
     }
   }
 }

@@ -1,7 +1,7 @@
 import { iso } from '../../iso.ts';
 import { encodeCommit, parseCommit } from '../../git/format/commit.ts';
 import type { Identity } from '../../git/repository.ts';
-import { messageOfCommit, trailersOf, type Beside } from '../../thread/append/commit-message.ts';
+import { messageOfCommit, type Beside } from '../../thread/append/commit-message.ts';
 import { authorOf, roleOf } from '../../thread/author.ts';
 import { timeOfCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { MAX_ID_TIME_MS } from '../../thread/thread-id.ts';
@@ -10,23 +10,18 @@ import type { ReportFault } from '../fault.ts';
 /**
  * Checks the parts of a commit that repeat nodes of the thread: its message, its author and its dates.
  *
- * @param beside what the message tells beside the commit's node. Without the text, where a partial clone has not fetched that
- *   yet, only the trailers are compared
+ * @param beside what the message tells beside the commit's node
  * @param before the commit before; `undefined` for a start
  */
 export function checkMessage(
   commit: ThreadCommit,
-  { text, ...beside }: Partial<Beside>,
+  beside: Beside,
   before: Pick<ThreadCommit, 'kind' | 'commit'> | undefined,
   report: ReportFault,
 ): void {
   const { message } = commit.commit;
-  const isWhole = text !== undefined;
-  const expected = isWhole
-    ? messageOfCommit(commit, { text, ...beside })
-    : `${trailersOf(commit, beside.agent).join('\n')}\n`;
-  const written = isWhole ? message : message.slice(message.lastIndexOf('\n\n') + 2);
-  if (written !== expected) report(null, describeDifference(written, expected));
+  const expected = messageOfCommit(commit, beside);
+  if (message !== expected) report(null, describeDifference(message, expected));
   checkSignatures(commit, beside, before, report);
 }
 

@@ -41,7 +41,7 @@ export class CarriedObjects {
   /**
    * @param objects the fetched objects and those of this repository
    * @param local the objects of this repository
-   * @param mayLackFiles whether files may be missing until they are first read
+   * @param mayLackFiles whether files may be missing, as those of a partial clone are
    */
   constructor(
     objects: ObjectStore,

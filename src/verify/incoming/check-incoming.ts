@@ -25,8 +25,8 @@ export type IncomingTip = {
 
 export type CheckOptions = {
   limits?: Partial<IncomingLimits>;
-  /** Whether files of recorded work trees and of code may be missing until they are first read. */
-  mayLackFiles?: boolean;
+  /** Whether files of recorded work trees and of code may be missing: the repository is a partial clone. */
+  mayLackFiles?: boolean | undefined;
   signal?: AbortSignal | undefined;
   /** Gets a line after every {@link TOLD_AFTER} commits of a thread. */
   onProgress?: ((line: string) => void) | undefined;

@@ -7,7 +7,6 @@ import { questionOf } from '../../thread/context/agent-context.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { checkBlockTurn } from '../blocks/check-block.ts';
-import { NotHereYet } from '../fault.ts';
 import { hasMark, isMarked } from '../is-marked.ts';
 
 /** The decisions of the rules. Which limits were reached is not stored, so both decisions are possible. */
@@ -84,13 +83,8 @@ async function findGiving(node: Turn['node'], again: Again): Promise<Giving | st
 /** Tells whether a turn has a prompt, except for secrets that were redacted in it, or in what it was made of. */
 async function isAsked({ prompt }: Turn['node'], wanted: string, nodes: NodeSource): Promise<boolean> {
   if (hasMark(wanted)) return true;
-  try {
-    const found = await nodes.find(prompt);
-    return found === undefined || isMarked(wanted, payloadOf(found, 'content').text);
-  } catch (error) {
-    if (error instanceof NotHereYet) return true;
-    throw error;
-  }
+  const found = await nodes.find(prompt);
+  return found === undefined || isMarked(wanted, payloadOf(found, 'content').text);
 }
 
 /** Causes that the engine itself finds in a turn of any agent. */

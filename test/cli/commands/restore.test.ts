@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cloneCliRepository, createCliRepository, type CliRepository, twoWorkflow } from '../../helpers/cli.ts';
-import { createTemporaryFolder, expectCleanFsck, runGit } from '../../helpers/temporary-repository.ts';
+import { createCliRepository, type CliRepository, twoWorkflow } from '../../helpers/cli.ts';
+import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 
 const files = {
   '.uwf/config.yaml': `agents:
@@ -25,41 +25,6 @@ async function runTwo(): Promise<{ repository: CliRepository; thread: string }> 
 }
 
 describe('the files that a step left', () => {
-  test('come from the remote of a light clone, those that are compared or written and no others', async () => {
-    const { repository, thread } = await runTwo();
-    const shared = join(createTemporaryFolder(), 'shared.git');
-    repository.git('init', '--quiet', '--bare', '--initial-branch=main', shared);
-    runGit(shared, ['config', 'uploadpack.allowFilter', 'true']);
-    const fork = (await repository.json(['thread', 'fork', thread, '--at', '1'])) as { thread: string };
-    repository.write('big.txt', 'of the fork');
-    repository.write('log.txt', 'again\n');
-    expect(await repository.uwf(['thread', 'run', fork.thread])).toMatchObject({ code: 0 });
-    repository.git('push', '--quiet', shared, 'main', 'refs/history/*');
-    const light = cloneCliRepository(`file://${shared}`);
-    expect(await light.uwf(['fetch', '--spine'])).toMatchObject({ code: 0 });
-    const absent = (): string[] =>
-      light.git('rev-list', '--objects', '--all', '--missing=print').match(/^\?\w+/gm) ?? [];
-    const before = absent();
-
-    const all = ['thread', 'diff', thread, fork.thread];
-    expect((await light.json(all)) as object).toEqual(await repository.json(all));
-    expect((await light.json(all)) as object).toMatchObject({
-      files: [{ path: 'big.txt' }, { path: 'log.txt', added: 1 }],
-    });
-    const compared = absent();
-    expect(compared.length).toBeLessThan(before.length);
-    const folder = join(shared, '..', 'restored');
-    await light.json(['step', 'restore', '2', '-t', fork.thread, '--worktree', folder]);
-    expect(readFileSync(join(folder, 'log.txt'), 'utf8')).toBe('again\nsecond\n');
-    expect(runGit(folder, ['status', '--porcelain', '--untracked-files=no']).split('\n')).toHaveLength(3);
-    expect(absent().length).toBeLessThanOrEqual(compared.length);
-
-    rmSync(shared, { recursive: true });
-    const lost = await light.uwf(['step', 'restore', '1', '-t', thread, '--worktree', `${folder}-1`]);
-    expect(lost).toMatchObject({ code: 1 });
-    expect(existsSync(`${folder}-1`)).toBe(false);
-  }, 60_000);
-
   test('configure nothing: who does a role is said in the main work tree', async () => {
     const { repository, thread } = await runTwo();
     const folder = join(repository.dir, '..', `${thread}-left`);

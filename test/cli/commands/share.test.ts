@@ -224,25 +224,6 @@ describe('uwf fetch', () => {
     });
   });
 
-  test('--spine needs a remote with a name, from which the rest can be fetched later', async () => {
-    const { server, home } = createHome();
-    server.git('config', 'uploadpack.allowFilter', 'true');
-    const thread = await start(home);
-    await home.uwf(['thread', 'step', thread]);
-    await home.uwf(['push', '--all']);
-    const url = `file://${server.dir}`;
-    const other = createCliRepository();
-    expect(await other.uwf(['fetch', url, '--spine'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('git remote add'),
-    });
-    other.git('remote', 'add', 'origin', url);
-    expect(await other.json(['fetch', '--spine'])).toMatchObject({ threads: [{ thread, change: 'new' }] });
-    expect(other.git('rev-list', '--objects', '--missing=print', `refs/threads/${thread}`)).toMatch(/^\?/m);
-    expect(await other.json(['thread', 'show', thread])).toMatchObject({ steps: 1, nextRole: 'checker' });
-    expect((await other.uwf(['thread', 'read', thread])).stdout).toContain('A first draft');
-  });
-
   test('takes a file that a push wrote', async () => {
     const { home } = createHome();
     const thread = await start(home);

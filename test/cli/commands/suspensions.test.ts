@@ -210,27 +210,6 @@ test('what is said to be done next with a thread that waits at a limit, or a for
   }
 });
 
-test('where only the spine was fetched, a log asks no remote, and what it leaves out is read from there', async () => {
-  const { repository, thread } = await withPauses();
-  const server = createTemporaryRepository({ bare: true });
-  server.git('config', 'uploadpack.allowFilter', 'true');
-  repository.git('remote', 'add', 'origin', `file://${server.dir}`);
-  expect(await repository.uwf(['push', '--all'])).toMatchObject({ code: 0 });
-  const clone = createCliRepository();
-  clone.git('remote', 'add', 'origin', `file://${server.dir}`);
-  expect(await clone.uwf(['fetch', '--spine'])).toMatchObject({ code: 0 });
-  clone.git('remote', 'set-url', 'origin', `file://${server.dir}-gone`);
-  expect(await entries(clone, 'log', thread)).toMatchObject([
-    { kind: 'suspend', ...waits, said: refusedReply, refused: null },
-    { kind: 'resume', text: refusedReply },
-    { kind: 'suspend', reason: 'Which language?', said: '', refused: [] },
-    { kind: 'start' },
-  ]);
-  clone.git('remote', 'set-url', 'origin', `file://${server.dir}`);
-  expect(await entries(clone, 'thread', 'read', thread)).toEqual(await entries(repository, 'thread', 'read', thread));
-  expect(await entries(clone, 'log', thread)).toEqual(await entries(repository, 'log', thread));
-});
-
 test('two questions, a failed turn and the answers are read alike where they were given and in a clone', async () => {
   const asks = (reason: string, said: string): { text: string } => ({
     text: `---\n$status: $SUSPEND\nreason: ${reason}\n---\n${said}`,

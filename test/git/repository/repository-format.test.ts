@@ -89,19 +89,6 @@ describe('a repository whose format git alone speaks is opened where there is gi
       await expect(openRepository(dir)).rejects.toMatchObject({ hint: expect.stringContaining('refstorage') });
     }
   });
-
-  test('a partial clone, made by git itself, which can be read without git as far as it goes', async () => {
-    const source = createTemporaryRepository();
-    source.git('commit', '--quiet', '--allow-empty', '-m', 'first');
-    source.git('config', 'uploadpack.allowFilter', 'true');
-    const clone = join(createTemporaryFolder(), 'clone');
-    runGit(source.dir, ['clone', '--quiet', '--filter=blob:none', `file://${source.dir}`, clone]);
-    await expectRefusedBy([portably(clone)], clone, 'partialClone of origin');
-    const repository = await openRepository(clone, noGit);
-    const head = await repository.refs.read(parseRefName('HEAD'));
-    expect((await repository.objects.read(head!))?.type).toBe('commit');
-    await repository.close();
-  });
 });
 
 describe('a repository whose extensions change nothing for us is opened', () => {
@@ -110,6 +97,7 @@ describe('a repository whose extensions change nothing for us is opened', () => 
     ['preciousObjects', 'true'],
     ['worktreeConfig', 'true'],
     ['relativeWorktrees', 'true'],
+    ['partialClone', 'origin'],
     ['objectFormat', 'sha1'],
     ['refStorage', 'files'],
   ])('with extensions.%s=%s', async (key, value) => {

@@ -234,27 +234,6 @@ describe('mergeTrees', () => {
     },
   );
 
-  test('fetches what a partial clone has left out', async () => {
-    const origin = createTemporaryRepository();
-    const base = treeOf(origin, { f: lines(), unread: 'unread\n', '.gitattributes': 'f merge=union\n' });
-    const ours = treeOf(origin, { f: lines([1, 'ours']) }, base);
-    const theirs = treeOf(origin, { f: lines([1, 'theirs']) }, base);
-    origin.git('config', 'uploadpack.allowFilter', 'true');
-    origin.git('config', 'uploadpack.allowAnySHA1InWant', 'true');
-    for (const tree of [base, ours, theirs]) origin.git('branch', tree, origin.git('commit-tree', '-m', tree, tree));
-    const dir = join(createTemporaryFolder(), 'clone');
-    runGit(dirname(dir), ['clone', '--quiet', '--bare', '--filter=blob:none', `file://${origin.dir}`, dir]);
-    const repository = await openRepository(dir, { env });
-    onTestFinished(() => repository.close());
-    const place = { repository, env };
-    const merged = await mergeTrees(place, base, ours, theirs);
-    await store(place, merged);
-    expect(merged.conflicts).toEqual([]);
-    expect(`${runGit(dir, ['show', `${merged.tree}:f`])}\n`).toBe(lines([1, 'ours\ntheirs']));
-    const missing = runGit(dir, ['rev-list', '--objects', '--all', '--missing=print']);
-    expect(missing).toContain(`?${origin.git('rev-parse', `${base}:unread`)}`);
-  });
-
   test('keeps what it made from a concurrent git gc, however much it is', async () => {
     const repository = createTemporaryRepository();
     const { dir, git } = repository;

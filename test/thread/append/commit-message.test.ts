@@ -9,7 +9,6 @@ import {
   nodeOfMessage,
   lineOfStored,
   lineOfReply,
-  trailersOf,
   type Beside,
 } from '../../../src/thread/append/commit-message.ts';
 import type { ThreadStep } from '../../../src/schema/built-in/thread-step.ts';
@@ -187,14 +186,16 @@ describe('a message that was written', () => {
   });
 
   test('has no line for what is absent, nor for a role without a status', () => {
-    const types = (kind: 'start' | 'resume'): string[] => trailersOf(commitOf(kind, 2), undefined);
+    const trailersOf = (commit: ReturnType<typeof commitOf>): string[] =>
+      messageOfCommit(commit, { text: '' }).trim().split('\n\n').at(-1)!.split('\n');
+    const types = (kind: 'start' | 'resume'): string[] => trailersOf(commitOf(kind, 2));
     expect(types('start')).toEqual([`Uwf-Node: ${hashOf(2)}`, 'Uwf-Type: thread-start']);
     expect(types('resume')).toEqual([`Uwf-Node: ${hashOf(2)}`, 'Uwf-Type: thread-resume']);
-    expect(trailersOf(commitOf('step', 2, { meta: { $status: 1 }, usage: null }), undefined).slice(1)).toEqual([
+    expect(trailersOf(commitOf('step', 2, { meta: { $status: 1 }, usage: null })).slice(1)).toEqual([
       'Uwf-Type: thread-step',
       'Uwf-Role: writer',
       'Uwf-Duration: 1.6s',
     ]);
-    expect(trailersOf(commitOf('end', 2), undefined)[2]).toBe('Uwf-Status: completed');
+    expect(trailersOf(commitOf('end', 2))[2]).toBe('Uwf-Status: completed');
   });
 });

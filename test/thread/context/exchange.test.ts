@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
 import { suspendThread, type SuspensionDraft } from '../../../src/thread/append/suspend-thread.ts';
@@ -103,17 +102,6 @@ describe('what a role and a person said to each other', () => {
     const attempts = [refused('one', 'a')];
     const first = await told({ cause: 'timeout', text: 'one', attempts });
     expect(first).toMatchObject({ said: 'one', refused: [{ text: 'one', errors: ['a'] }] });
-  });
-
-  test('has all its texts fetched at once', async () => {
-    const { repository, commit } = await suspended({ attempts: [refused('one', 'a')] });
-    const fetched: (readonly ObjectId[])[] = [];
-    const objects = { ...repository.objects, prefetch: async (ids: readonly ObjectId[]) => void fetched.push(ids) };
-    await readExchange({ ...repository, objects }, [{ commit, after: 0 }]);
-    const wanted = commit.index.filter(({ path }) => /^(?:output\.md|prompt\.md|attempts\/)/.test(path));
-    expect(wanted.length).toBeGreaterThan(2);
-    // What reads a suspension asks for its texts as well, and they are there by then.
-    expect(fetched[0]).toEqual(wanted.map(({ oid }) => oid));
   });
 });
 

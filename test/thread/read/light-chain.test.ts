@@ -187,25 +187,7 @@ describe('the text of a commit', () => {
     ).toBe(long);
   });
 
-  test.each([
-    ['resume', false],
-    ['end', true],
-    ['suspend', false],
-    ['step', false],
-    ['start', true],
-  ])('that a partial clone left out (%s) is fetched: %j', async (kind, isFetched) => {
-    const { repository, told } = await allKinds(long);
-    const commit = told.find((each) => each.kind === kind)!;
-    const prefetch = async (): Promise<void> => {};
-    const without = { ...repository, objects: { ...repository.objects, prefetch, has: async () => false } };
-    const text = await readReply(without, commit);
-    if (isFetched) expect(text).toBe(long);
-    else expect(text).toMatch(/^(?:long )+long\n\n\[cut here: \w+\.md has all 15003 bytes\]$/);
-    const withAll = { ...repository, objects: { ...repository.objects, prefetch } };
-    expect(await readReply(withAll, commit)).toBe(long);
-  });
-
-  test('that a whole repository has lost is an error', async () => {
+  test('that the repository has lost is an error', async () => {
     const { repository, told } = await allKinds(long);
     repository.objectMap.delete(fileOf(told[1]!, 'answer.md')!);
     await expect(readReply(repository, told[1]!)).rejects.toMatchObject({ code: 'object-missing' });

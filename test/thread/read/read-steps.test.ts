@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
 import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
@@ -30,16 +29,6 @@ beforeEach(async () => {
 
 const all = ['One.', 'Two.', 'Three.', 'Four.'];
 
-/** The repository as a partial clone, and what is fetched in each connection. */
-function partialClone() {
-  const fetched: (readonly ObjectId[])[] = [];
-  const prefetch = async (ids: readonly ObjectId[]): Promise<void> => void fetched.push(ids);
-  return { partial: { ...repository, objects: { ...repository.objects, prefetch } }, fetched };
-}
-
-const repliesOf = (indices: readonly number[]): (ObjectId | undefined)[] =>
-  indices.map((at) => states[at]!.head.index.find(({ path }) => path === 'output.md')?.oid);
-
 describe('the last steps of a thread', () => {
   test.each([
     [0, []],
@@ -69,12 +58,6 @@ describe('the last steps of a thread', () => {
     expect(steps.map(({ text }) => text)).toEqual(['Two.']);
     expect((await readSteps(repository, states[0]!.head.id, 1)).start?.id).toBe(states[0]!.head.id);
   });
-
-  test('have their texts fetched in one connection', async () => {
-    const { partial, fetched } = partialClone();
-    await readSteps(partial, states.at(-1)!.head.id, 2);
-    expect(fetched).toEqual([repliesOf([6, 3])]);
-  });
 });
 
 describe('a whole thread', () => {
@@ -87,11 +70,5 @@ describe('a whole thread', () => {
     expect(thread.steps.map(({ commit, text }) => [commit.id, text])).toEqual(
       [1, 2, 3, 6].map((at, place) => [states[at]!.head.id, all[place]]),
     );
-  });
-
-  test('has the texts of its steps fetched in one connection', async () => {
-    const { partial, fetched } = partialClone();
-    await readThread(partial, states[0]!.id, states.at(-1)!.head.id);
-    expect(fetched).toEqual([repliesOf([1, 2, 3, 6])]);
   });
 });

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import type { Repository } from '../../../src/git/repository.ts';
-import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
 import { suspendThread, type SuspensionDraft } from '../../../src/thread/append/suspend-thread.ts';
-import { outlineSuspension, readRefused, readSuspension, textsOf } from '../../../src/thread/read/read-suspension.ts';
+import { outlineSuspension, readRefused, readSuspension } from '../../../src/thread/read/read-suspension.ts';
 import type { CommitOf } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
@@ -45,17 +43,6 @@ async function suspended(draft: Partial<SuspensionDraft> = {}) {
 const oidOf = ({ index }: CommitOf<'suspend'>, path: string): ObjectId =>
   index.find((entry) => entry.path === path)!.oid;
 
-/** The same repository as a partial clone that has left some objects out; what was fetched in one connection. */
-function partialClone(repository: Repository, left: readonly ObjectId[] = []) {
-  const fetched: ObjectId[] = [];
-  const objects: Repository['objects'] = {
-    ...repository.objects,
-    has: async (id) => !left.includes(id),
-    prefetch: async (ids) => void fetched.push(...ids),
-  };
-  return { partial: { ...repository, objects }, fetched };
-}
-
 describe('a suspended turn', () => {
   test('is read with its text, its rejected replies, its trace, and when it can be taken again', async () => {
     const due = 1_795_262_460_000;
@@ -88,16 +75,6 @@ describe('a suspended turn', () => {
     };
     expect(await readSuspension(repository, commit)).toStrictEqual(expected);
     expect(await outlineSuspension(repository, commit)).toStrictEqual(expected);
-  });
-
-  test('has its texts fetched in one connection', async () => {
-    const { repository, commit } = await suspended({ text: 'Which?', attempts, trace });
-    const { partial, fetched } = partialClone(repository);
-    await readSuspension(partial, commit);
-    const paths = ['attempts/01/attempt.json', 'attempts/01/output.md', 'attempts/02/attempt.json'];
-    expect(fetched.toSorted()).toEqual(
-      [...paths, 'attempts/02/output.md', 'output.md'].map((path) => oidOf(commit, path)).toSorted(),
-    );
   });
 
   test('is corrupt without the node or the text of a rejected reply', async () => {
@@ -134,42 +111,9 @@ describe('a suspended turn in a list', () => {
     expect(spied.read).toEqual(read.map((path) => oidOf(commit, path)));
   });
 
-  test('is told without rejected replies that a partial clone left out, and nothing is fetched', async () => {
-    const { repository, commit } = await suspended({ text: 'Which?', attempts });
-    const { partial, fetched } = partialClone(repository, [oidOf(commit, 'attempts/02/attempt.json')]);
-    expect(await outlineSuspension(partial, commit)).toMatchObject({ text: 'Which?', refused: null });
-    expect(await outlineSuspension(partialClone(repository).partial, commit)).toMatchObject({ refused: errors });
-    expect(fetched).toEqual([]);
-  });
-
-  test('is an error where a whole repository has lost a rejected reply', async () => {
+  test('is an error where the repository has lost a rejected reply', async () => {
     const { repository, commit } = await suspended({ attempts });
     repository.objectMap.delete(oidOf(commit, 'attempts/01/attempt.json'));
     await expect(outlineSuspension(repository, commit)).rejects.toMatchObject({ code: 'object-missing' });
-  });
-});
-
-describe('the texts of a pause', () => {
-  test('of a suspension are what was said and rejected, and not what its trace tells', async () => {
-    const { commit } = await suspended({ text: 'Which?', attempts, trace });
-    const node = commit.index.find(({ path }) => path === 'suspend.json')!;
-    const at = (path: string): typeof node => ({ ...node, path });
-    const index = [...commit.index, at('output.md.orig'), at('old/attempts/01/output.md')];
-    expect(textsOf({ ...commit, index }).toSorted()).toEqual(
-      commit.index
-        .filter(({ path }) => path === 'output.md' || path.startsWith('attempts/'))
-        .map(({ oid }) => oid)
-        .toSorted(),
-    );
-  });
-
-  test('of a resumption are the answer alone', async () => {
-    const { repository, waiting } = await suspended();
-    const { head } = await resumeThread(repository, waiting, 'the left one');
-    if (head.kind !== 'resume') throw new Error('it was resumed');
-    const entry = head.index.find(({ path }) => path === 'answer.md')!;
-    const node = head.index.find(({ path }) => path === 'resume.json')!;
-    const others = ['answer.md.orig', 'old/answer.md', 'output.md'].map((path) => ({ ...node, path }));
-    expect(textsOf({ ...head, index: [...others, entry] })).toEqual([entry.oid]);
   });
 });

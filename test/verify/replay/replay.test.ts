@@ -41,7 +41,7 @@ async function startWith(
   const start = await readThreadCommit(repository, head.id);
   if (start.kind !== 'start') throw new Error('it is no start');
   const nodes = new KnownNodes(new NodeCache(repository));
-  for (const entry of start.index) await nodes.add(entry, start.index);
+  for (const entry of start.index) await nodes.add(entry);
   return { start, nodes };
 }
 

@@ -60,12 +60,7 @@ git runs no external diff program and no converter for it. Into a pipe the bytes
     const here = realPath(cli.cwd);
     const top = repository.location.workTree;
     const cwd = top !== undefined && isWithin(here, top) ? { cwd: here } : {};
-    const changes = new CodeChanges(
-      repository,
-      { location: repository.location, env: cli.env, ...cwd },
-      code,
-      args.path,
-    );
+    const changes = new CodeChanges({ location: repository.location, env: cli.env, ...cwd }, code, args.path);
     const { missing } = step.node.workspace ?? {};
     if (missing !== undefined)
       out.note(`uwf: step ${step.node.number} did not record everything: ${describeMissing(missing)}`);

@@ -20,7 +20,6 @@ workflow and the stored steps. Merges of blocks are repeated by git. No agent is
     head: 'the commit that it is at',
     sound: 'whether nothing is wrong',
     commits: 'how many commits were looked at, those of threads it called included',
-    unchecked: 'how many contents were not checked, because a light fetch left them out and they were not read yet',
     unrepeated: 'merges of blocks that git could not repeat: commit, why',
     findings: 'what is wrong: commit, path (null for the commit itself), what',
   },
@@ -29,12 +28,11 @@ workflow and the stored steps. Merges of blocks are repeated by git. No agent is
   async run({ args, cli, out }) {
     const context = { ...readingContext(await openForReading(cli)), env: cli.env };
     const verdict = await whileChecking(cli, (onCommit) => verifyThread({ ...context, onCommit }, args.thread));
-    const { thread, commits, unchecked, unrepeated } = verdict;
-    const rest = unchecked > 0 ? `; ${formatCount(unchecked)} contents are not here yet and not checked` : '';
+    const { thread, commits, unrepeated } = verdict;
     await out.result(verdict, () =>
       verdict.sound
         ? [
-            `thread ${out.paint.id(thread)} ${out.paint.good('is sound')}: ${formatCount(commits)} commits verified${rest}`,
+            `thread ${out.paint.id(thread)} ${out.paint.good('is sound')}: ${formatCount(commits)} commits verified`,
             ...unrepeated.map(
               ({ commit, why }) => `  ${out.paint.id(commit.slice(0, 12))}  merge not checked: ${oneLine(why)}`,
             ),

@@ -1,4 +1,3 @@
-import { UwfError } from '../../../errors.ts';
 import { packWriter } from '../disk/pack-writer.ts';
 import { CorruptObject, ObjectTooLarge } from '../../format/object-errors.ts';
 import { hashObject, isObjectType } from '../../format/object-id.ts';
@@ -6,36 +5,10 @@ import type { GitObject, ObjectFormat, ObjectId, ObjectType } from '../../format
 import type { ObjectStore, ReadOptions, WrittenObjects } from '../../object-store.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../repository.ts';
 import { LongLivedGit, type AnswerReader } from '../../process/long-lived-git.ts';
-import { GitFailed } from '../../process/run-git.ts';
-
-/** A promised object of a partial clone could not be fetched. It is not lost. */
-export class ObjectUnavailable extends UwfError {
-  constructor(id: ObjectId, said: string, cause?: unknown) {
-    super(`object ${id} is not here yet and could not be fetched: ${lastLine(said)}`, {
-      code: 'object-unavailable',
-      kind: 'environment',
-      hint: 'repeat when the remote can be reached; what was fetched before stays readable without it',
-      cause,
-      facts: { id },
-    });
-  }
-}
-
-function lastLine(said: string): string {
-  const line = said
-    .trim()
-    .split('\n')
-    .at(-1)
-    ?.replace(/^(?:fatal|error): /, '');
-  return line || 'git said nothing';
-}
-
-/** git asked a remote for an object and did not get it. Source: git's promisor-remote.c and fetch-pack.c. */
-const notFetched =
-  /promisor remote|[Cc]ould not (?:fetch|read from remote)|unable to access|does not appear to be a git/;
+import { GitFailed, leftOutIn } from '../../process/run-git.ts';
 
 /**
- * The objects of a repository in a format that only git supports, or of a partial clone.
+ * The objects of a repository in a format that only git supports.
  *
  * Objects are read through running `git cat-file` processes, one for sizes and one for contents, and checked here again. They
  * are written by uwf's own writer of packs: a pack of SHA-256 differs only in its hashes, no process is started, and the keep of
@@ -71,7 +44,7 @@ export class NativeObjectStore implements ObjectStore {
   }
 
   async has(id: ObjectId): Promise<boolean> {
-    return (await this.#sizes.ask(`${id}\n`, readInfo)) !== undefined;
+    return (await this.#ask(this.#sizes, id, readInfo)) !== undefined;
   }
 
   async write(objects: readonly GitObject[]): Promise<WrittenObjects> {
@@ -95,7 +68,7 @@ export class NativeObjectStore implements ObjectStore {
       said = await git.said();
     } catch (error) {
       if (!(error instanceof GitFailed)) throw error;
-      if (notFetched.test(error.said)) throw new ObjectUnavailable(id, error.said, error);
+      if (leftOutIn(error.said) !== undefined) return undefined;
       if (!error.said.includes(id)) throw error;
       said = error.said;
     }

@@ -1,9 +1,9 @@
 import nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { NativeObjectStore, ObjectUnavailable } from '../../../../src/git/stores/native/native-object-store.ts';
+import { NativeObjectStore } from '../../../../src/git/stores/native/native-object-store.ts';
 import { NativeRefStore } from '../../../../src/git/stores/native/native-ref-store.ts';
-import { parseObjectId, type ObjectFormat } from '../../../../src/git/format/object-id.ts';
+import type { ObjectFormat } from '../../../../src/git/format/object-id.ts';
 import { describeObjectStore } from '../../../contracts/object-store.ts';
 import { describeRefStore } from '../../../contracts/ref-store.ts';
 import { ref, writeCommits } from '../../../contracts/store-fixture.ts';
@@ -79,9 +79,3 @@ test.runIf(nodeFs.existsSync('/proc/self/stat'))(
     expect(childrenRunning('cat-file')).toEqual([]);
   },
 );
-
-test('an object that could not be fetched says so where git said nothing', () => {
-  const id = parseObjectId('0123456789abcdef0123456789abcdef01234567');
-  expect(new ObjectUnavailable(id, 'fatal: one\nfatal: two\n').message).toMatch(/fetched: two$/);
-  expect(new ObjectUnavailable(id, '\n').message).toMatch(/fetched: git said nothing$/);
-});
