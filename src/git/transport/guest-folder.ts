@@ -15,7 +15,7 @@ import type { GitRun } from '../process/run-git.ts';
  */
 const reaching = /^(?:remote|url|http|credential|ssh|pack|push)\.|^core\.(?:sshcommand|askpass|gitproxy)$/i;
 /** Variables of remotes that select refs, which the command line does here. */
-const aboutRefs = new Set(['fetch', 'push', 'mirror', 'prune', 'prunetags', 'tagopt', 'partialclonefilter']);
+const aboutRefs = new Set(['fetch', 'push', 'mirror', 'prune', 'prunetags', 'tagopt']);
 
 type Setting = Pick<GitVariable, 'name' | 'value'>;
 
