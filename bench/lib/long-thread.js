@@ -29,20 +29,21 @@ export async function writeLongThread(
   const rest = new ObjectBatch();
   let ancestors = [];
   let head = state.head.id;
+  let { tally } = state;
   for (let number = 1; number <= steps; number += 1) {
     const texts = [0, 1, 2].map((which) => contentNode(prose((seed + number) * 8 + which, bytes)));
     const refs = texts.map(({ hash }) => hash);
     const content = contentNode(prose((seed + number) * 8 + 3, bytes), refs);
     const prompt = contentNode(prose((seed + number) * 8 + 4, bytes));
     const atMs = state.start.node.startedAtMs + number;
-    ({ head, ancestors } = writeStep(source, repository, rest, {
-      number,
+    ({ head, tally, ancestors } = writeStep(source, repository, rest, {
+      tally,
       start: state.start.hash,
       ancestors,
       parent: head,
       rule: number === 1 ? 0 : definition.moderator.length - 1,
       atMs,
-      types: state.tally.types,
+      types: new Set(state.start.index.map(({ hash }) => hash)),
       content,
       prompt,
       files: texts.map((text) => ({ path: artifactPath(text), node: text })),
@@ -64,6 +65,8 @@ export const longThreadSources = [
   'src/thread/append/start-thread.ts',
   'src/thread/append/commit-message.ts',
   'src/thread/append/draft-commit.ts',
+  'src/thread/read/tally.ts',
+  'src/thread/thread-commit.ts',
   'src/thread/thread-refs.ts',
   'src/workflow/nodes/encode-workflow.ts',
 ];

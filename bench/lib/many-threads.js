@@ -51,14 +51,15 @@ export async function writeManyThreads(source, repository, count, { definition =
       atMs: startedAtMs,
       beside: { text: prompt.payload.text, workflow: definition.name },
     });
+    let tally = source.tallyOfStart(head);
     let ancestors = [];
     for (let number = 1; number <= 1 + (at % 4); number += 1) {
       const atMs = startedAtMs + number * 1000;
       const content = contentNode(prose(at * 64 + number * 8, bytes));
       const asked = contentNode(prose(at * 64 + number * 8 + 1, bytes));
       const rule = number === 1 ? 0 : definition.moderator.length - 1;
-      const step = { number, start: start.hash, ancestors, parent: head, rule, atMs, types: known, content };
-      ({ head, ancestors } = writeStep(source, repository, batch, { ...step, prompt: asked }));
+      const step = { tally, start: start.hash, ancestors, parent: head, rule, atMs, types: known, content };
+      ({ head, tally, ancestors } = writeStep(source, repository, batch, { ...step, prompt: asked }));
     }
     oldest ||= id;
     edits.push({ name: source.activeRef(id), expected: null, value: head });

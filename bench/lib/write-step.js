@@ -5,7 +5,7 @@ import { agent } from './one-role.js';
  *
  * @param source the result of `loadSource` for `longThreadSources`
  * @param {object} step
- * @param {number} step.number from 1
+ * @param step.tally what the commits before come to
  * @param {string} step.start the hash of the thread's start
  * @param {readonly string[]} step.ancestors the hashes of the steps before, newest first, as the step before has got them
  * @param {string} step.parent the commit before
@@ -15,13 +15,14 @@ import { agent } from './one-role.js';
  * @param step.content the node of the reply
  * @param step.prompt the node of the prompt
  * @param {readonly object[]} [step.files] further files of the commit
- * @returns the commit, and the ancestors of the step after it
+ * @returns the commit, what it and those before come to, and the ancestors of the step after it
  */
 export function writeStep(source, repository, batch, step) {
-  const { draftCommit, agentNode, encodeNode, builtIn } = source;
-  const { number, start, ancestors, parent, rule, atMs, types, content, prompt, files = [] } = step;
+  const { draftCommit, agentNode, encodeNode, builtIn, totalsOf, tallyAfter, eventIn } = source;
+  const { tally, start, ancestors, parent, rule, atMs, types, content, prompt, files = [] } = step;
   const node = encodeNode(builtIn['thread-step'], {
-    number,
+    totals: totalsOf(tally),
+    number: tally.steps + 1,
     role: 'writer',
     meta: { $status: 'done' },
     content: content.hash,
@@ -49,5 +50,6 @@ export function writeStep(source, repository, batch, step) {
     atMs,
     beside: { text: content.payload.text, agent },
   });
-  return { head, ancestors: [node.hash, ...ancestors].slice(0, 11) };
+  const after = tallyAfter(tally, { id: head, ...eventIn('step', node), commit: { parents: [parent] } });
+  return { head, tally: after, ancestors: [node.hash, ...ancestors].slice(0, 11) };
 }

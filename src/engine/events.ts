@@ -4,7 +4,7 @@ import type { WorkTreeChanges } from '../git/worktree/work-tree-changes.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';
-import type { CountedLimit } from '../schema/built-in/thread-resume.ts';
+import type { CountedLimit } from '../schema/built-in/limits.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadStatus } from '../thread/read/thread-status.ts';

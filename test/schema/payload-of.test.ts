@@ -6,7 +6,21 @@ import { builtIn, type TypeName } from '../../src/schema/built-in.ts';
 import { payloadOf, UnexpectedNode, type Payloads } from '../../src/schema/payload-of.ts';
 
 const hash = parseNodeHash('EYHPV6X8XHTCS');
+const totals = {
+  start: '1'.repeat(40),
+  steps: 0,
+  usage: null,
+  replaced: null,
+  roles: {},
+  more: {},
+  recorded: null,
+  compacted: null,
+  calling: null,
+  reopened: null,
+  skips: [],
+};
 const end = {
+  totals,
   outcome: 'completed',
   returnCode: 0,
   summary: hash,
@@ -18,6 +32,7 @@ const attempt = { content: hash, errors: ['a'], usage: null };
 const usage = { inputTokens: 1, outputTokens: 1, turns: 1 };
 const artifact = { kind: 'blob', oid: '1'.repeat(40), title: 'x' };
 const step = {
+  totals,
   number: 1,
   role: 'a',
   meta: {},
@@ -37,6 +52,7 @@ const step = {
   completedAtMs: 1,
 };
 const suspend = {
+  totals,
   role: 'a',
   reason: 'a',
   cause: 'agent',

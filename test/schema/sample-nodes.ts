@@ -127,10 +127,32 @@ export function sampleNodes(): Sample[] {
   ]);
   const failed = text('no front matter');
   const attempt = add('attempt', { content: failed, errors: ['no front matter'], usage: null }, [failed]);
+  const role1 = { visits: 1, first: 1, last: 1, usage, replaced: null, waits: 0 };
+  const totals = {
+    start: '6'.repeat(40),
+    steps: 1,
+    usage,
+    replaced: usage,
+    roles: { planner: role1 },
+    more: { maxSteps: 1 },
+    recorded: '6'.repeat(40),
+    compacted: { commit: '6'.repeat(40), number: 1 },
+    calling: '6'.repeat(40),
+    reopened: null,
+    skips: ['6'.repeat(40)],
+  };
   const childSummary = text('child is done');
   const childEnd = add(
     'thread-end',
-    { outcome: 'completed', returnCode: 0, summary: childSummary, start: child, lastStep: null, completedAtMs: 5 },
+    {
+      totals,
+      outcome: 'completed',
+      returnCode: 0,
+      summary: childSummary,
+      start: child,
+      lastStep: null,
+      completedAtMs: 5,
+    },
     [childSummary, child],
   );
   const phase = text('first phase');
@@ -138,6 +160,7 @@ export function sampleNodes(): Sample[] {
   const first = add(
     'thread-step',
     {
+      totals,
       number: 1,
       role: 'planner',
       meta: { phases: [{ hash: phase, title: 'first' }], seen: { $cas: thought } },
@@ -165,6 +188,7 @@ export function sampleNodes(): Sample[] {
   const second = add(
     'thread-step',
     {
+      totals,
       number: 2,
       role: 'planner',
       meta: {},
@@ -188,6 +212,7 @@ export function sampleNodes(): Sample[] {
   const suspension = add(
     'thread-suspend',
     {
+      totals,
       role: 'planner',
       reason: 'which one?',
       cause: 'agent',
@@ -206,9 +231,9 @@ export function sampleNodes(): Sample[] {
     [start, second, failed, react, attempt, agent, prompt],
   );
   const answer = text('the first');
-  add('thread-resume', { suspension, answer, start, resumedAtMs: 6 }, [suspension, answer, start]);
+  add('thread-resume', { totals, suspension, answer, start, resumedAtMs: 6 }, [suspension, answer, start]);
   const summary = text('all is done');
-  add('thread-end', { outcome: 'failed', returnCode: 1, summary, start, lastStep: second, completedAtMs: 7 }, [
+  add('thread-end', { totals, outcome: 'failed', returnCode: 1, summary, start, lastStep: second, completedAtMs: 7 }, [
     summary,
     start,
     second,

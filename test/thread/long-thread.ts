@@ -7,6 +7,8 @@ import type { NodeHash } from '../../src/cas/hash.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import { agentNode, contentNode, draftCommit } from '../../src/thread/append/draft-commit.ts';
 import { activeRef } from '../../src/thread/thread-refs.ts';
+import { tallyAfter, totalsOf } from '../../src/thread/read/tally.ts';
+import { eventIn } from '../../src/thread/thread-commit.ts';
 import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import { agent } from './thread-fixture.ts';
 
@@ -23,9 +25,11 @@ export async function addManySteps(
   const by = agentNode(agent).hash;
   let ancestors: NodeHash[] = [];
   let head = state.head.id;
+  let { tally } = state;
   for (let number = 1; number <= count; number += 1) {
     const content = contentNode(`Text ${number} of many.\n`);
     const node = encodeNode(builtIn['thread-step'], {
+      totals: totalsOf(tally),
       number,
       role: number % 2 === 1 ? 'writer' : 'checker',
       meta: { $status: number % 2 === 1 ? 'done' : 'again' },
@@ -58,6 +62,7 @@ export async function addManySteps(
       atMs: 1_795_262_400_001 + number,
       beside: { text: `Text ${number} of many.\n`, agent },
     });
+    tally = tallyAfter(tally, { id: head, ...eventIn('step', node), commit: { parents: [] } });
     ancestors = [node.hash, ...ancestors].slice(0, 11);
   }
   await publish(repository, batch, [{ name: activeRef(state.id), expected: state.head.id, value: head }]);

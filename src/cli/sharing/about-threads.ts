@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import type { FetchReport, PushReport } from '../../sync/report.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
-import { findStart, type KnownStarts } from '../../thread/read/read-start.ts';
+import { findStart } from '../../thread/read/read-start.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { fitTo, oneLine } from '../output/width.ts';
 
@@ -31,9 +31,8 @@ export async function aboutThreads(
   redactor?: Redactor,
 ): Promise<AboutThread> {
   const found = new Map<ThreadId, About>();
-  const starts: KnownStarts = new Map();
   for (const { thread, head } of threads) {
-    const start = head ? await findStart(repository, head, starts, thread) : undefined;
+    const start = head ? await findStart(repository, head) : undefined;
     const [subject = ''] = start?.commit.message.split('\n', 1) ?? [];
     const told = redactor?.redactText(subject).text ?? subject;
     const [, workflow, prompt] = /^(\S+): ?(.*)/u.exec(told) ?? [];

@@ -1,5 +1,4 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { KnownStarts } from '../../thread/read/read-start.ts';
 import { MANY_THREADS } from '../../thread/read/head-table.ts';
 import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import type { ChildThread } from '../../thread/find/find-children.ts';
@@ -72,10 +71,9 @@ async function findByRefs({ repository }: EngineContext, id: ThreadId, facts: Th
     import('../../thread/find/find-children.ts'),
     import('../../thread/read/read-start.ts'),
   ]);
-  const starts: KnownStarts = new Map();
   const children: ChildThread[] = [];
   for (const { pointer, from } of candidates) {
-    const start = await findStart(repository, from, starts, pointer.id);
+    const start = await findStart(repository, from);
     if (start && isChildOf(start.node, { id, startHash: facts.startHash })) children.push({ pointer, start });
   }
   return children;

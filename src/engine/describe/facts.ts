@@ -6,7 +6,6 @@ import { suspendCauses, type SuspendCause } from '../../schema/built-in/thread-s
 import type { Usage } from '../../schema/built-in/usage.ts';
 import { arrayOf, isNumber, isString, objectOf, oneOf, orNull, recordOf, stringThat } from '../../shape.ts';
 import { derivedPath } from '../../thread/read/derived-path.ts';
-import { isUsage } from '../../thread/read/kept-tallies.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
 import type { BranchName } from '../events.ts';
@@ -92,6 +91,16 @@ const isTakenIn = objectOf<TakenInChild>({
   step: orNull(isNodeHash),
 });
 
+const isUsage = objectOf<Usage>({
+  inputTokens: isNumber,
+  outputTokens: isNumber,
+  turns: isNumber,
+  costUsd: { mayBe: isNumber },
+  cacheReadTokens: { mayBe: isNumber },
+  cacheWriteTokens: { mayBe: isNumber },
+  isAtLeast: { mayBe: (value) => value === true },
+});
+
 const isFacts = objectOf<ThreadFacts>({
   head: stringThat(isObjectId),
   status: oneOf(threadStatuses),
@@ -150,6 +159,7 @@ export type ThreadUsage = {
 /** The usage of a thread and of its roles. Child threads have sums of their own. */
 export function usageOf({ usage, roles }: Tally): ThreadUsage {
   const usageByRole: Record<string, Usage> = {};
-  for (const [role, { usage: ofRole }] of roles) if (ofRole !== null) setMember(usageByRole, role, ofRole);
+  const inOrder = [...roles].toSorted(([, a], [, b]) => (a.first ?? Infinity) - (b.first ?? Infinity));
+  for (const [role, { usage: ofRole }] of inOrder) if (ofRole !== null) setMember(usageByRole, role, ofRole);
   return { usage, usageByRole };
 }

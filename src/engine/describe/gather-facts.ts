@@ -1,13 +1,13 @@
 import { decide } from '../../moderator/decide.ts';
 import { lineOfOutput } from '../../thread/append/commit-message.ts';
 import { firstLine } from '../../thread/append/line-of-text.ts';
+import { callingSteps } from '../../thread/read/find-step.ts';
 import { readChildEnds } from '../../thread/read/light-chain.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
+import { readTextAt } from '../../thread/thread-commit.ts';
 import { callerCommit, readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
-import { CorruptThread } from '../../thread/thread-errors.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { decisionContext } from '../turn/decide.ts';
@@ -88,14 +88,13 @@ async function factsOf(engine: EngineContext, state: ThreadState, nextRole: stri
 /** The children whose ends are parents of steps. What a child's end does not say, its start does. */
 async function childrenTaken({ repository }: EngineContext, { tally }: ThreadState): Promise<ThreadFacts['children']> {
   const children: ThreadFacts['children'] = [];
-  for (const id of tally.calling) {
-    const step = await readThreadCommit(repository, id);
-    if (step.kind !== 'step') throw new CorruptThread(id, 'it is no step');
+  for await (const step of callingSteps(repository, tally)) {
+    const ofStep: ThreadFacts['children'] = [];
     for (const end of await readChildEnds(repository, step)) {
       const start = await findStart(repository, end.id);
       if (start === undefined) continue;
       const { id, parentRole, parentState, call } = start.node;
-      children.push({
+      ofStep.push({
         thread: parseThreadId(id),
         status: statusOfHead(end),
         role: parentRole ?? step.node.role,
@@ -105,6 +104,7 @@ async function childrenTaken({ repository }: EngineContext, { tally }: ThreadSta
         step: step.hash,
       });
     }
+    children.unshift(...ofStep);
   }
   return children;
 }

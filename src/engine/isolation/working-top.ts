@@ -1,4 +1,4 @@
-import { findStart, type KnownStarts } from '../../thread/read/read-start.ts';
+import { findStart } from '../../thread/read/read-start.ts';
 import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 import { isIsolated, type Isolation, type WorkflowDefinition } from '../../workflow/definition.ts';
@@ -36,12 +36,11 @@ async function findCallersTree(
   engine: EngineContext,
   start: Pick<ThreadState['start'], 'node' | 'commit'>,
 ): Promise<string | undefined> {
-  const known: KnownStarts = new Map();
   let outermost: string | undefined;
   for (let child = start; ;) {
     const at = callerCommit(child);
     const { parentRole, call } = child.node;
-    const caller = at && (await findStart(engine.repository, at, known));
+    const caller = at && (await findStart(engine.repository, at));
     if (caller === undefined || parentRole === null) return outermost;
     const definition = await pinnedDefinition(engine, { start: caller }, caller.node.workflow);
     const thread = call?.thread ?? caller.node.id;

@@ -1,5 +1,5 @@
 import type { Repository } from '../../git/repository.ts';
-import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import type { MoreLimits } from '../../schema/built-in/limits.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
 import { findThread } from '../../thread/find/find-thread.ts';

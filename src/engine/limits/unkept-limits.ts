@@ -5,7 +5,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { ThreadLimits } from '../../schema/built-in/limits.ts';
-import type { CountedLimit } from '../../schema/built-in/thread-resume.ts';
+import type { CountedLimit } from '../../schema/built-in/limits.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';

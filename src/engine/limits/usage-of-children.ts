@@ -23,10 +23,13 @@ type Caller = Pick<ThreadState, 'id' | 'start' | 'last' | 'tally'>;
 /** A child thread, and what it has used with its own children. */
 export type UsedChild = { id: ThreadId; usage: Usage | null };
 
+/** What the children of a step have used, and the step before it that called threads. */
+type UsageOfStep = { role: string; usage: Usage | null; before: ObjectId | null };
+
 /** What a process has found out of the children of a caller. It takes many turns of a thread, and of its branches. */
 type Known = {
   /** Of the children of past steps, by these. */
-  ofSteps: Map<ObjectId, { role: string; usage: Usage | null }>;
+  ofSteps: Map<ObjectId, UsageOfStep>;
   /** Who called, where it stands, and the children of its open turn. */
   id: ThreadId;
   state: ObjectId;
@@ -53,7 +56,7 @@ export async function usageOfChildren(
   below?: UsedChild,
 ): Promise<ReadonlyMap<string, Usage | null>> {
   // This is asked for every branch of a block, and most call no thread.
-  if (below === undefined && caller.tally.calling.length === 0) return new Map();
+  if (below === undefined && caller.tally.calling === null) return new Map();
   const known = upToDate(memory.get(repository, caller), caller);
   memory.set(repository, caller, known);
   return addUp(repository, caller, known, { hasOpenTurn: below !== undefined, current: below, listed: new Map() });
@@ -72,10 +75,11 @@ async function addUp(
 ): Promise<ReadonlyMap<string, Usage | null>> {
   const sums = new Map<string, Usage | null>();
   const add = (role: string, usage: Usage | null): unknown => sums.set(role, addUsage(sums.get(role) ?? null, usage));
-  for (const id of caller.tally.calling) {
-    const found = ofSteps.get(id) ?? (await readUsageOfStep(repository, caller, id));
+  for (let id = caller.tally.calling; id !== null;) {
+    const found: UsageOfStep = ofSteps.get(id) ?? (await readUsageOfStep(repository, caller, id));
     ofSteps.set(id, found);
     add(found.role, found.usage);
+    id = found.before;
   }
   if (!hasOpenTurn) return sums;
   for (const { pointer, start } of await findCalledNow(repository, caller, caller.id, called, listed)) {
@@ -87,7 +91,7 @@ async function addUp(
       add(role, usage);
       continue;
     }
-    const place = places.get(head) ?? readPlace(repository, head, [id], undefined);
+    const place = places.get(head) ?? readPlace(repository, head);
     places.set(head, place);
     const child = { id, ...(await place) };
     const known = upToDate(below.get(id), child);
@@ -109,7 +113,7 @@ export async function findOpenFamily(
   for (const [id, place] of open) {
     for (const { pointer } of await findCalledNow(repository, place, id, undefined, listed)) {
       if (pointer.isHistory || open.has(pointer.id)) continue;
-      open.set(pointer.id, await readPlace(repository, pointer.head, [pointer.id], undefined));
+      open.set(pointer.id, await readPlace(repository, pointer.head));
     }
   }
   return open;
@@ -129,14 +133,11 @@ function upToDate(known: Known | undefined, caller: Caller): Known {
   return { ofSteps, id, state, called: new Map(), places: new Map(), standing: new Map(), below: new Map() };
 }
 
-async function readUsageOfStep(
-  repository: Repository,
-  caller: Caller,
-  id: ObjectId,
-): Promise<{ role: string; usage: Usage | null }> {
+async function readUsageOfStep(repository: Repository, caller: Caller, id: ObjectId): Promise<UsageOfStep> {
   const step = await readThreadCommit(repository, id);
   if (step.kind !== 'step') throw new CorruptThread(id, 'it is no step');
-  return { role: step.node.role, usage: await usageOfStep(repository, caller, step) };
+  const { role, totals } = step.node;
+  return { role, usage: await usageOfStep(repository, caller, step), before: totals.calling };
 }
 
 /**
@@ -158,7 +159,7 @@ export async function usageOfStep(
   }
   let usage: Usage | null = null;
   for (const [head, id] of children) {
-    const place = await readPlace(repository, head, id === undefined ? [] : [id], undefined);
+    const place = await readPlace(repository, head);
     const { node } = place.start;
     const child = isThreadId(node.id) && { ...place, id: id ?? node.id };
     if (!child) continue;

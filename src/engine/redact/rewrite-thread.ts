@@ -13,7 +13,7 @@ import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, mapTexts, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { typeNameOf, type TypeName } from '../../schema/built-in.ts';
+import { isThreadType, typeNameOf, type TypeName } from '../../schema/built-in.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
@@ -146,7 +146,7 @@ export class Rewriter {
     const hashed = mapTexts(payload, (text) => (isNodeHash(text) ? this.hashOf(text) : text));
     const type = typeNameOf(node.type);
     if (!isJsonObject(hashed)) return hashed;
-    const linked = type === 'thread-start' || type === 'thread-step' ? this.#withSnapshots(hashed) : hashed;
+    const linked = isThreadType(node.type) ? this.#withCommits(hashed) : hashed;
     if (type === 'thread-step' && scene.workspace && isJsonObject(linked['workspace'])) {
       const { tree, snapshot } = scene.workspace;
       return { ...linked, workspace: { ...linked['workspace'], tree, ...(snapshot && { commit: snapshot.after }) } };
@@ -155,10 +155,10 @@ export class Rewriter {
     return linked;
   }
 
-  /** A start or a step whose base, or whose merge, names what snapshots have become. */
-  #withSnapshots(payload: JsonObject): JsonObject {
+  /** A node of a commit whose base, merge or totals name what commits have become. */
+  #withCommits(payload: JsonObject): JsonObject {
     const now = { ...payload };
-    for (const field of ['base', 'merge']) {
+    for (const field of ['base', 'merge', 'totals']) {
       const value = payload[field];
       if (value === undefined) continue;
       now[field] = mapTexts(value, (text) => (isObjectId(text) ? this.#nowOf(text) : text));

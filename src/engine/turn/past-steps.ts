@@ -1,6 +1,5 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { JsonObject } from '../../json.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import { readChain } from '../../thread/read/read-chain.ts';
@@ -21,12 +20,9 @@ type ReadSteps = { newest: readonly ReadStep[]; all: readonly ReadStep[] };
 type Memory = {
   withTexts: ReadSteps;
   withoutTexts: ReadSteps;
-  /** The meta of first and last steps, by their commits. */
-  ends: Map<ObjectId, JsonObject>;
 };
 
 const memories = new ThreadMemory<Memory>();
-const MAX_ENDS = 10_000;
 
 /**
  * The steps of a thread for its rules. Each rule reads no more than it can see: what it sees of the newest steps, of counts,
@@ -43,9 +39,7 @@ export function pastSteps(repository: Repository, state: Place): PastSteps {
       const steps = await readViews(repository, state, 'newest', true, newest);
       const seen = { steps: counts ? [...standIns(state.tally.roles, steps), ...steps] : steps };
       if (!visits && !ends) return seen;
-      const memory = memoryOf(repository, state).ends;
-      if (memory.size > MAX_ENDS) memory.clear();
-      return { ...seen, roles: await readRoles(repository, state.tally, ends, memory) };
+      return { ...seen, roles: await readRoles(repository, state, ends) };
     },
   };
 }
@@ -54,7 +48,7 @@ function memoryOf(repository: Repository, thread: Place): Memory {
   const known = memories.get(repository, thread);
   if (known !== undefined) return known;
   const none = (): ReadSteps => ({ newest: [], all: [] });
-  const memory: Memory = { withTexts: none(), withoutTexts: none(), ends: new Map() };
+  const memory: Memory = { withTexts: none(), withoutTexts: none() };
   memories.set(repository, thread, memory);
   return memory;
 }

@@ -11,6 +11,7 @@ import {
 } from '../../thread/context/agent-context.ts';
 import { readHistory, toContextStep } from '../../thread/context/context-history.ts';
 import { readStandingAnswer } from '../../thread/context/standing-answer.ts';
+import { findStepByNumber } from '../../thread/read/find-step.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
 import { isPerson } from '../../schema/built-in/agent.ts';
@@ -66,7 +67,8 @@ export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Pr
   }
   // A person agrees to the files of a command line, too, and a new work tree has them only now.
   const { agent, record, reports } = await prepareAgent(engine, state, { ...use, cwd, isFilled: place.isOwn === true });
-  const last = state.tally.roles.get(choice.role)?.last?.commit;
+  const number = state.tally.roles.get(choice.role)?.last ?? 0;
+  const last = (await findStepByNumber(repository, state.head.id, number))?.id;
   const watch =
     limitReached === undefined ? await watchUsage(engine, state.id, { allowance, record, reports, last }) : undefined;
   if (!isPaid) limitReached ??= watch?.refusal;

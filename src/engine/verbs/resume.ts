@@ -1,7 +1,7 @@
 import { findLimitWaitedAt } from '../limits/allowance.ts';
 import { WaitsAtLimit } from '../limits/limits.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import type { MoreLimits } from '../../schema/built-in/limits.ts';
 import { findThreadsAt } from '../../thread/find/find-children.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';

@@ -1,5 +1,5 @@
 import { inPlaceOf } from '../../or-else.ts';
-import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import type { MoreLimits } from '../../schema/built-in/limits.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { asksForWords } from '../../thread/hint-to-go-on.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';

@@ -18,11 +18,12 @@ import {
   type SnapshotOptions,
 } from '../../git/worktree/snapshot.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import type { RepositoryLocation } from '../../git/repository.ts';
+import type { Repository, RepositoryLocation } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { SecretScan, type FileHit } from '../../thread/secrets/secret-scan.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { isIsolated, type Isolation } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { Config } from '../config/config.ts';
@@ -86,7 +87,7 @@ export async function filesBefore(
   const { objects } = engine.repository;
   const head = await readHead(engine.repository, location).catch(() => undefined);
   const checkedOut = head && (await readCommit(objects, head).catch(() => undefined));
-  const before = [state.tally.files, checkedOut?.tree].filter((tree) => tree != null);
+  const before = [await recordedTree(engine.repository, state), checkedOut?.tree].filter((tree) => tree !== undefined);
   return { cwd, mode, before, isolation };
 }
 
@@ -137,7 +138,8 @@ export async function recordWorkspace(
     else if (missing !== undefined) shortened(describeMissing(missing), missing);
     const isWanted = mode === 'on' || shortfall !== undefined;
     // Recorded last in the thread; before there is anything, checked out.
-    const last = state.tally.files ?? (commit && (await readCommit(repository.objects, commit)).tree);
+    const last =
+      (await recordedTree(repository, state)) ?? (commit && (await readCommit(repository.objects, commit)).tree);
     if (isWanted || snapshot.tree !== last) return snapshot;
     snapshot.release();
   } catch (error) {
@@ -179,4 +181,11 @@ async function workTreeAbove(engine: EngineContext, cwd: string): Promise<Reposi
   const found = await workTreeAt(engine, above);
   // If all of it is gone, a work tree of people can lie above it.
   return found !== undefined && isMadeForThread(found) ? found : undefined;
+}
+
+/** The files that the thread's newest step left that recorded some. */
+async function recordedTree(repository: Repository, { tally }: Step['state']): Promise<ObjectId | undefined> {
+  if (tally.recorded === null) return undefined;
+  const step = await readThreadCommit(repository, tally.recorded);
+  return step.kind === 'step' ? step.node.workspace?.tree : undefined;
 }

@@ -47,6 +47,20 @@ export const limitBounds: Record<keyof Limits, JsonObject> = {
 /** The names of all limits. */
 export const limitNames: readonly (keyof Limits)[] = keysOf(limitBounds);
 
+/** The limits that count over a thread's life. */
+export type CountedLimit = 'maxSteps' | 'maxVisits' | 'maxTurns' | 'maxTokens' | 'maxCostUsd';
+
+/** What is added to limits that count over a thread's life. */
+export type MoreLimits = Pick<Limits, CountedLimit>;
+
+/** The names of the limits that count over a thread's life. */
+export const countedLimits: readonly CountedLimit[] = ['maxSteps', 'maxVisits', 'maxTurns', 'maxTokens', 'maxCostUsd'];
+
+export const moreLimits: JsonObject = closedObject(
+  Object.fromEntries(countedLimits.map((name) => [name, limitBounds[name]])),
+  countedLimits,
+);
+
 export const limitsSchema: JsonObject = closedObject(limitBounds, limitNames);
 
 export const unknownUsages: readonly UnknownUsage[] = ['warn', 'refuse'];

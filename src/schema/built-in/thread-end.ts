@@ -1,12 +1,15 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtInObject, ref, refOrNull, timeMs } from './schema-parts.ts';
+import { totalsSchema, type Totals } from './totals.ts';
 
 /** How a thread ended: by a rule, because it could not go on, or by a person. */
 export type Outcome = 'completed' | 'failed' | 'cancelled';
 
 /** The end of a thread. */
 export type ThreadEnd = {
+  /** What the commits before come to. */
+  totals: Totals;
   outcome: Outcome;
   /** 0 completed, 1 failed, 130 cancelled, or what the rule that ended the thread says; at most 255. */
   returnCode: number;
@@ -21,6 +24,7 @@ export type ThreadEnd = {
 };
 
 export const threadEndSchema: JsonObject = builtInObject('thread-end', 'The end of a thread, and what came of it.', {
+  totals: totalsSchema,
   outcome: { enum: ['completed', 'failed', 'cancelled'] },
   returnCode: { type: 'integer', minimum: 0, maximum: 255 },
   summary: ref('content'),

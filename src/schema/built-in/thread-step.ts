@@ -19,6 +19,7 @@ import {
   word,
   type Redacted,
 } from './schema-parts.ts';
+import { totalsSchema, type Totals } from './totals.ts';
 import { usageOrNull } from './usage.ts';
 import type { Usage } from './usage.ts';
 
@@ -51,6 +52,8 @@ export type TurnRecord = {
 
 /** One role's turn. */
 export type ThreadStep = TurnRecord & {
+  /** What the commits before come to. */
+  totals: Totals;
   /** From 1, counting steps only. */
   number: number;
   /** What the reply reports, under the schema of its role. */
@@ -114,6 +117,7 @@ export const threadStepSchema: JsonObject = builtInObject(
   'thread-step',
   "One role's turn: what it was told, what it replied, and what it cost.",
   {
+    totals: totalsSchema,
     number: positive,
     role: word,
     meta: { type: 'object' },

@@ -1,6 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { JsonObject } from '../../json.ts';
 import { anyText, builtInObject, redacted, ref, refList, refOrNull, ruleOrNull, timeMs, word } from './schema-parts.ts';
+import { totalsSchema, type Totals } from './totals.ts';
 import type { TurnRecord } from './thread-step.ts';
 import { usageOrNull } from './usage.ts';
 
@@ -26,6 +27,8 @@ export type SuspendCause = (typeof suspendCauses)[number];
 
 /** A turn that waits for a person. No step: it is not counted and nothing is decided from it. */
 export type ThreadSuspend = TurnRecord & {
+  /** What the commits before come to. */
+  totals: Totals;
   /** Why, for the person who is to answer. */
   reason: string;
   cause: SuspendCause;
@@ -41,6 +44,7 @@ export const threadSuspendSchema: JsonObject = builtInObject(
   'thread-suspend',
   'A turn that waits for a person, and why.',
   {
+    totals: totalsSchema,
     role: word,
     reason: anyText,
     cause: { enum: [...suspendCauses] },

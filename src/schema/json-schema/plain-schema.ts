@@ -11,7 +11,7 @@ type Keyword = {
 };
 
 /** The longest plain schema, in characters. A shorter one is never too large to be compiled, and never has too many parts. */
-const MAX_LENGTH = 16_384;
+const MAX_LENGTH = 24_576;
 const MAX_DEPTH = 16;
 
 const extension: Keyword = { isPlain: () => true, accepts: () => true };

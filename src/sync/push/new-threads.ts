@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
 import { forkIdFor } from '../../thread/new-thread-id.ts';
-import { findStart, type KnownStarts } from '../../thread/read/read-start.ts';
+import { findStart } from '../../thread/read/read-start.ts';
 import { callerCommit } from '../../thread/read/thread-state.ts';
 import { isThreadId, threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 
@@ -26,7 +26,6 @@ export class NewThreads {
   readonly #repository: Repository;
   readonly #choose: ChooseNew;
   readonly #chosen = new Map<ThreadId, boolean>();
-  readonly #starts: KnownStarts = new Map();
   readonly #unsent = new Map<ThreadId, NewThread>();
 
   constructor(repository: Repository, choose: ChooseNew) {
@@ -73,13 +72,13 @@ export class NewThreads {
     heads: ReadonlyMap<ThreadId, ObjectId>,
     there: Presence,
   ): Promise<ThreadId | 'there'> {
-    let start = await findStart(this.#repository, head, this.#starts);
+    let start = await findStart(this.#repository, head);
     if (start === undefined) return thread;
     if (start.node.id !== thread) return (await this.#isKeptFork(thread, head, there)) ? 'there' : thread;
     let root = thread;
     for (let caller = callerCommit(start); caller !== undefined; caller = start && callerCommit(start)) {
       const { call }: { call?: { thread: string } } = start.node;
-      start = await findStart(this.#repository, caller, this.#starts);
+      start = await findStart(this.#repository, caller);
       for (const id of [call?.thread, start?.node.id]) {
         if (id === undefined || !isThreadId(id)) continue;
         if (await there.has(id)) return 'there';

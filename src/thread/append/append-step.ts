@@ -24,6 +24,7 @@ import { authorOf } from '../author.ts';
 import { contentNode } from './draft-commit.ts';
 import { encodeTurn, type TurnFacts } from './encode-turn.ts';
 import { activeRef, scratchRef } from '../thread-refs.ts';
+import { totalsOf } from '../read/tally.ts';
 import type { CommitOf, ThreadState } from '../read/thread-state.ts';
 import { readScratch, type Scratch } from '../cas/thread-scratch.ts';
 
@@ -87,6 +88,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
   const recorded = draft.workspace && (await recordFiles(repository, draft, draft.workspace, { number, author }));
   const payload: JsonObject = {
     ...fields,
+    totals: totalsOf(state.tally),
     number,
     meta: draft.meta,
     content: content.hash,
@@ -153,8 +155,9 @@ function fileOf(node: EncodedNode): NodeFile {
   return { path: node.type === META_SCHEMA ? typePath(node.hash) : artifactPath(node), node };
 }
 
-/** The artifacts and the schemas that no commit of the thread has yet, each path once. */
-function takenIn(state: ThreadState, files: readonly NodeFile[]): NodeFile[] {
+/** The artifacts and the schemas that the start does not have, each path once. */
+function takenIn({ start }: ThreadState, files: readonly NodeFile[]): NodeFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
-  return [...byPath.values()].filter(({ node }) => !state.tally.types.has(node.hash));
+  const types = new Set(start.index.flatMap(({ path, hash }) => (path === typePath(hash) ? [hash] : [])));
+  return [...byPath.values()].filter(({ node }) => !types.has(node.hash));
 }

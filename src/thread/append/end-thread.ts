@@ -8,6 +8,7 @@ import { appendCommit } from './append-commit.ts';
 import { contentNode } from './draft-commit.ts';
 import { activeRef, historyRef } from '../thread-refs.ts';
 import { readAgent } from '../read/agent-name.ts';
+import { totalsOf } from '../read/tally.ts';
 import type { ThreadState } from '../read/thread-state.ts';
 import { readTextAt } from '../thread-commit.ts';
 import type { Beside } from './commit-message.ts';
@@ -24,6 +25,7 @@ export async function endThread(repository: Repository, state: ThreadState, draf
   const atMs = repository.now();
   const summary = contentNode(draft.summary);
   const payload: JsonObject = {
+    totals: totalsOf(state.tally),
     outcome: draft.outcome,
     returnCode: draft.returnCode,
     summary: summary.hash,

@@ -3,7 +3,7 @@ import type { NodeFile } from '../../cas/node-tree.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
-import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import type { MoreLimits } from '../../schema/built-in/limits.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import { appendCommit } from './append-commit.ts';
 import { WrongThreadState } from '../thread-errors.ts';
@@ -11,7 +11,7 @@ import { contentNode, taken } from './draft-commit.ts';
 import { newThreadId } from '../new-thread-id.ts';
 import { activeRef } from '../thread-refs.ts';
 import { assertTextFits } from '../../cas/text-limit.ts';
-import { shareTallies } from '../read/kept-tallies.ts';
+import { totalsOf } from '../read/tally.ts';
 import { readState, stateCommit, type ThreadState } from '../read/thread-state.ts';
 import { statusOfHead } from '../read/thread-status.ts';
 
@@ -50,7 +50,6 @@ export async function reopenThread(
   // Suspensions after the last step are not part of the new thread.
   const before = await readState(repository, ended.id, stateCommit(ended).id);
   const reopened = { ...before, id: newThreadId(repository.now()), head: ended.head, end: ended.end };
-  shareTallies(repository, ended.id, reopened.id);
   return writeResume(repository, reopened, { answer, more, redacted });
 }
 
@@ -70,6 +69,7 @@ async function writeResume(
   if (answer !== undefined) assertTextFits('the answer', answer);
   const content = answer === undefined ? undefined : contentNode(answer);
   const payload: JsonObject = {
+    totals: totalsOf(state.tally),
     suspension: state.head.hash,
     answer: content?.hash ?? null,
     start: state.start.hash,

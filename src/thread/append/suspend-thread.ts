@@ -9,6 +9,7 @@ import type { ThreadId } from '../thread-id.ts';
 import { contentNode } from './draft-commit.ts';
 import { encodeTurn, type TurnFacts } from './encode-turn.ts';
 import { activeRef } from '../thread-refs.ts';
+import { totalsOf } from '../read/tally.ts';
 import type { ThreadState } from '../read/thread-state.ts';
 import { cutToFit, MAX_REASON_BYTES } from '../../cas/text-limit.ts';
 
@@ -42,6 +43,7 @@ export async function suspendThread(
   const content = text === '' ? undefined : contentNode(text);
   const payload: JsonObject = {
     ...fields,
+    totals: totalsOf(state.tally),
     reason: cutToFit(draft.reason, MAX_REASON_BYTES),
     cause: draft.cause,
     start: state.start.hash,

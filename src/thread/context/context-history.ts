@@ -3,10 +3,12 @@ import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readThreadCommit, statusOf } from '../thread-commit.ts';
 import { readChain } from '../read/read-chain.ts';
-import { readReply, readUnknownChain } from '../read/light-chain.ts';
+import { findStepByNumber } from '../read/find-step.ts';
+import { readLightChain, readReply } from '../read/light-chain.ts';
 import { ThreadMemory } from '../read/thread-memory.ts';
-import { NO_TURN, type RoleTally } from '../read/tally.ts';
-import { newestCommits, stateCommit, type CommitOf, type ThreadState } from '../read/thread-state.ts';
+import { NO_TURN } from '../read/tally.ts';
+import { stateCommit, type CommitOf, type ThreadState } from '../read/thread-state.ts';
+import type { RoleTotals } from '../../schema/built-in/totals.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import {
   isTold,
@@ -50,11 +52,13 @@ export async function readHistory(
   });
   const passed = exchange.findIndex(({ commit }) => commit.id === seen);
   const seenSteps =
-    seen === head.id ? tally.steps : (exchange[passed]?.after ?? told.places.get(seen ?? '') ?? placeOf(own, seen));
+    seen === head.id
+      ? tally.steps
+      : (exchange[passed]?.after ?? told.places.get(seen ?? '') ?? (await numberOf(repository, place, own, seen)));
   const seenParts = seen === head.id ? exchange.length : passed + 1;
   return {
     total: tally.steps,
-    own: { visits: own.visits, last: own.last?.number ?? 0 },
+    own: { visits: own.visits, last: own.last ?? 0 },
     ...(told.compact && { compact: told.compact }),
     steps: told.steps,
     exchange: await readExchange(repository, exchange),
@@ -63,8 +67,15 @@ export async function readHistory(
   };
 }
 
-function placeOf({ last }: RoleTally, seen: string | undefined): number | undefined {
-  return last !== null && last.commit === seen ? last.number : undefined;
+/** The number of a role's last step, if that is the commit that was seen. */
+async function numberOf(
+  repository: Repository,
+  { head }: HistoryPlace,
+  { last }: RoleTotals,
+  seen: string | undefined,
+): Promise<number | undefined> {
+  if (last === null || seen === undefined) return undefined;
+  return (await findStepByNumber(repository, head.id, last))?.id === seen ? last : undefined;
 }
 
 /** Steps for a prompt, and the compaction that replaces those before them. */
@@ -96,7 +107,7 @@ export async function readStepsToTell(
   const window = new Window(before, maxCharacters, maxSteps);
   const known = toldBefore.get(repository, place) ?? [];
   if (place.tally.steps > before) {
-    for await (const commit of readUnknownChain(repository, stateCommit(place).id, newestCommits(repository, place))) {
+    for await (const commit of readLightChain(repository, stateCommit(place).id)) {
       if (commit.kind !== 'step') continue;
       const { number } = commit.node;
       const at = number - (known[0]?.step.number ?? number);
@@ -178,7 +189,7 @@ async function findExchange(
   repository: Repository,
   { head }: HistoryPlace,
   role: string,
-  { waits }: RoleTally,
+  { waits }: RoleTotals,
 ): Promise<ExchangeCommit[]> {
   if (waits === 0) return [];
   const found: ExchangeCommit[] = [];
@@ -204,9 +215,11 @@ async function findExchange(
 /** Reads the commits with which people resumed the thread after an end. */
 async function readReopenings(repository: Repository, { tally }: HistoryPlace): Promise<ExchangeCommit[]> {
   const found: ExchangeCommit[] = [];
-  for (const { commit: id, number } of tally.reopenings) {
-    const commit = await readThreadCommit(repository, id);
-    if (commit.kind === 'resume') found.push({ commit, after: number });
+  for (let place = tally.reopened; place !== null;) {
+    const commit = await readThreadCommit(repository, place.commit);
+    if (commit.kind !== 'resume') throw new CorruptThread(place.commit, 'it is no resumption');
+    found.unshift({ commit, after: place.number });
+    place = commit.node.totals.reopened;
   }
   return found;
 }

@@ -8,7 +8,7 @@ import { findByPrefix, listPointers, type ThreadPointer } from './find-thread.ts
 import { timeOfCommit } from '../thread-commit.ts';
 import { firstChildTimeMs, threadTimeMs, timePrefix, type ThreadId } from '../thread-id.ts';
 import type { LightStart } from '../read/light-chain.ts';
-import { findStart, type KnownStarts } from '../read/read-start.ts';
+import { findStart } from '../read/read-start.ts';
 import { readState, stateCommit, stateHash, type ThreadState } from '../read/thread-state.ts';
 
 /** A child thread, and its start. */
@@ -95,12 +95,11 @@ async function childrenAmong(
   seen: SeenThreads = new Map(),
 ): Promise<ChildThread[]> {
   const children: ChildThread[] = [];
-  const starts: KnownStarts = new Map();
   for (const pointer of pointers) {
     const { id, head } = pointer;
     let found = seen.get(id);
     if (found?.head !== head) {
-      const start = await findStart(repository, head, starts, id);
+      const start = await findStart(repository, head);
       found = { head, child: start && isChild(start, pointer) ? { pointer, start } : undefined };
       seen.set(id, found);
     }
@@ -115,9 +114,8 @@ async function childrenAmong(
  */
 export async function findThreadsAt(repository: Repository, start: NodeHash, state: NodeHash): Promise<ThreadState[]> {
   const found: ThreadState[] = [];
-  const starts: KnownStarts = new Map();
   for (const { id, head } of await listPointers(repository, { active: true })) {
-    if ((await findStart(repository, head, starts, id))?.hash !== start) continue;
+    if ((await findStart(repository, head))?.hash !== start) continue;
     const thread = await readState(repository, id, head);
     if (stateHash(thread) === state) found.push(thread);
   }
@@ -130,11 +128,10 @@ async function findTakenIn(
   parentStart: Pick<LightStart, 'id' | 'node'>,
 ): Promise<Set<ObjectId>> {
   const taken = new Set<ObjectId>();
-  const starts: KnownStarts = new Map();
   const sinceMs = parentStart.node.startedAtMs;
   for (const { id, head } of await listPointers(repository, undefined, { sinceMs })) {
     if (threadTimeMs(id) < sinceMs) continue;
-    const start = await findStart(repository, head, starts, id);
+    const start = await findStart(repository, head);
     if (start?.id !== parentStart.id) continue;
     for await (const { commit } of readChain(repository, head)) {
       for (const parent of commit.parents.slice(1)) taken.add(parent);

@@ -1,6 +1,5 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { shareTallies } from '../read/kept-tallies.ts';
 import { readChain } from '../read/read-chain.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
 import { WrongThreadState } from '../thread-errors.ts';
@@ -30,7 +29,6 @@ export async function forkThread(repository: Repository, thread: Forkable, at?: 
   const head = await findForkPoint(repository, thread, at);
   const id = newThreadId(repository.now());
   await repository.refs.update([{ name: activeRef(id), expected: null, value: head }]);
-  shareTallies(repository, thread.id, id);
   return { thread: id, head, forkedFrom: thread.id };
 }
 

@@ -40,15 +40,6 @@ export function readLightChain(repository: Repository, from: ObjectId): AsyncGen
   return walkChain(from, (id) => readLightCommit(repository, id));
 }
 
-/** Walks a thread as {@link readLightChain} does, and reads no commit that is known. */
-export function readUnknownChain(
-  repository: Repository,
-  from: ObjectId,
-  known: ReadonlyMap<ObjectId, ThreadCommit>,
-): AsyncGenerator<LightCommit | ThreadCommit, void, void> {
-  return walkChain<LightCommit | ThreadCommit>(from, async (id) => known.get(id) ?? readLightCommit(repository, id));
-}
-
 /**
  * Reads the text of a commit: the prompt of a start, the reply of a step, of a suspended turn, an answer, or a summary; '' if
  * there is none.

@@ -3,7 +3,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
-import type { MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import type { MoreLimits } from '../../schema/built-in/limits.ts';
 import { personOf } from '../author.ts';
 import { readChain } from './read-chain.ts';
 import { getThread } from '../find/find-thread.ts';

@@ -1,97 +1,91 @@
-import type { NodeHash } from '../../cas/hash.ts';
-import { typePath } from '../../cas/scratch.ts';
+import type { Commit } from '../../git/format/commit.ts';
 import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { countedLimits, type MoreLimits } from '../../schema/built-in/thread-resume.ts';
+import { setMember } from '../../json.ts';
+import { countedLimits, type MoreLimits } from '../../schema/built-in/limits.ts';
+import { SKIPS, type RoleTotals, type Totals } from '../../schema/built-in/totals.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import type { ThreadCommit, ThreadCommitKind } from '../thread-commit.ts';
+import type { ThreadCommit, ThreadEvent } from '../thread-commit.ts';
 import { readReplaced } from './replaced-steps.ts';
 
-/** A commit of a thread, and the number of the newest step up to it. */
-export type StepPlace = { commit: ObjectId; number: number };
-
-/** The totals of the turns of one role. */
-export type RoleTally = {
-  /** How many steps it took. */
-  visits: number;
-  first: StepPlace | null;
-  last: StepPlace | null;
-  /** The usage of its steps and of its turns that ended in a suspension. */
-  usage: Usage | null;
-  /** The usage of its steps that were replaced by others. */
-  replaced: Usage | null;
-  /** Its suspensions since its last step. */
-  waits: number;
+/** {@link Totals} in memory. A value: it does not change when the thread advances. */
+export type Tally = Readonly<Omit<Totals, 'roles' | 'skips'>> & {
+  roles: ReadonlyMap<string, Readonly<RoleTotals>>;
+  skips: readonly ObjectId[];
 };
+
+/** What the totals count of a commit. */
+export type CountedCommit = ThreadEvent & { id: ObjectId; commit: Pick<Commit, 'parents'> };
+
+/** The totals as the node of the next commit has them. */
+export function totalsOf({ roles, ...tally }: Tally): Totals {
+  const byRole: Totals['roles'] = {};
+  for (const [role, totals] of roles) setMember(byRole, role, totals);
+  return { ...tally, roles: byRole, skips: [...tally.skips] };
+}
+
+/** The tally of all commits before one, as its node has it; `undefined` for a start. */
+export function tallyBefore(commit: ThreadEvent): Tally | undefined {
+  if (commit.kind === 'start') return undefined;
+  const { roles, ...totals } = commit.node.totals;
+  return { ...totals, roles: new Map(Object.entries(roles)) };
+}
 
 /**
- * The totals of the commits of a thread, from its start to one of them. With them, later steps need not read earlier ones
- * again.
- *
- * It follows from the commits alone. Its size is bounded but for `calling` and `reopenings`.
+ * The tally of all commits up to one.
+ * @param before that of the commits before it; `undefined` for a start
  */
-export type Tally = {
-  start: ObjectId;
-  steps: number;
-  /** The schemas in the commits. */
-  types: ReadonlySet<NodeHash>;
-  roles: ReadonlyMap<string, RoleTally>;
-  /** The usage of all steps and suspended turns, added up in their order. */
-  usage: Usage | null;
-  /** The usage of all steps that were replaced by others. */
-  replaced: Usage | null;
-  /** How much people have added to the limits. */
-  more: MoreLimits;
-  /** The tree of the newest step that recorded its files. */
-  files: ObjectId | null;
-  /** The newest step that carries a summary of those before it. */
-  compacted: StepPlace | null;
-  /** The steps that took in the ends of child threads, oldest first. */
-  calling: readonly ObjectId[];
-  /** The resumptions after an end, oldest first. */
-  reopenings: readonly StepPlace[];
-};
+export async function addToTally(
+  repository: Repository,
+  before: Tally | undefined,
+  commit: ThreadCommit,
+): Promise<Tally> {
+  return tallyAfter(before, commit, commit.kind === 'step' ? await usageReplacedBy(repository, commit) : null);
+}
 
-/** What a tally needs of a commit. */
-export type TallyEntry = { id: ObjectId; types: readonly NodeHash[] } & (
-  | { kind: 'start' | 'end' }
-  | { kind: 'resume'; more: MoreLimits }
-  | { kind: 'suspend'; role: string; usage: Usage | null }
-  | {
-      kind: 'step';
-      role: string;
-      usage: Usage | null;
-      replaced: Usage | null;
-      files: ObjectId | undefined;
-      isCompacted: boolean;
-      isCalling: boolean;
-    }
-);
-
-/** Reads what a tally needs of a commit. */
-export async function readTallyEntry(repository: Repository, commit: ThreadCommit): Promise<TallyEntry> {
-  const { id, index, kind, node } = commit;
-  const schemas = index.filter(({ path, hash }) => path.startsWith('types/') && path === typePath(hash));
-  const common = { id: alone(id), types: schemas.map(({ hash }) => hash) };
-  switch (kind) {
-    case 'start':
+/** The same, where the usage of the steps that the commit replaces is known. */
+export function tallyAfter(before: Tally | undefined, commit: CountedCommit, replaced: Usage | null = null): Tally {
+  const id = alone(commit.id);
+  if (before === undefined || commit.kind === 'start') return tallyOfStart(id);
+  switch (commit.kind) {
     case 'end':
-      return { ...common, kind };
-    case 'resume':
-      return { ...common, kind, more: node.more ?? {} };
-    case 'suspend':
-      return { ...common, kind, role: node.role, usage: node.usage };
-    case 'step':
-      return {
-        ...common,
-        kind,
-        role: node.role,
-        usage: node.usage,
-        replaced: await usageReplacedBy(repository, commit),
-        files: node.workspace?.tree,
-        isCompacted: node.compact !== null,
-        isCalling: node.childThreads.length > 0,
+      return before;
+    case 'resume': {
+      const more = sumOf(before.more, commit.node.more ?? {});
+      // It stands on the last step, and has the end as a further parent.
+      const isReopening = commit.commit.parents.length > 1;
+      return { ...before, more, ...(isReopening && { reopened: { commit: id, number: before.steps } }) };
+    }
+    case 'suspend': {
+      const { role, usage } = commit.node;
+      const own = before.roles.get(role) ?? NO_TURN;
+      const waited = { ...own, waits: own.waits + 1, usage: addUsage(own.usage, usage) };
+      return { ...before, roles: new Map(before.roles).set(role, waited), usage: addUsage(before.usage, usage) };
+    }
+    case 'step': {
+      const { role, usage, workspace, compact, childThreads } = commit.node;
+      const number = before.steps + 1;
+      const own = before.roles.get(role) ?? NO_TURN;
+      const visited: RoleTotals = {
+        visits: own.visits + 1,
+        first: own.first ?? number,
+        last: number,
+        usage: addUsage(own.usage, usage),
+        replaced: addUsage(own.replaced, replaced),
+        waits: 0,
       };
+      return {
+        ...before,
+        steps: number,
+        roles: new Map(before.roles).set(role, visited),
+        usage: addUsage(before.usage, usage),
+        replaced: addUsage(before.replaced, replaced),
+        ...(workspace !== undefined && { recorded: id }),
+        ...(compact !== null && { compacted: { commit: id, number } }),
+        ...(childThreads.length > 0 && { calling: id }),
+        skips: SKIPS.flatMap((distance, at) => (number % distance === 0 ? id : (before.skips[at] ?? []))),
+      };
+    }
   }
 }
 
@@ -105,72 +99,32 @@ export async function usageReplacedBy(
   return usage;
 }
 
+/** The totals of a role that has had no turn. */
+export const NO_TURN: Readonly<RoleTotals> = {
+  visits: 0,
+  first: null,
+  last: null,
+  usage: null,
+  replaced: null,
+  waits: 0,
+};
+
 /** The tally of a start. */
-export function tallyOfStart({ id, types }: TallyEntry): Tally {
+export function tallyOfStart(start: ObjectId): Tally {
   return {
-    start: id,
+    start,
     steps: 0,
-    types: new Set(types),
-    roles: new Map(),
     usage: null,
     replaced: null,
+    roles: new Map(),
     more: {},
-    files: null,
+    recorded: null,
     compacted: null,
-    calling: [],
-    reopenings: [],
+    calling: null,
+    reopened: null,
+    skips: [],
   };
 }
-
-/**
- * The tally after one more commit.
- * @param before the kind of the commit before
- */
-export function addToTally(tally: Tally, entry: TallyEntry, before: ThreadCommitKind): Tally {
-  const added = entry.types.filter((type) => !tally.types.has(type));
-  const after = added.length === 0 ? tally : { ...tally, types: new Set([...tally.types, ...added]) };
-  switch (entry.kind) {
-    case 'start':
-    case 'end':
-      return after;
-    case 'resume': {
-      const more = sumOf(tally.more, entry.more);
-      if (before === 'suspend') return { ...after, more };
-      return { ...after, more, reopenings: [...tally.reopenings, { commit: entry.id, number: tally.steps }] };
-    }
-    case 'suspend': {
-      const role = tally.roles.get(entry.role) ?? NO_TURN;
-      const waited = { ...role, waits: role.waits + 1, usage: addUsage(role.usage, entry.usage) };
-      const roles = new Map(tally.roles).set(entry.role, waited);
-      return { ...after, roles, usage: addUsage(tally.usage, entry.usage) };
-    }
-    case 'step': {
-      const place = { commit: entry.id, number: tally.steps + 1 };
-      const role = tally.roles.get(entry.role) ?? NO_TURN;
-      const visited = {
-        visits: role.visits + 1,
-        first: role.first ?? place,
-        last: place,
-        usage: addUsage(role.usage, entry.usage),
-        replaced: addUsage(role.replaced, entry.replaced),
-        waits: 0,
-      };
-      return {
-        ...after,
-        steps: place.number,
-        roles: new Map(tally.roles).set(entry.role, visited),
-        usage: addUsage(tally.usage, entry.usage),
-        replaced: addUsage(tally.replaced, entry.replaced),
-        files: entry.files ?? tally.files,
-        compacted: entry.isCompacted ? place : tally.compacted,
-        calling: entry.isCalling ? [...tally.calling, entry.id] : tally.calling,
-      };
-    }
-  }
-}
-
-/** The tally of a role that has had no turn. */
-export const NO_TURN: RoleTally = { visits: 0, first: null, last: null, usage: null, replaced: null, waits: 0 };
 
 /** Adds up what people have added to limits. */
 export function sumOf(...added: readonly MoreLimits[]): MoreLimits {

@@ -5,10 +5,8 @@ import { readTextAt, readThreadCommit, type ThreadCommit } from '../thread-commi
 import type { CommittedState } from '../new-thread-id.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { findKeptTallies, isKept, keepTallies, type KeptTally } from './kept-tallies.ts';
 import { readChain } from './read-chain.ts';
-import { ThreadMemory } from './thread-memory.ts';
-import { addToTally, readTallyEntry, tallyOfStart, type Tally, type TallyEntry } from './tally.ts';
+import { addToTally, tallyBefore, type Tally } from './tally.ts';
 
 /** A thread's commit of one kind. */
 export type CommitOf<K extends ThreadCommit['kind']> = Extract<ThreadCommit, { kind: K }>;
@@ -27,7 +25,7 @@ export type StepEntry = { commit: CommitOf<'step'>; text: string };
 /**
  * A thread as it is at one head. A value: it does not change when the thread advances.
  *
- * It holds the newest commits, and the tally of all. What else a command needs of earlier steps it reads from the chain.
+ * It holds the newest commits, and what all come to. What else a command needs of earlier steps it reads from the chain.
  */
 export type ThreadState = {
   /** The id of its ref. A fork has its own id, and shares `start.node.id`. */
@@ -43,11 +41,6 @@ export type ThreadState = {
   end: CommitOf<'end'> | undefined;
 };
 
-// A step reads the state of a thread, and then puts the newest steps, from the same commits, into the agent's prompt.
-const newestRead = new ThreadMemory<ReadonlyMap<ObjectId, ThreadCommit>>();
-/** The most steps in a prompt. */
-const MAX_NEWEST = 100;
-
 /** A thread's state without its prompt, which is a text. */
 export type ThreadPlace = Omit<ThreadState, 'id' | 'prompt' | 'end'>;
 
@@ -55,81 +48,34 @@ export type ThreadPlace = Omit<ThreadState, 'id' | 'prompt' | 'end'>;
 export type StartedThread = Pick<ThreadState, 'start'>;
 
 /**
- * Reads the state of a thread: its newest commits back to the last step, and those that its kept tally does not have yet.
+ * Reads the state of a thread: its head, which tells what the commits before it come to, those back to the last step, and its start.
  *
  * @throws {CorruptThread} if its chain is not what storage promises
  */
 export async function readState(repository: Repository, id: ThreadId, from: ObjectId): Promise<ThreadState> {
-  const place = await readPlace(repository, from, [id], id);
+  const place = await readPlace(repository, from);
   const prompt = await readTextAt(repository, place.start, 'prompt.md');
   return { id, prompt, ...place, end: place.head.kind === 'end' ? place.head : undefined };
 }
 
-/**
- * Reads as {@link readState} does, but no text.
- * @param of the threads whose kept tallies are used
- * @param keepFor the thread for which tallies that are new are kept
- */
-export async function readPlace(
-  repository: Repository,
-  from: ObjectId,
-  of: readonly ThreadId[],
-  keepFor: ThreadId | undefined,
-): Promise<ThreadPlace> {
-  let kept: readonly KeptTally[] | undefined;
-  const entries: TallyEntry[] = [];
+/** Reads as {@link readState} does, but no text. */
+export async function readPlace(repository: Repository, from: ObjectId): Promise<ThreadPlace> {
+  const head = await readThreadCommit(repository, from);
+  const tally = await addToTally(repository, tallyBefore(head), head);
   const pauses: CommitOf<'suspend' | 'resume'>[] = [];
-  let head: ThreadCommit | undefined;
   let last: CommitOf<'step'> | undefined;
-  let start: ThreadCommit | undefined;
-  let known: KeptTally | undefined;
-  const newest = new Map<ObjectId, ThreadCommit>();
   for await (const commit of readChain(repository, from)) {
-    head ??= commit;
-    if (newest.size < MAX_NEWEST) newest.set(commit.id, commit);
-    if (last === undefined && (commit.kind === 'suspend' || commit.kind === 'resume')) pauses.unshift(commit);
-    if (commit.kind === 'step') last ??= commit;
-    // A short thread has no kept tally, so that its file is not looked for.
-    if (commit.kind === 'step' && isKept({ steps: commit.node.number })) {
-      const { number } = commit.node;
-      kept ??= of.flatMap((id) => findKeptTallies(repository, id));
-      known = kept.find((each) => each.commit === commit.id && each.tally.steps === number);
-    }
-    if (commit.kind === 'start') start = commit;
-    if (known !== undefined) break;
-    entries.push(await readTallyEntry(repository, commit));
+    if (commit.kind === 'suspend' || commit.kind === 'resume') pauses.unshift(commit);
+    if (commit.kind === 'step') last = commit;
+    if (commit.kind === 'step' || commit.kind === 'start') break;
   }
-  const tally = tallyUp(repository, keepFor, entries.toReversed(), known);
-  if (tally !== undefined) start ??= await readThreadCommit(repository, tally.start);
-  if (head === undefined || tally === undefined || start?.kind !== 'start') {
-    throw new CorruptThread(from, 'its chain has no start');
+  const start = head.kind === 'start' ? head : await readThreadCommit(repository, tally.start);
+  // Plain git can bring a head that tells of another thread.
+  const isItsStart = start.kind === 'start' && (head.kind === 'start' || head.node.start === start.hash);
+  if (!isItsStart || (last?.node.number ?? 0) !== tally.steps) {
+    throw new CorruptThread(from, 'its totals are not those of the commits before it');
   }
-  newestRead.set(repository, { start }, newest);
   return { head, start, last, pauses, tally };
-}
-
-/** The newest commits that {@link readPlace} read of a thread, by their ids. */
-export function newestCommits(repository: Repository, thread: StartedThread): ReadonlyMap<ObjectId, ThreadCommit> {
-  return newestRead.get(repository, thread) ?? new Map();
-}
-
-/** Adds commits up, oldest first: to a tally that was kept, or from the start. Keeps the newest tallies on the way. */
-function tallyUp(
-  repository: Repository,
-  id: ThreadId | undefined,
-  entries: readonly TallyEntry[],
-  known: KeptTally | undefined,
-): Tally | undefined {
-  let tally = known?.tally;
-  let before: ThreadCommit['kind'] = 'step';
-  const kept = known === undefined ? [] : [known];
-  for (const entry of entries) {
-    tally = tally === undefined ? tallyOfStart(entry) : addToTally(tally, entry, before);
-    before = entry.kind;
-    if (entry.kind === 'step' && isKept(tally)) kept.unshift({ commit: entry.id, tally });
-  }
-  if (id !== undefined && kept[0] !== known) keepTallies(repository, id, kept);
-  return tally;
 }
 
 /** The state after one more commit, which has the head for its parent. */
@@ -138,16 +84,12 @@ export async function advanceState(
   state: ThreadState,
   commit: ThreadCommit,
 ): Promise<ThreadState> {
-  const tally = addToTally(state.tally, await readTallyEntry(repository, commit), state.head.kind);
+  const tally = await addToTally(repository, state.tally, commit);
   const after = { ...state, head: commit, tally };
   switch (commit.kind) {
     case 'start':
       throw new CorruptThread(commit.id, 'a second start in one chain');
     case 'step':
-      if (isKept(tally)) {
-        const kept = findKeptTallies(repository, state.id).filter((each) => each.commit !== commit.id);
-        keepTallies(repository, state.id, [{ commit: commit.id, tally }, ...kept]);
-      }
       return { ...after, last: commit, pauses: [] };
     case 'suspend':
     case 'resume':

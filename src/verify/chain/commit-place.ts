@@ -6,7 +6,6 @@ import type { ThreadCall, ThreadStart } from '../../schema/built-in/thread-start
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { committedAt, readPlace, type CommitOf } from '../../thread/read/thread-state.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** The place of a commit: its thread, and the last step up to it. Small, because many are kept. */
 export type CommitPlace = {
@@ -97,10 +96,9 @@ function readStartPlace({ hash, node, index }: CommitOf<'start'>): StartPlace {
 
 /**
  * Reads the place of a commit, without further checks.
- * @param thread whose tallies save reading all commits, if it leads to the commit; default: all are read
  * @throws {CorruptThread} if it is no sound part of a thread
  */
-export async function readCommitPlace(repository: Repository, id: ObjectId, thread?: ThreadId): Promise<CommitPlace> {
-  const { head, start, last = start } = await readPlace(repository, id, thread ? [thread] : [], undefined);
+export async function readCommitPlace(repository: Repository, id: ObjectId): Promise<CommitPlace> {
+  const { head, start, last = start } = await readPlace(repository, id);
   return commitPlaceOf(head, start, { state: last.hash, stateOid: oidOfNode(last), stateAt: committedAt(last) });
 }

@@ -1,10 +1,8 @@
 import { prepareHashing } from '../../cas/hash.ts';
 import { Replayer } from '../replay/replay.ts';
 import type { TimeBudget } from '../replay/time-budget.ts';
-import { alone, type ObjectId } from '../../git/format/object-id.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isKept, keepTallies, shareTallies, type KeptTally } from '../../thread/read/kept-tallies.ts';
-import { addToTally, readTallyEntry, tallyOfStart } from '../../thread/read/tally.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { checkCommit } from '../commit/check-commit.ts';
@@ -14,7 +12,7 @@ import { NodeCache, KnownNodes } from './known-nodes.ts';
 import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
 import { furtherParents, MIN_KEPT_NODES, moveNodes, resumeVerification } from './resume-verification.ts';
 import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
-import { addCaller, growVerified, textPathOf, type VerifiedTally } from './verified.ts';
+import { addCaller, growVerified, textPathOf, type Verified } from './verified.ts';
 
 /** What {@link NewCommits} asks about the origin of commits. */
 export type Origin = {
@@ -54,7 +52,7 @@ export class NewCommits {
   readonly #places = new Map<ObjectId, CommitPlace>();
   readonly #sound = new Set<string>();
   /** The end of the last chain: often the next chain begins there. */
-  #last: { head: ObjectId; verified: VerifiedTally } | undefined;
+  #last: { head: ObjectId; verified: Verified } | undefined;
   /** The thread whose file takes in nodes for which there is no room in memory, also those of the threads that it calls. */
   #thread: ThreadId | undefined;
 
@@ -87,16 +85,12 @@ export class NewCommits {
         ? await attempt(first.report, null, () => this.#resume(base, thread))
         : undefined;
     reason ??= first.reason();
-    let tallies: KeptTally[] = [];
     for (const [at, commit] of ids.toReversed().entries()) {
       if (reason === undefined) {
         const found = firstFault(commit);
         const before = verified;
         verified = await attempt(found.report, null, () => this.#check(commit, before, nesting, found));
         reason = found.reason() ?? (verified ? undefined : `commit ${commit}: nothing can follow it`);
-        if (verified && verified.progress.head.kind === 'step' && isKept(verified.tally)) {
-          tallies = [{ commit: alone(commit), tally: verified.tally }, ...tallies.slice(0, 1)];
-        }
         if (verified && verified.known.size > this.#limits.maxNodesInMemory)
           moveNodes(this.#cache.repository, this.#thread, commit, verified);
         this.#origin.passed?.(at + 1, ids.length);
@@ -105,11 +99,9 @@ export class NewCommits {
     }
     this.#last = verified && reason === undefined ? { head, verified } : undefined;
     if (verified && reason === undefined && thread !== undefined) {
-      if (tallies.length > 0) keepTallies(this.#cache.repository, thread, tallies);
       const { size, count } = verified.known;
       const other = base && this.#origin.threadOf?.(base);
       const isFork = other !== undefined && other !== thread;
-      if (isFork && tallies.length === 0) shareTallies(this.#cache.repository, other, thread);
       if ((isFork ? count : size) >= MIN_KEPT_NODES) moveNodes(this.#cache.repository, thread, head, verified);
     }
     return reason;
@@ -124,7 +116,7 @@ export class NewCommits {
     return verdict ? { ...chain, wrong: verdict } : chain;
   }
 
-  async #resume(base: ObjectId, thread: ThreadId | undefined): Promise<VerifiedTally> {
+  async #resume(base: ObjectId, thread: ThreadId | undefined): Promise<Verified> {
     const last = this.#last;
     this.#last = undefined;
     if (last?.head === base) return last.verified;
@@ -142,10 +134,10 @@ export class NewCommits {
    */
   async #check(
     commitId: ObjectId,
-    before: VerifiedTally | undefined,
+    before: Verified | undefined,
     nesting: number,
     { report, reason }: FirstFault,
-  ): Promise<VerifiedTally | undefined> {
+  ): Promise<Verified | undefined> {
     const checked = await readChecked(this.#cache, commitId, report);
     if (checked === undefined) return undefined;
     const { commit, files } = checked;
@@ -175,12 +167,10 @@ export class NewCommits {
     if (this.#sound.size > MAX_SOUND) this.#sound.clear();
     if (reason() !== undefined) return undefined;
     const text = nodes.get(textPathOf(commit) ?? '');
-    const last = before?.progress.head.kind;
     return attempt(report, null, async () => {
       const grown = await growVerified(before, commit, text, known, this.#replayer);
       remember(this.#places, commitId, commitPlaceOf(commit, start, grown.progress), MAX_PLACES);
-      const entry = await readTallyEntry(this.#cache.repository, commit);
-      return { ...grown, tally: before && last ? addToTally(before.tally, entry, last) : tallyOfStart(entry) };
+      return grown;
     });
   }
 
@@ -198,8 +188,7 @@ export class NewCommits {
     }
     const known = this.#places.get(parent);
     if (known) return known;
-    const thread = this.#origin.threadOf?.(parent);
-    const place = await attempt(report, null, () => readCommitPlace(this.#cache.repository, parent, thread));
+    const place = await attempt(report, null, () => readCommitPlace(this.#cache.repository, parent));
     if (place) remember(this.#places, parent, place, MAX_PLACES);
     return place;
   }

@@ -12,7 +12,7 @@ import type { Replay, Replayer } from '../replay/replay.ts';
 import { findKeptNodes, keepNodes } from './kept-nodes.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
-import { textPathOf, type VerifiedTally } from './verified.ts';
+import { textPathOf, type Verified } from './verified.ts';
 import { readRoles } from '../../thread/read/read-roles.ts';
 
 /** Fewer nodes are not worth a file: to find them in their commits takes some hundredths of a second. */
@@ -34,9 +34,9 @@ export async function resumeVerification(
   head: ObjectId,
   of: readonly ThreadId[],
   keepFor: ThreadId | undefined,
-): Promise<VerifiedTally> {
+): Promise<Verified> {
   const { repository } = replayer;
-  const place = await readPlace(repository, head, of, keepFor);
+  const place = await readPlace(repository, head);
   const { start, tally } = place;
   for (const entry of start.index) known.recall(entry);
   const replay = replayer.begin(start, await textOf(repository, start));
@@ -66,7 +66,7 @@ export function moveNodes(
   repository: Repository,
   thread: ThreadId | undefined,
   head: ObjectId,
-  verified: Pick<VerifiedTally, 'progress' | 'known'>,
+  verified: Pick<Verified, 'progress' | 'known'>,
 ): void {
   const { known } = verified;
   const kept = thread && keepNodes(repository, thread, head, known.nodes);
@@ -81,7 +81,7 @@ export function moveNodes(
  */
 async function recallNodes(
   repository: Repository,
-  { progress, known }: Pick<VerifiedTally, 'progress' | 'known'>,
+  { progress, known }: Pick<Verified, 'progress' | 'known'>,
   from: ObjectId,
   isEnough: (id: ObjectId) => boolean = () => false,
 ): Promise<ObjectId[]> {
@@ -112,11 +112,12 @@ async function recallNodes(
 async function resumeReplay(
   repository: Repository,
   replay: Replay,
-  { head, tally }: ThreadPlace,
+  place: ThreadPlace,
   { newest, ends }: StepsSeen,
   known: KnownNodes,
 ): Promise<void> {
-  const roles = await readRoles(repository, tally, ends);
+  const { head, tally } = place;
+  const roles = await readRoles(repository, place, ends);
   const steps: StepEntry[] = [];
   for await (const commit of readChain(repository, head.id)) {
     if (steps.length >= Math.min(Math.max(1, newest), tally.steps)) break;

@@ -5,14 +5,11 @@ import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitPlace } from './commit-place.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
-import type { Tally } from '../../thread/read/tally.ts';
+import { addToTally, type Tally } from '../../thread/read/tally.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 
 /** The facts about earlier commits that the check of a commit needs. */
-export type Verified = { progress: ThreadProgress; replay: Replay; known: KnownNodes };
-
-/** The same, with what the commits add up to. */
-export type VerifiedTally = Verified & { tally: Tally };
+export type Verified = { progress: ThreadProgress; replay: Replay; known: KnownNodes; tally: Tally };
 
 /** The path of the text that rules can see: the prompt or the reply. */
 export function textPathOf({ kind }: Pick<ThreadCommit, 'kind'>): string | undefined {
@@ -22,7 +19,7 @@ export function textPathOf({ kind }: Pick<ThreadCommit, 'kind'>): string | undef
 /**
  * Adds a checked commit.
  *
- * @param before the state before the commit, which is changed; `undefined` for a start
+ * @param before the state before the commit, of which all but the tally is changed; `undefined` for a start
  * @param text the node at {@link textPathOf}; a missing one has been reported, and counts as ''
  * @throws {CorruptThread} if the first commit is no start
  */
@@ -33,13 +30,14 @@ export async function growVerified(
   known: KnownNodes,
   replayer: Replayer,
 ): Promise<Verified> {
+  const tally = await addToTally(replayer.repository, before?.tally, commit);
   if (before === undefined) {
     if (commit.kind !== 'start') throw new CorruptThread(commit.id, 'its thread has no start');
-    return { progress: new ThreadProgress(commit), replay: replayer.begin(commit, textOf(text)), known };
+    return { progress: new ThreadProgress(commit), replay: replayer.begin(commit, textOf(text)), known, tally };
   }
   before.progress.advance(commit);
   if (commit.kind === 'step') await before.replay.add(commit, textOf(text), known);
-  return before;
+  return { ...before, tally };
 }
 
 /** Adds the nodes of a caller that the start of its child names. */

@@ -3,13 +3,14 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Beside } from '../../thread/append/commit-message.ts';
 import { textNodeOf, textPaths, type ThreadCommit } from '../../thread/thread-commit.ts';
+import type { Tally } from '../../thread/read/tally.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { checkBranch } from '../blocks/check-branch.ts';
 import { checkPins } from '../blocks/check-pins.ts';
 import { checkFiles } from './check-files.ts';
 import { checkMessage } from './check-message.ts';
 import { checkNodes } from './check-nodes.ts';
-import { checkCaller, checkOrder, checkParents } from './check-order.ts';
+import { checkCaller, checkOrder, checkParents, checkTotals } from './check-order.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 import type { CheckedCommit } from './read-checked.ts';
@@ -22,7 +23,7 @@ import { isThreadCommit } from '../chain/find-chain.ts';
 export type CheckBasis = {
   start: CommitOf<'start'>;
   /** The thread up to the commit; `undefined` for its start. */
-  before: { progress: ThreadProgress; replay: Replay } | undefined;
+  before: { progress: ThreadProgress; replay: Replay; tally: Tally } | undefined;
   /** The caller's commit, which is the parent of a child's start. */
   caller: CommitPlace | undefined;
   /** The further parents that are commits of threads. */
@@ -57,8 +58,9 @@ export async function checkCommit(
     await attempt(report, null, async () => checkPins(nodes, report));
     await checkBase(repository, commit, report);
   } else if (before) {
-    const { progress, replay } = before;
+    const { progress, replay, tally } = before;
     checkOrder(commit, progress, report);
+    checkTotals(commit, tally, report);
     checkParents(commit, progress, threads, linked, nodes.values(), report);
     for (const what of (await attempt(report, null, () => replay.check(progress, commit, known, threads))) ?? []) {
       report(`${commit.kind}.json`, what);

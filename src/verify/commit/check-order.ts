@@ -1,15 +1,21 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import { keepersOf } from '../../cas/pins.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import { keysOf } from '../../json.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { parseThreadId } from '../../thread/thread-id.ts';
+import { totalsOf, type Tally } from '../../thread/read/tally.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import type { ReportFault } from '../fault.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 import type { CommitPlace } from '../chain/commit-place.ts';
+
+/** So much of a total is shown in a fault, in characters. */
+const MAX_SHOWN = 200;
 
 /** A field that is compared, and written as it is in a fault. */
 type Field = string | number | boolean | null;
@@ -51,6 +57,18 @@ export function checkOrder(commit: ThreadCommit, before: ThreadProgress, report:
     case 'end':
       differ('lastStep', commit.node.lastStep, last?.hash ?? null);
       differ('returnCode 0', commit.node.returnCode === 0, commit.node.outcome === 'completed');
+  }
+}
+
+/** Checks what a commit's node says that the commits before it come to. */
+export function checkTotals(commit: ThreadCommit, before: Tally, report: ReportFault): void {
+  if (commit.kind === 'start') return;
+  const { totals } = commit.node;
+  const wanted = totalsOf(before);
+  for (const field of keysOf(wanted)) {
+    if (isDeepStrictEqual(totals[field], wanted[field])) continue;
+    const [is, was] = [totals[field], wanted[field]].map((value) => JSON.stringify(value).slice(0, MAX_SHOWN));
+    report(`${commit.kind}.json`, `totals.${field} is ${is}, by the commits before it has to be ${was}`);
   }
 }
 

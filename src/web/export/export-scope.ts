@@ -50,9 +50,9 @@ async function relativesOf(engine: EngineContext, thread: ThreadId): Promise<Rel
 }
 
 /** The threads that called a thread, and those that called them, as the commits behind its start tell. */
-async function callersOf(repository: Repository, { id, head }: ThreadPointer): Promise<ThreadId[]> {
+async function callersOf(repository: Repository, { head }: ThreadPointer): Promise<ThreadId[]> {
   const callers: ThreadId[] = [];
-  let start = await findStart(repository, head, new Map(), id);
+  let start = await findStart(repository, head);
   // A start that has a parent continues a chain of its caller.
   for (let [from] = start?.commit.parents ?? []; from !== undefined; [from] = start?.commit.parents ?? []) {
     start = await findStart(repository, from);

@@ -54,7 +54,7 @@ describe.each(Object.entries(endings))('what is said of a thread %s', (_, finish
     expect(remembered).toMatchObject({ steps: 5, usage: { outputTokens: expect.any(Number) } });
   });
 
-  test('takes four objects of each step, and no reply', async () => {
+  test('takes as many objects, however many steps there are', async () => {
     const counts: number[] = [];
     for (const steps of [4, 10]) {
       const temporary = createTemporaryRepository();
@@ -63,7 +63,7 @@ describe.each(Object.entries(endings))('what is said of a thread %s', (_, finish
       await describeThread(readingContext(repository), state.id);
       counts.push(read.length);
     }
-    expect(counts[1]! - counts[0]!).toBe(6 * 4);
+    expect(counts[1]).toBe(counts[0]);
   });
 });
 

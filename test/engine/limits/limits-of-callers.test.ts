@@ -8,7 +8,7 @@ import { hintToAnswer } from '../../../src/engine/describe/describe.ts';
 import { usageOfChildren } from '../../../src/engine/limits/usage-of-children.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import type { Limits } from '../../../src/schema/built-in/limits.ts';
-import type { MoreLimits } from '../../../src/schema/built-in/thread-resume.ts';
+import type { MoreLimits } from '../../../src/schema/built-in/limits.ts';
 import { findCalledNow } from '../../../src/thread/find/find-children.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';

@@ -33,17 +33,3 @@ test('a run is told of a long thread as a command of its own is, and reads only 
   expect(all.steps.map(({ number }) => number)).toEqual(Array.from({ length: 905 }, (_, at) => at + 1));
   expect(all.steps.every(({ text }) => text !== undefined)).toBe(true);
 });
-
-test('what the state of a thread was read from is not read again for its history, which comes out the same', async () => {
-  const temporary = createTemporaryRepository();
-  const { repository, read } = watched(await temporary.open());
-  const started = await startLoop(repository);
-  const head = await addManySteps(repository, started, 20, 0);
-  read.length = 0;
-  const state = await readState(repository, started.id, head);
-  const history = await readHistory(repository, state, listener);
-  expect(read).toHaveLength(new Set(read).size);
-  // Another process has read nothing.
-  expect(history).toEqual(await readHistory(await temporary.open(), state, listener));
-  expect(history.steps).toHaveLength(20);
-});

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { openOrigins, possibleChildren } from '../../../src/thread/find/find-origins.ts';
 import { listTableRows, MANY_THREADS } from '../../../src/thread/read/head-table.ts';
 import { stateHash, type ThreadState } from '../../../src/thread/read/thread-state.ts';
@@ -9,7 +8,7 @@ import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { activeRef, type ThreadPointer } from '../../../src/thread/thread-refs.ts';
 import { createRepositoryWithState } from '../../helpers/memory-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { startLoop, stepDraft } from '../thread-fixture.ts';
+import { startLoop } from '../thread-fixture.ts';
 
 let repository: Repository;
 let caller: ThreadState;
@@ -85,43 +84,5 @@ describe('the threads that a start may have called', () => {
     const lost = { ...pointerTo(child), head: '1'.repeat(40) as ObjectId };
     const many = [...others(MANY_THREADS), lost, pointerTo(caller)];
     expect(await possibleChildren(repository, many, caller.start.hash)).toEqual([]);
-  });
-
-  const readFor = async (state: ThreadState): Promise<ObjectId[]> => {
-    const spied = watched(repository);
-    const many = [...others(MANY_THREADS), pointerTo(state)];
-    await possibleChildren(repository, others(MANY_THREADS + 1), caller.start.hash);
-    await possibleChildren(spied.repository, many, caller.start.hash);
-    return spied.read;
-  };
-
-  test('are read by their commits alone, unless one has a caller', async () => {
-    const one = await appendStep(repository, await startLoop(repository), stepDraft());
-    expect(await readFor(one)).toEqual([one.head.id, one.start.id]);
-    const calling = await appendStep(repository, child, stepDraft());
-    const read = await readFor(calling);
-    expect(read.slice(0, 2)).toEqual([calling.head.id, child.head.id]);
-    expect(read).not.toContain(caller.head.id);
-    expect(read).toContain(child.head.commit.tree);
-  });
-
-  test('are read once where they share their commits', async () => {
-    let state = await startLoop(repository);
-    for (let at = 0; at < 20; at += 1) state = await appendStep(repository, state, stepDraft({ text: `${at}` }));
-    const forks = others(MANY_THREADS + 1, state);
-    const spied = watched(repository);
-    await possibleChildren(spied.repository, forks, caller.start.hash);
-    expect(spied.read.filter((id) => id === state.start.id)).toHaveLength(1);
-  });
-
-  test.each([
-    [15, false],
-    [16, true],
-  ])('are read by their commits alone if they have %d steps at most; longer ones: %j', async (steps, isLong) => {
-    let state = await startLoop(repository);
-    for (let at = 0; at < steps; at += 1) state = await appendStep(repository, state, stepDraft({ text: `${at}` }));
-    const read = await readFor(state);
-    expect(read.includes(state.start.commit.tree)).toBe(isLong);
-    expect(openOrigins(repository).get(pointerTo(state))).toEqual({ start: state.start.id, parentStart: null });
   });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep, type StepDraft } from '../../../src/thread/append/append-step.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
@@ -12,10 +11,8 @@ import {
   readLightChain,
   readLightCommit,
   readReply,
-  readUnknownChain,
   type LightCommit,
 } from '../../../src/thread/read/light-chain.ts';
-import type { ThreadCommit } from '../../../src/thread/thread-commit.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { createTemporaryRepository, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
@@ -147,17 +144,6 @@ describe('a commit as it is told', () => {
     expect(fileOf(step, 'prompt.md')).not.toBe(fileOf(step, 'output.md'));
     expect(fileOf(resume, 'output.md')).toBeUndefined();
     expect(fileOf(step, 'answer.md')).toBeUndefined();
-  });
-
-  test('is not read if it is known', async () => {
-    const { repository, state, told } = await allKinds('A text.');
-    const known = new Map<ObjectId, ThreadCommit>([[state.head.id, state.head]]);
-    const spied = watched(repository);
-    const seen: ObjectId[] = [];
-    for await (const { id } of readUnknownChain(spied.repository, state.head.id, known)) seen.push(id);
-    expect(seen).toEqual(told.map(({ id }) => id));
-    expect(spied.read).not.toContain(state.head.id);
-    expect(spied.read).toContain(state.start.id);
   });
 });
 

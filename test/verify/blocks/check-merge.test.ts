@@ -94,7 +94,7 @@ describe('a recorded merge', () => {
   ])('is checked by itself: %s', async (_, change, wanted) => {
     const { repository } = fixture;
     const [before = step.id] = step.commit.parents;
-    const place = await readPlace(repository, before, [], undefined);
+    const place = await readPlace(repository, before);
     const base = { before: ThreadProgress.upTo(place), isJoined: true };
     const ended = await Promise.all(
       step.commit.parents.slice(1, 4).map(async (commit, at) => {

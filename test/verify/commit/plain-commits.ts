@@ -1,6 +1,7 @@
 import { parseNodeHash, type NodeHash } from '../../../src/cas/hash.ts';
 import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
 import type { ThreadCommitKind, ThreadEvent } from '../../../src/thread/thread-commit.ts';
+import { tallyOfStart, totalsOf } from '../../../src/thread/read/tally.ts';
 import type { CommitOf } from '../../../src/thread/read/thread-state.ts';
 import type { ReportFault } from '../../../src/verify/fault.ts';
 
@@ -10,7 +11,16 @@ type NodeOf<Kind extends ThreadCommitKind> = Extract<ThreadEvent, { kind: Kind }
 export const hashOf = (number: number): NodeHash => parseNodeHash(String(number).padStart(13, '0'));
 export const idOf = (number: number): ObjectId => parseObjectId(String(number).padStart(40, '0'));
 
-const common = { start: hashOf(1), agent: hashOf(50), prompt: hashOf(51), rule: null, attempts: [], usage: null };
+const totals = totalsOf(tallyOfStart(idOf(1)));
+const common = {
+  totals,
+  start: hashOf(1),
+  agent: hashOf(50),
+  prompt: hashOf(51),
+  rule: null,
+  attempts: [],
+  usage: null,
+};
 
 const nodes: { [Kind in ThreadCommitKind]: NodeOf<Kind> } = {
   start: {
@@ -49,8 +59,9 @@ const nodes: { [Kind in ThreadCommitKind]: NodeOf<Kind> } = {
     react: null,
     suspendedAtMs: 1_795_262_402_999,
   },
-  resume: { suspension: hashOf(3), answer: null, start: hashOf(1), resumedAtMs: 1_795_262_403_000 },
+  resume: { totals, suspension: hashOf(3), answer: null, start: hashOf(1), resumedAtMs: 1_795_262_403_000 },
   end: {
+    totals,
     outcome: 'completed',
     returnCode: 0,
     summary: hashOf(54),
