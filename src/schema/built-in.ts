@@ -64,7 +64,7 @@ const schemas: Record<TypeName, readonly [hash: string, schema: JsonObject]> = {
   role: ['160BDMM9WAJ1J', roleSchema],
   workflow: ['2E1Z2Z58FXWKD', workflowSchema],
   'thread-start': ['9FY1R55M09GY5', threadStartSchema],
-  'thread-step': ['BKRH2PGGQDZ1J', threadStepSchema],
+  'thread-step': ['7PFJRQ1G5AGE4', threadStepSchema],
   'thread-suspend': ['BAWE786RAMGE8', threadSuspendSchema],
   'thread-resume': ['99H3M2FB0FF21', threadResumeSchema],
   'thread-end': ['F5JM139YPP7MV', threadEndSchema],

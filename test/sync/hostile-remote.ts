@@ -255,12 +255,8 @@ class Hostile {
     return last;
   }
 
-  /** Two steps that recorded these files, in either form. */
+  /** A step that recorded these files. */
   async #workspace(tree: ObjectId, reason: RegExp): Promise<void> {
-    await this.#step(reason, (draft) => {
-      draft.node['workspace'] = { tree };
-      draft.files.set('workspace', { mode: '40000', id: tree });
-    });
     await this.#thread(reason, async (state) => {
       const { head } = await appendStep(this.#remote, state, stepDraft({ workspace: { tree, objects: [] } }));
       return head.id;

@@ -859,7 +859,7 @@ describe('a thread', () => {
       missing: undefined,
     });
     const tree = new ObjectBatch().addTree([]);
-    const node = { ...second!.node, workspace: { ...second!.node.workspace, tree } };
+    const node = { ...second!.node, workspace: { ...second!.node.workspace!, tree } };
     await expect(filesOfStep(repository, { ...second!, node })).rejects.toThrow(
       'the tree of its snapshot is not the tree that its node names',
     );

@@ -161,7 +161,7 @@ function calledId(
 
 function addTree(
   batch: ObjectBatch,
-  { files, workspace }: ExportedCommit,
+  { files }: ExportedCommit,
   nodes: ReadonlyMap<string, EncodedNode>,
   base: MapRepository,
 ): ObjectId {
@@ -174,7 +174,6 @@ function addTree(
   }
   const here = (parts.get('') ?? []).map(({ node }) => node);
   const subtrees: Subtree[] = keepersOf(here).entries.filter(({ id }) => base.objectMap.has(id));
-  if (workspace !== undefined) subtrees.push({ path: 'workspace', mode: '040000', id: workspace });
   const folders = [...parts]
     .filter(([folder]) => folder !== '')
     .map(([folder, part]) => ({ path: folder.slice(0, -1), mode: '040000' as const, id: writeNodeTree(batch, part) }));

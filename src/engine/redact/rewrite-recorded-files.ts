@@ -11,8 +11,8 @@ import { findRecordedFiles } from '../../thread/read/recorded-files.ts';
 import { FileRedaction } from './redact-files.ts';
 import type { Redaction } from './redaction.ts';
 
-/** The recorded files of a step without secrets: the folder of its tree, or its snapshot. */
-export type CleanFiles = { tree: ObjectId; snapshot: { before: ObjectId; after: ObjectId } | undefined };
+/** The recorded files of a step without secrets: a snapshot and its tree. */
+export type CleanFiles = { tree: ObjectId; commit: ObjectId };
 
 /** Writes the files that steps recorded anew without secrets. */
 export class RecordedFilesRewriter {
@@ -41,17 +41,16 @@ export class RecordedFilesRewriter {
     const node = [...step.nodes.values()].find(({ type }) => typeNameOf(type) === 'thread-step');
     const { workspace } = node === undefined ? {} : payloadOf(node, 'thread-step');
     const recorded = workspace && (await findRecordedFiles(this.#objects, { commit, node: { workspace } }));
-    if (workspace === undefined || recorded === undefined || recorded.form === 'none') return undefined;
-    const { form, tree: before, checkedOut } = recorded;
+    if (workspace === undefined || recorded === undefined || !recorded.isSnapshot) return undefined;
+    const { tree: before, checkedOut } = recorded;
     const tree = await this.#files.tree(before, await this.#codeBehind(checkedOut), redaction);
-    if (form === 'folder' || workspace.commit === undefined) return { tree, snapshot: undefined };
     const snapshot = await readCommit(this.#objects, workspace.commit);
     const message = redaction.text(snapshot.message);
     const parents = snapshot.parents.map((parent) => this.snapshots.get(parent) ?? parent);
     const after = this.#batch.addCommit({ ...snapshot, tree, parents, message });
     if (after === workspace.commit) return undefined;
     this.snapshots.set(workspace.commit, after);
-    return { tree, snapshot: { before: workspace.commit, after } };
+    return { tree, commit: after };
   }
 
   /**

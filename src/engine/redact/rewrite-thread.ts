@@ -18,7 +18,6 @@ import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
-import { WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
 import { messageOfCommit } from '../../thread/append/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
 import { eventOf, indexedFolder, kindOfFile, readThreadCommit, textPaths } from '../../thread/thread-commit.ts';
@@ -148,8 +147,7 @@ export class Rewriter {
     if (!isJsonObject(hashed)) return hashed;
     const linked = isThreadType(node.type) ? this.#withCommits(hashed) : hashed;
     if (type === 'thread-step' && scene.workspace && isJsonObject(linked['workspace'])) {
-      const { tree, snapshot } = scene.workspace;
-      return { ...linked, workspace: { ...linked['workspace'], tree, ...(snapshot && { commit: snapshot.after }) } };
+      return { ...linked, workspace: { ...linked['workspace'], ...scene.workspace } };
     }
     if (type === 'thread-start') return this.#called(scene, linked, payloadOf(node, 'thread-start'));
     return linked;
@@ -210,9 +208,9 @@ export class Rewriter {
     return writeNodeTree(this.#batch, files, [...subtrees, ...(await this.#untouched(scene, parts, changed))]);
   }
 
-  /** What of a tree holds nodes that stay, or none at all: definitions, what is pinned, recorded files. */
+  /** What of a tree holds nodes that stay, or none at all: definitions, what is pinned. */
   async #untouched(
-    { commit, workspace }: Scene,
+    { commit }: Scene,
     parts: ReadonlyMap<string, unknown>,
     changed: ReadonlySet<string>,
   ): Promise<Subtree[]> {
@@ -220,8 +218,7 @@ export class Rewriter {
     const found: Subtree[] = [];
     for (const { name, mode, id } of await readTree(objects, commit.tree)) {
       if (mode !== '040000') continue;
-      if (name === WORKSPACE_FOLDER && workspace) found.push({ path: name, mode, id: workspace.tree });
-      else if (name === 'children') {
+      if (name === 'children') {
         for (const child of await readTree(objects, id)) {
           const path = `${name}/${child.name}`;
           if (child.mode === '040000' && !changed.has(`${path}/`)) found.push({ path, mode: '040000', id: child.id });

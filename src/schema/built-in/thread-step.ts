@@ -72,13 +72,12 @@ export type ThreadStep = TurnRecord & {
   stopReason?: string;
   /** The work tree as the step left it. */
   workspace?: {
-    /** The files. Earlier versions put them into the folder `workspace/` of the step's own tree. */
     tree: ObjectId;
     /**
-     * The last parent of the step's commit: the snapshot, a commit with that tree. If the files could not be recorded, and in
-     * earlier versions, the commit that was checked out, absent on an unborn branch.
+     * The last parent of the step's commit, with that tree: the snapshot. If the files could not be recorded, the commit that was
+     * checked out.
      */
-    commit?: ObjectId;
+    commit: ObjectId;
     /**
      * What the tree does not hold as it was: a tracked file stands there as in the index, another one not at all; and the
      * files with conflicts that are not resolved. The first of them are named, as `pathAsText` writes paths.
@@ -136,7 +135,7 @@ export const threadStepSchema: JsonObject = builtInObject(
     rule: ruleOrNull,
     attempts: refList('attempt'),
     usage: usageOrNull,
-    workspace: closedObject({ tree: objectId, commit: objectId, missing }, ['commit', 'missing']),
+    workspace: closedObject({ tree: objectId, commit: objectId, missing }, ['missing']),
     isolation: closedObject({ main: workTreeChanges, given: workTreeChanges }, ['main', 'given']),
     merge: mergeRecord,
     permissions: { type: 'array', minItems: 1, items: { type: ['object', 'string'] } },

@@ -50,8 +50,8 @@ export async function findCode(repository: Repository, { id, head }: ThreadPoint
   const { base } = start.node;
   if (base === undefined) throw noBase(id);
   if (step === undefined) throw noFiles(id);
-  const { tree, checkedOut, merging, form } = await recordedBy(repository, step);
-  if (form === 'none') throw snapshotShort(id, step);
+  const { tree, checkedOut, merging, isSnapshot } = await recordedBy(repository, step);
+  if (!isSnapshot) throw snapshotShort(id, step);
   const prompt = await readTextAt(repository, start, 'prompt.md');
   const summary = end && (await readTextAt(repository, end, 'summary.md'));
   const message = codeMessage(id, prompt, summary);
@@ -63,7 +63,7 @@ export async function findCode(repository: Repository, { id, head }: ThreadPoint
   const facts = { tree, checkedOut, merging, step, message };
   const tip = isCommitted ? checkedOut : batch.addCommit(tipCommit(repository, facts));
   const snapshots = new Set(steps.flatMap(({ node }) => node.workspace?.commit ?? []));
-  // In the earlier form, and if no files were recorded, a step names a commit of the user's.
+  // If no files were recorded, a step names a commit of the user's.
   for (const each of steps) {
     const recorded = await recordedBy(repository, each);
     if (recorded.checkedOut !== undefined) snapshots.delete(recorded.checkedOut);

@@ -2,7 +2,7 @@ import { readCommitNodes, readNodeAt } from '../../cas/commit-nodes.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { Signature } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readCommit, readTree } from '../../git/stores/read.ts';
+import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonValue } from '../../json.ts';
 import type { ThreadId } from '../thread-id.ts';
@@ -19,8 +19,6 @@ export type ExportedCommit = {
   committer: Signature;
   message: string;
   files: Record<string, NodeHash>;
-  /** The work tree that a step recorded, whose files are not exported; absent where there is none. */
-  workspace?: ObjectId;
 };
 
 /**
@@ -57,10 +55,9 @@ async function commitLine(
   id: ObjectId,
   entries: readonly { path: string; hash: NodeHash }[],
 ): Promise<ExportedCommit> {
-  const { tree, parents, author, committer, message } = await readCommit(repository.objects, id);
-  const workspace = (await readTree(repository.objects, tree)).find(({ name }) => name === 'workspace')?.id;
+  const { parents, author, committer, message } = await readCommit(repository.objects, id);
   const files = Object.fromEntries(entries.map(({ path, hash }) => [path, hash]));
-  return { commit: id, parents, author, committer, message, files, ...(workspace !== undefined && { workspace }) };
+  return { commit: id, parents, author, committer, message, files };
 }
 
 /** The commits of threads that a head reaches, each once, parents before children, the head last. */

@@ -69,13 +69,13 @@ export class Rebuild {
     this.#nodes.set(encoded.hash, encoded);
   }
 
-  async #addCommit({ commit, parents, author, committer, message, files, workspace }: JsonObject): Promise<void> {
+  async #addCommit({ commit, parents, author, committer, message, files }: JsonObject): Promise<void> {
     if (typeof message !== 'string' || !isJsonObject(files) || !Array.isArray(parents)) {
       throw this.#refuse('a commit needs parents, author, committer, message and files');
     }
     if (typeof commit === 'string' && isObjectId(commit) && formatOfId(commit) !== this.#objects.format)
       throw objectFormatsDiffer('the file', this.#objects.format);
-    const tree = await this.#addTree(files, workspace === undefined ? undefined : await this.#present(workspace));
+    const tree = await this.#addTree(files);
     const id = this.batch.addCommit({
       tree,
       parents: await Promise.all(parents.map((parent) => this.#present(parent))),
@@ -87,7 +87,7 @@ export class Rebuild {
     this.head = id;
   }
 
-  async #addTree(files: JsonObject, workspace: ObjectId | undefined): Promise<ObjectId> {
+  async #addTree(files: JsonObject): Promise<ObjectId> {
     const parts = new Map<string, NodeFile[]>();
     for (const [path, hash] of Object.entries(files)) {
       const node = isNodeHash(hash) ? this.#nodes.get(hash) : undefined;
@@ -98,7 +98,7 @@ export class Rebuild {
       if (part === undefined) parts.set(folder, [file]);
       else part.push(file);
     }
-    const subtrees: Subtree[] = workspace === undefined ? [] : [{ path: 'workspace', mode: '040000', id: workspace }];
+    const subtrees: Subtree[] = [];
     // The file has no objects that artifacts pin, so the repository must have them.
     for (const pin of keepersOf((parts.get('') ?? []).map(({ node }) => node)).entries) {
       await this.#present(pin.id);

@@ -1,16 +1,15 @@
 import { orElse } from '../../or-else.ts';
 import { encodeSignature, parseCommit, signatureLines, type Commit, type Signature } from '../../git/format/commit.ts';
 import { formatOfId, type ObjectId } from '../../git/format/object-id.ts';
-import { readAnyTree, readCommitData, type ObjectReader } from '../../git/stores/read.ts';
-import { kindOfMode } from '../../git/format/tree-lines.ts';
+import { readCommitData, type ObjectReader } from '../../git/stores/read.ts';
 
-/** The folder of a step's own tree in which earlier versions recorded the files that it left. */
-export const WORKSPACE_FOLDER = 'workspace';
+/** What reports call the files that a step left: the field of its node. */
+export const WORKSPACE = 'workspace';
 
-/** The files that a step recorded, by the form of the record. */
+/** The files that a step recorded. */
 export type RecordedFiles = {
-  /** `commit`: a snapshot. `folder`: `workspace/` of the step's tree. `none`: the tree is that of the checked-out commit. */
-  form: 'commit' | 'folder' | 'none';
+  /** False if they could not be recorded: the tree is that of the checked-out commit. */
+  isSnapshot: boolean;
   tree: ObjectId;
   /** The commit that was checked out; absent on an unborn branch. */
   checkedOut: ObjectId | undefined;
@@ -20,27 +19,23 @@ export type RecordedFiles = {
 
 /** A step's commit, and its node's record of the files. */
 type StepOf = {
-  commit: Pick<Commit, 'tree' | 'author' | 'committer'>;
-  node: { workspace?: { tree: ObjectId; commit?: ObjectId } };
+  commit: Pick<Commit, 'author' | 'committer'>;
+  node: { workspace?: { tree: ObjectId; commit: ObjectId } };
 };
 
 /**
- * Finds in which form a step recorded the files that it left; `undefined` if its node names none.
+ * Finds the files that a step left; `undefined` if its node names none.
  *
- * @throws {ObjectMissing} {CorruptObject} if its tree or its snapshot cannot be read
+ * @throws {ObjectMissing} {CorruptObject} if its snapshot cannot be read
  */
 export async function findRecordedFiles(objects: ObjectReader, step: StepOf): Promise<RecordedFiles | undefined> {
   const { workspace } = step.node;
   if (workspace === undefined) return undefined;
   const { tree, commit } = workspace;
-  const folder = (await readAnyTree(objects, step.commit.tree)).find(
-    ({ name, mode }) => name === WORKSPACE_FOLDER && kindOfMode(mode) === 'folder',
-  );
-  if (folder !== undefined) return { form: 'folder', tree: folder.id, checkedOut: commit, merging: [] };
-  const snapshot = commit && (await readSnapshot(objects, commit, step.commit));
-  if (snapshot === undefined) return { form: 'none', tree, checkedOut: commit, merging: [] };
+  const snapshot = await readSnapshot(objects, commit, step.commit);
+  if (snapshot === undefined) return { isSnapshot: false, tree, checkedOut: commit, merging: [] };
   const [checkedOut, ...merging] = snapshot.parents;
-  return { form: 'commit', tree: snapshot.tree, checkedOut, merging };
+  return { isSnapshot: true, tree: snapshot.tree, checkedOut, merging };
 }
 
 /** A snapshot, and whether its committer line is that of the step, too. */

@@ -5,7 +5,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
 import { readChain } from './read-chain.ts';
 import { CorruptThread } from '../thread-errors.ts';
-import { findRecordedFiles, WORKSPACE_FOLDER } from './recorded-files.ts';
+import { findRecordedFiles } from './recorded-files.ts';
 import type { CommitOf } from './thread-state.ts';
 
 type Step = CommitOf<'step'>;
@@ -44,14 +44,13 @@ export type StepFiles = {
 export async function filesOfStep(repository: Repository, step: Step): Promise<StepFiles | undefined> {
   const recorded = await findRecordedFiles(repository.objects, step);
   if (recorded === undefined) return undefined;
-  const { form, tree, checkedOut, merging } = recorded;
+  const { isSnapshot, tree, checkedOut, merging } = recorded;
   const { workspace } = step.node;
   if (workspace?.tree !== tree) {
-    const what = form === 'folder' ? `its ${WORKSPACE_FOLDER}/` : 'the tree of its snapshot';
-    throw new CorruptThread(step.id, `${what} is not the tree that its node names`);
+    throw new CorruptThread(step.id, 'the tree of its snapshot is not the tree that its node names');
   }
   const { missing } = workspace;
-  return { tree, commit: checkedOut, merging, isWhole: form !== 'none' && missing === undefined, missing };
+  return { tree, commit: checkedOut, merging, isWhole: isSnapshot && missing === undefined, missing };
 }
 
 /** A linked work tree, and whether it has all files that the step left. */

@@ -16,7 +16,7 @@ import { pathAsText } from '../../git/format/quote-path.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { readSnapshot, WORKSPACE_FOLDER } from '../read/recorded-files.ts';
+import { readSnapshot, WORKSPACE } from '../read/recorded-files.ts';
 import { MAX_FILE_BYTES } from '../append/commit-limits.ts';
 import { nothingForDataError } from '../fault-of.ts';
 import { hitsInText, hitsInValue, type SecretHit } from './find-hits.ts';
@@ -83,11 +83,7 @@ export class SecretScan {
     const addFile: AddHits = (file, hits) => add(file, null, hits);
     if (step !== null) await this.#scanSnapshots(commit, code, addFile);
     for (const { name, mode, id } of await readAnyTree(this.#repository.objects, tree)) {
-      if (name === WORKSPACE_FOLDER && kindOfMode(mode) === 'folder') {
-        await this.#scanTree(id, await this.#treesOf(code), '', inWorkspace(addFile));
-      } else if (name === WORKSPACE_FOLDER || name === PINNED_FOLDER) {
-        await this.#scanEntry({ name, mode, id }, [], '', addFile);
-      }
+      if (name === PINNED_FOLDER) await this.#scanEntry({ name, mode, id }, [], '', addFile);
     }
     return places;
   }
@@ -99,7 +95,7 @@ export class SecretScan {
     for (const id of code) {
       const snapshot = await readSnapshot(objects, id, signatures).catch(inPlaceOf(ObjectMissing, undefined));
       if (snapshot === undefined) continue;
-      add(WORKSPACE_FOLDER, hitsInText(this.#redactor, snapshot.message));
+      add(WORKSPACE, hitsInText(this.#redactor, snapshot.message));
       const others = await this.#treesOf(snapshot.parents);
       await this.#scanTree(snapshot.tree, others, '', inWorkspace(add));
     }
@@ -227,7 +223,7 @@ type AddHits = (file: string, hits: readonly SecretHit[]) => void;
 
 /** Names files of the work tree as a step has them. Exceptions of the configuration name them as the work tree does. */
 function inWorkspace(add: AddHits): AddHits {
-  return (file, hits) => add(`${WORKSPACE_FOLDER}/${file}`, hits);
+  return (file, hits) => add(`${WORKSPACE}/${file}`, hits);
 }
 
 /** Decodes a file as UTF-8 or UTF-16, else as Latin-1. */

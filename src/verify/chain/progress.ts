@@ -8,9 +8,6 @@ import { oidOfNode } from './commit-place.ts';
 import { findNewestRecorded } from '../../thread/read/step-files.ts';
 import { committedAt, type CommitOf, type ThreadPlace } from '../../thread/read/thread-state.ts';
 
-/** The snapshot of a step that recorded files; earlier versions have none on an unborn branch. */
-type Recorded = { snapshot: ObjectId | undefined };
-
 /** What the check of the next commit needs of the commits before it. Contains no texts. */
 export class ThreadProgress {
   readonly start: CommitOf<'start'>;
@@ -23,7 +20,7 @@ export class ThreadProgress {
   #pause: ThreadCommit['kind'] | undefined;
   readonly #own: Set<ObjectId>;
   /** The newest record of files; a step of which neither it nor those before it were looked at for one; neither. */
-  #recorded: Recorded | CommitOf<'step'> | undefined;
+  #recorded: ObjectId | CommitOf<'step'> | undefined;
 
   constructor(start: CommitOf<'start'>) {
     this.start = start;
@@ -65,7 +62,7 @@ export class ThreadProgress {
       this.#own.add(id);
       this.#pause = undefined;
       const { workspace } = event.node;
-      if (workspace !== undefined) this.#recorded = { snapshot: workspace.commit };
+      if (workspace !== undefined) this.#recorded = workspace.commit;
     } else if (kind !== 'end') this.#pause ??= kind;
   }
 
@@ -91,11 +88,10 @@ export class ThreadProgress {
 
   /** The commit with the files that the newest recording step left; else the one that the thread's work tree was made from. */
   async readBase(repository: Repository): Promise<ObjectId | undefined> {
-    if (this.#recorded !== undefined && 'node' in this.#recorded) {
-      const step = await findNewestRecorded(repository, this.#recorded);
-      this.#recorded = step && { snapshot: step.node.workspace?.commit };
+    if (typeof this.#recorded === 'object') {
+      this.#recorded = (await findNewestRecorded(repository, this.#recorded))?.node.workspace?.commit;
     }
-    return this.#recorded?.snapshot ?? this.start.node.base;
+    return this.#recorded ?? this.start.node.base;
   }
 
   /** Tells whether a commit is the start, a step, or the head. */

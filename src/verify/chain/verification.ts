@@ -13,7 +13,7 @@ import { furtherParents } from './resume-verification.ts';
 import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
 import { addCaller, growVerified, textPathOf, type Verified } from './verified.ts';
 import { callerCommit, type CommitOf } from '../../thread/read/thread-state.ts';
-import { WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
+import { WORKSPACE } from '../../thread/read/recorded-files.ts';
 import { repeatMergeOf } from '../blocks/repeat-merge.ts';
 
 /** The result for one thread. */
@@ -156,7 +156,7 @@ export class Verification {
     if (env === undefined) return;
     const left = (why: string): void => void this.#unrepeated.set(step.id, { commit: step.id, why });
     const result = await attempt(report, null, () => repeatMergeOf(this.#cache.repository, env, step));
-    if (result?.fault !== undefined) report(WORKSPACE_FOLDER, result.fault);
+    if (result?.fault !== undefined) report(WORKSPACE, result.fault);
     if (result?.unchecked !== undefined) left(result.unchecked);
   }
 

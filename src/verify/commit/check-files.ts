@@ -9,8 +9,7 @@ import { builtIn } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
-import { readSnapshot, WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { readSnapshot, WORKSPACE } from '../../thread/read/recorded-files.ts';
 import { expectedFiles, isFree, type Choice } from './expected-files.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { CommitFiles } from './read-files.ts';
@@ -56,7 +55,7 @@ export async function checkFiles(
     if (!chosen.has(choice)) report(null, `none of ${choice.paths.join(', ')} holds node ${choice.hash}`);
   }
   await attempt(report, 'output.md', async () => checkReplyRefs(commit, files, nodes, report));
-  await checkWorkspace(repository, commit, files, report);
+  await checkWorkspace(repository, commit, report);
   checkPinned(files, nodes.values(), report);
 }
 
@@ -76,28 +75,22 @@ function checkReplyRefs(
   }
 }
 
-/** Checks what a step recorded of its files: a snapshot, `workspace/` of its own tree, or the tree of another commit. */
+/** Checks what a step recorded of its files: a snapshot, or the commit that was checked out if they could not be recorded. */
 async function checkWorkspace(
   { objects }: Repository,
   { kind, node, commit: step }: ThreadCommit,
-  { workspace: folder }: CommitFiles,
   report: ReportFault,
 ): Promise<void> {
-  const { tree, commit } = (kind === 'step' ? node.workspace : undefined) ?? {};
-  const differ = (is: ObjectId | undefined): void =>
-    report(WORKSPACE_FOLDER, `it is ${is ?? 'not there'}, the commit's node says ${tree ?? 'that there is none'}`);
-  if (folder !== undefined || commit === undefined) {
-    if (tree !== folder) differ(folder);
-    return;
-  }
-  await attempt(report, WORKSPACE_FOLDER, async () => {
+  const workspace = kind === 'step' ? node.workspace : undefined;
+  if (workspace === undefined) return;
+  const { tree, commit } = workspace;
+  await attempt(report, WORKSPACE, async () => {
     const snapshot = await readSnapshot(objects, commit, step);
-    // Files that could not be recorded leave the commit that was checked out.
     const recorded = snapshot ?? (await readCommit(objects, commit));
-    if (recorded.tree !== tree) differ(snapshot?.tree);
+    if (recorded.tree !== tree) report(WORKSPACE, `it is ${recorded.tree}, the commit's node says ${tree}`);
     if (snapshot === undefined) return;
-    if (!snapshot.isOfCommitter) report(WORKSPACE_FOLDER, 'its committer is not that of the step');
-    if (step.parents.at(-1) !== commit) report(WORKSPACE_FOLDER, 'it is not the last parent of the step');
+    if (!snapshot.isOfCommitter) report(WORKSPACE, 'its committer is not that of the step');
+    if (step.parents.at(-1) !== commit) report(WORKSPACE, 'it is not the last parent of the step');
   });
 }
 

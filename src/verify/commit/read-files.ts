@@ -11,8 +11,6 @@ import { attempt, type ReportFault } from '../fault.ts';
 export type CommitFiles = {
   /** The nodes that the indexes list, with their paths from the root. */
   index: IndexEntry[];
-  /** The work tree that a step recorded: files of the user. */
-  workspace: ObjectId | undefined;
   /** The trees and blobs that artifacts pin, by their names in `pinned/`. */
   pinned: readonly TreeEntry[];
 };
@@ -29,7 +27,6 @@ type TreeFile = { path: string; mode: TreeMode; id: ObjectId };
  */
 export async function readFiles(repository: Repository, tree: ObjectId, report: ReportFault): Promise<CommitFiles> {
   const files: TreeFile[] = [];
-  let workspace: ObjectId | undefined;
   let pinned: readonly TreeEntry[] = [];
   let count = 0;
   const visit = async (id: ObjectId, folder: string, depth: number): Promise<void> => {
@@ -41,8 +38,7 @@ export async function readFiles(repository: Repository, tree: ObjectId, report: 
       if (count === MAX_FILES + 1) report(null, `its tree has more than ${MAX_FILES} files`);
       if (count > MAX_FILES) return;
       const path = folder + name;
-      if (path === 'workspace' && mode === '040000') workspace = child;
-      else if (path === PINNED_FOLDER && mode === '040000') {
+      if (path === PINNED_FOLDER && mode === '040000') {
         pinned = (await attempt(report, path, () => readTree(repository.objects, child))) ?? [];
         if (pinned.length === 0) report(path, 'it is an empty folder');
       } else if (mode === '040000') await visit(child, `${path}/`, depth + 1);
@@ -59,7 +55,7 @@ export async function readFiles(repository: Repository, tree: ObjectId, report: 
     part.push(file);
   }
   for (const [folder, part] of parts) index.push(...(await readIndex(repository, folder, part, report)));
-  return { index, workspace, pinned };
+  return { index, pinned };
 }
 
 async function readIndex(

@@ -56,15 +56,14 @@ export class CarriedObjects {
   }
 
   /** Checks a commit of a thread as git's object, and the folders of its tree that contain no nodes. */
-  async checkCommit({ commit: { id, commit }, files }: CheckedCommit, report: ReportFault): Promise<void> {
+  async checkCommit({ commit: { id, commit } }: CheckedCommit, report: ReportFault): Promise<void> {
     await attempt(report, null, async () => {
       const data = await this.checkHeader(id, report);
       if (data !== undefined && !isPlainText(data)) {
         report(null, 'it is not UTF-8 without control characters, which could do anything to a terminal');
       }
       for (const { name, mode, id: child } of await readTree(this.#objects, commit.tree)) {
-        const isForeign = mode === '040000' && (name === PINNED_FOLDER || child === files.workspace);
-        if (isForeign) await this.#checkTree(child, name, report);
+        if (name === PINNED_FOLDER && mode === '040000') await this.#checkTree(child, name, report);
       }
     });
   }

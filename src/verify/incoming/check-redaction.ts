@@ -8,7 +8,7 @@ import type { Commit } from '../../git/format/commit.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { RedactionRecord } from '../../thread/secrets/redaction-record.ts';
 import { MAX_FILE_BYTES } from '../../thread/append/commit-limits.ts';
-import { readSnapshot, WORKSPACE_FOLDER } from '../../thread/read/recorded-files.ts';
+import { readSnapshot } from '../../thread/read/recorded-files.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 import { isMarked } from '../is-marked.ts';
 
@@ -43,18 +43,9 @@ async function isSameCommit(objects: ObjectReader, before: ObjectId, after: Obje
   const [nodes, others] = [await nodesOf(objects, before), await nodesOf(objects, after)];
   if (nodes.length !== others.length) return false;
   if (!pairUp(nodes, others, ([path, node], [name, other]) => name === path && isSameNode(node, other))) return false;
-  const [folder, folderNow] = [await workspaceOf(objects, was.tree), await workspaceOf(objects, is.tree)];
-  if (!(await isSameIfAny(folder, folderNow, (a, b) => isSameTree(objects, a, b)))) return false;
   const [snapshot, snapshotNow] = [await snapshotOf(objects, was, nodes), await snapshotOf(objects, is, others)];
-  return isSameIfAny(snapshot, snapshotNow, (a, b) => isSameSnapshot(objects, a, b));
-}
-
-async function isSameIfAny<T>(
-  before: T | undefined,
-  after: T | undefined,
-  isSame: (before: T, after: T) => Promise<boolean>,
-): Promise<boolean> {
-  return before === undefined || after === undefined ? before === after : isSame(before, after);
+  if (snapshot === undefined || snapshotNow === undefined) return snapshot === snapshotNow;
+  return isSameSnapshot(objects, snapshot, snapshotNow);
 }
 
 /** The nodes of a commit by path, with hashes in paths replaced by `*`. */
@@ -111,10 +102,6 @@ function pairUp<T>(before: readonly T[], after: readonly T[], fits: (before: T, 
 function isSameText(before: string, after: string): boolean {
   const isLink = [isNodeHash, isObjectId, isThreadId].some((is) => is(before) && is(after));
   return isLink || isMarked(before, after);
-}
-
-async function workspaceOf(objects: ObjectReader, tree: ObjectId): Promise<ObjectId | undefined> {
-  return (await readAnyTree(objects, tree)).find(({ name }) => name === WORKSPACE_FOLDER)?.id;
 }
 
 /** The snapshot of a step, by its node. */

@@ -61,7 +61,7 @@ async function checkVersion(
 ): Promise<void> {
   const { repository } = cache;
   await carried.checkHeader(id, report);
-  const { index, workspace, pinned } = await readFiles(repository, tree, report);
+  const { index, pinned } = await readFiles(repository, tree, report);
   const entry = index.find(({ path }) => path === WORKFLOW_FILE);
   if (entry === undefined) return report(null, 'it holds no workflow');
   const known = new KnownNodes(cache);
@@ -70,7 +70,7 @@ async function checkVersion(
     if (!isExpected) report(path, 'nothing accounts for a file of this name');
   }
   const nodes = await known.addAll(index, report);
-  if (workspace !== undefined || pinned.length > 0) report(null, 'it holds what no workflow has');
+  if (pinned.length > 0) report(null, 'it holds what no workflow has');
   await checkNodes(nodes, known, new Set(), report);
   const definition = await attempt(report, WORKFLOW_FILE, () => loadWorkflow(known, entry.hash));
   if (definition === undefined) return;

@@ -5,11 +5,10 @@ import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
 import { suspendThread } from '../../../src/thread/append/suspend-thread.ts';
 import { exportThread, type ExportedCommit, type ExportedNode } from '../../../src/thread/export/export-thread.ts';
-import { Rebuild } from '../../../src/thread/export/rebuild.ts';
 import { threadRows } from '../../../src/thread/export/rows.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
-import { forge, store, storeTree } from '../../verify/forge-commit.ts';
+import { store, storeTree } from '../../verify/forge-commit.ts';
 import { startLoop, stepDraft, suspensionDraft } from '../thread-fixture.ts';
 
 const who = { name: 'U', email: 'u@x', atMs: 1_795_262_400_000 };
@@ -95,23 +94,5 @@ describe('an export', () => {
     const start = await startLoop(repository, { base });
     const commits = commitsIn(await linesOf(repository, start, { withNodes: true }));
     expect(commits.map((line) => [line.commit, line.parents])).toEqual([[start.head.id, [base]]]);
-  });
-
-  test('names the work tree of a step in the form of earlier versions, and is made again from it', async () => {
-    const repository = createMapRepository();
-    const tree = storeTree(repository, [['100644', 'a', store(repository, 'blob', 'x')]]);
-    const step = await appendStep(repository, await startLoop(repository), stepDraft());
-    const folder = forge(repository, step.head.id, ({ node, files }) => {
-      node['workspace'] = { tree };
-      files.set('workspace', { mode: '40000', id: tree });
-    });
-    const lines = await linesOf(repository, step, { withNodes: true }, folder);
-    expect(commitsIn(lines).map(({ workspace }) => workspace)).toEqual([undefined, tree]);
-    const rebuild = new Rebuild(repository.objects);
-    for (const line of lines) await rebuild.add(line);
-    expect(rebuild).toMatchObject({ head: folder, thread: step.id });
-    const elsewhere = new Rebuild(createMapRepository().objects);
-    for (const line of lines.slice(0, -1)) await elsewhere.add(line);
-    await expect(elsewhere.add(lines.at(-1)!)).rejects.toThrow(`it stands on ${tree}`);
   });
 });

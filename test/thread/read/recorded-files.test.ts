@@ -4,10 +4,10 @@ import { encodeCommit } from '../../../src/git/format/commit.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { filesOfStep } from '../../../src/thread/read/step-files.ts';
-import { readState, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { Verification } from '../../../src/verify/chain/verification.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
-import { forge, store, storeTree } from '../../verify/forge-commit.ts';
+import { store, storeTree } from '../../verify/forge-commit.ts';
 import { startLoop, stepAt, stepDraft } from '../thread-fixture.ts';
 
 const who = { name: 'U', email: 'u@x', atMs: 1_795_262_400_000 };
@@ -32,28 +32,13 @@ describe('the files of a step', () => {
 
   const filesAt = async (state: ThreadState): ReturnType<typeof filesOfStep> => filesOfStep(repository, stepAt(state));
 
-  /** The same step in the form of earlier versions. */
-  const asFolder = async (state: ThreadState, commit: ObjectId | undefined): Promise<ThreadState> => {
-    const id = forge(repository, state.head.id, (draft) => {
-      draft.node['workspace'] = { tree, ...(commit !== undefined && { commit }) };
-      draft.files.set('workspace', { mode: '40000', id: tree });
-      draft.parents = [...draft.parents.slice(0, 1), ...(commit === undefined ? [] : [commit])];
-    });
-    return readState(repository, state.id, id);
-  };
-
-  test('are in a snapshot on the commit that was checked out, and in workspace/ of an earlier step', async () => {
+  test('are in a snapshot on the commit that was checked out', async () => {
     const start = await createScene();
     const workspace = { tree, commit: code, objects: [] };
     const snapshot = await appendStep(repository, start, stepDraft({ workspace }));
     const recorded = { tree, commit: code, isWhole: true, merging: [], missing: undefined };
     expect(await filesAt(snapshot)).toEqual(recorded);
-    const folder = await asFolder(snapshot, code);
-    expect(await filesAt(folder)).toEqual(recorded);
-    expect(await filesAt(await asFolder(snapshot, undefined))).toEqual({ ...recorded, commit: undefined });
-    for (const { head } of [snapshot, folder]) {
-      expect((await new Verification(repository).verify(head.id)).findings).toEqual([]);
-    }
+    expect((await new Verification(repository).verify(snapshot.head.id)).findings).toEqual([]);
   });
 
   test('are in a snapshot also if they are those that were checked out, and on no commit where there was none', async () => {
@@ -104,16 +89,5 @@ describe('the files of a step', () => {
     const workspace = { tree, commit, shortfall: 'too slow', objects: [] };
     const short = await appendStep(repository, another, stepDraft({ workspace }));
     expect(await filesAt(short)).toBeUndefined();
-  });
-
-  test('may be of both forms in one thread', async () => {
-    const start = await createScene();
-    const workspace = { tree, commit: code, objects: [] };
-    const folder = await asFolder(await appendStep(repository, start, stepDraft({ workspace })), code);
-    repository.refMap.clear();
-    repository.refMap.set(`refs/threads/${folder.id}` as never, folder.head.id);
-    const mixed = await appendStep(repository, folder, stepDraft({ role: 'checker', rule: 1, workspace }));
-    expect((await new Verification(repository).verify(mixed.head.id)).findings).toEqual([]);
-    expect(await filesAt(mixed)).toEqual({ tree, commit: code, isWhole: true, merging: [], missing: undefined });
   });
 });

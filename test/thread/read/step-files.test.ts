@@ -60,7 +60,7 @@ describe('the files of a step', () => {
     const [step] = steps;
     const other = {
       ...step!,
-      node: { ...step!.node, workspace: { ...step!.node.workspace, tree: files.addTree([]) } },
+      node: { ...step!.node, workspace: { ...step!.node.workspace!, tree: files.addTree([]) } },
     };
     await expect(filesOfStep(repository, other)).rejects.toThrow(
       'the tree of its snapshot is not the tree that its node names',

@@ -33,7 +33,6 @@ type Tree = {
   files: Record<string, StoredNode>;
   /** Files whose nodes could not be read. */
   unread?: Record<string, NodeHash>;
-  workspace?: ObjectId;
   pinned?: TreeEntry[];
   linked?: NodeHash[];
   /** Nodes that are known, beside those of the tree. */
@@ -42,7 +41,7 @@ type Tree = {
 };
 
 async function faultsOf(commit: ThreadCommit, tree: Tree): Promise<string[]> {
-  const { files, unread = {}, workspace, pinned = [], linked = [], known = [] } = tree;
+  const { files, unread = {}, pinned = [], linked = [], known = [] } = tree;
   const { faults, report } = collectFaults();
   const nodes = new Map(Object.entries(files));
   const hashes = [...Object.entries(files).map(([path, { hash }]) => [path, hash] as const), ...Object.entries(unread)];
@@ -56,7 +55,7 @@ async function faultsOf(commit: ThreadCommit, tree: Tree): Promise<string[]> {
     tree.repository ?? createMapRepository(),
     commit,
     { node: { agents: { writer: agent.hash } } },
-    { index, workspace, pinned },
+    { index, pinned },
     nodes,
     source,
     new Set(linked),
@@ -199,38 +198,17 @@ describe('the reply of a step', () => {
 });
 
 describe('the work tree of a step', () => {
-  const recorded = (workspace?: { tree: ObjectId; commit?: ObjectId }): ThreadCommit =>
-    commitOf('step', 4, { ...fields, ...(workspace && { workspace }) });
+  const recorded = (workspace: { tree: ObjectId; commit: ObjectId }): ThreadCommit =>
+    commitOf('step', 4, { ...fields, workspace });
   const says = (is: string, wanted: string): string => `workspace: it is ${is}, the commit's node says ${wanted}`;
 
-  test('is the folder that its node names', async () => {
-    expect(await faultsOf(recorded({ tree: idOf(6) }), { files: plain, workspace: idOf(6) })).toEqual([]);
-    expect(await faultsOf(recorded({ tree: idOf(6) }), { files: plain, workspace: idOf(7) })).toEqual([
-      says(idOf(7), idOf(6)),
-    ]);
-    expect(await faultsOf(recorded({ tree: idOf(6) }), { files: plain })).toEqual([says('not there', idOf(6))]);
-    expect(await faultsOf(recorded(), { files: plain, workspace: idOf(7) })).toEqual([
-      says(idOf(7), 'that there is none'),
-    ]);
-  });
-
-  test('is in no other commit', async () => {
-    const end = commitOf('end', 4, { summary: output.hash });
-    const files = { 'end.json': event, 'summary.md': output };
-    expect(await faultsOf(end, { files })).toEqual([]);
-    expect(await faultsOf(end, { files, workspace: idOf(7) })).toEqual([says(idOf(7), 'that there is none')]);
-  });
-
-  test('may be left out where it is that of the commit that was checked out', async () => {
+  test('is that of the commit that was checked out where it could not be recorded', async () => {
     const repository = createMapRepository();
     const who = 'B <b@b> 1795262400 +0000';
     const code = store(repository, 'commit', `tree ${idOf(6)}\nauthor ${who}\ncommitter ${who}\n\nx\n`);
     const tree = { files: plain, repository };
     expect(await faultsOf(recorded({ tree: idOf(6), commit: code }), tree)).toEqual([]);
-    expect(await faultsOf(recorded({ tree: idOf(7), commit: code }), tree)).toEqual([says('not there', idOf(7))]);
-    expect(await faultsOf(recorded({ tree: idOf(6), commit: code }), { ...tree, workspace: idOf(7) })).toEqual([
-      says(idOf(7), idOf(6)),
-    ]);
+    expect(await faultsOf(recorded({ tree: idOf(7), commit: code }), tree)).toEqual([says(idOf(6), idOf(7))]);
     expect(await faultsOf(recorded({ tree: idOf(6), commit: idOf(9) }), tree)).toEqual([
       `workspace: object ${idOf(9)} is not in the repository`,
     ]);

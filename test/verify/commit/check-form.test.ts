@@ -102,9 +102,9 @@ describe('the form of a commit', () => {
       /^output.md: what is stored as node \w{13} is something else/,
     ],
     [
-      'work trees that no node names',
+      'files that no node names',
       (draft, there) => void draft.files.set('workspace/a', { mode: '100644', id: store(there, 'blob', 'x') }),
-      /^workspace: it is [0-9a-f]{40}, the commit's node says that there is none$/,
+      /^workspace\/a: the index does not list it$/,
     ],
     [
       'pins that no artifact names',

@@ -294,7 +294,7 @@ describe('the further parents of a commit', () => {
   test('that are code are the commit that was checked out, and those that artifacts pin', () => {
     const workspace = { tree: idOf(60), commit: idOf(62) };
     expect(codeCommits(commitOf('step', 4, { workspace }), [pinning])).toEqual([idOf(62), idOf(61)]);
-    expect(codeCommits(commitOf('step', 4, { workspace: { tree: idOf(60) } }), [])).toEqual([]);
+    expect(codeCommits(commitOf('step', 4), [])).toEqual([]);
     expect(codeCommits(commitOf('end', 5), [pinning])).toEqual([idOf(61)]);
   });
 });

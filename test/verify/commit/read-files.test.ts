@@ -44,7 +44,6 @@ describe('the files of a tree', () => {
       [FOLDER, 'pinned', pinned],
       [FILE, 'start.json', blob],
       [FOLDER, 'workflow', workflow],
-      [FOLDER, 'workspace', idOf(9)],
     );
     expect(await read(repository, root)).toEqual({
       faults: [],
@@ -52,7 +51,6 @@ describe('the files of a tree', () => {
         { hash: hashOf(1), oid: blob, path: 'start.json' },
         { hash: hashOf(2), oid: blob, path: 'workflow/roles/writer.json' },
       ],
-      workspace: idOf(9),
       pinned: [{ mode: FILE, name: idOf(1), id: blob }],
     });
   });
@@ -97,15 +95,6 @@ describe('the files of a tree', () => {
       ],
       ['a.md: it has the mode 100755, not 100644'],
       [1],
-    ],
-    [
-      'a file in place of the work tree',
-      ({ blob, index }) => [
-        [FILE, 'index', index()],
-        [FILE, 'workspace', blob],
-      ],
-      ['workspace: the index does not list it'],
-      [],
     ],
     [
       'a file in place of the pins',

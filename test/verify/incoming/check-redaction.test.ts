@@ -4,6 +4,7 @@ import { encodeCommit } from '../../../src/git/format/commit.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { activeRef } from '../../../src/thread/thread-refs.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { isTrueRedaction } from '../../../src/verify/incoming/check-redaction.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
@@ -158,19 +159,21 @@ test('a long chain is compared to its start', async () => {
 });
 
 describe('the files that a redacted step recorded', () => {
-  const who = 'A U Thor <author@example.com> 1795262400 +0000';
   const isReplaced = async (
     before: (repository: MapRepository) => ObjectId | undefined,
     after: (repository: MapRepository) => ObjectId | undefined,
   ): Promise<boolean> => {
     const repository = createMapRepository();
-    const commitOf = (files: ObjectId | undefined): ObjectId => {
-      const tree = storeTree(repository, files === undefined ? [] : [['40000', 'workspace', files]]);
-      return store(repository, 'commit', `tree ${tree}\nauthor ${who}\ncommitter ${who}\n\nx\n`);
+    const start = await startLoop(repository);
+    const stepWith = async (tree: ObjectId | undefined): Promise<ObjectId> => {
+      const draft = tree === undefined ? {} : { workspace: { tree, objects: [] } };
+      const { head } = await appendStep(repository, start, stepDraft(draft));
+      repository.refMap.set(activeRef(start.id), start.head.id);
+      return head.id;
     };
-    const [was, is] = [commitOf(before(repository)), commitOf(after(repository))];
-    const { id } = await startLoop(repository);
-    return isTrueRedaction(repository.objects, { thread: id, commits: new Map([[was, is]]) }, was);
+    const [was, is] = [await stepWith(before(repository)), await stepWith(after(repository))];
+    const commits = new Map([[was, is]]);
+    return isTrueRedaction(repository.objects, { thread: start.id, commits }, was);
   };
   const files =
     (content: string | Uint8Array, name = 'a.txt', mode = '100644') =>
