@@ -90,8 +90,6 @@ export type ChildRequest = {
   call: CallPlace;
   /** Whether the agent chose the key. */
   isOwnKey: boolean;
-  /** The child that an earlier version of uwf started for this call, under an id that follows from nothing. */
-  unkeyed: ThreadId | undefined;
   workflow: string;
   prompt: string;
   signal: AbortSignal;

@@ -7,7 +7,7 @@ import { exportThread } from '../../src/thread/export/export-thread.ts';
 import { Rebuild } from '../../src/thread/export/rebuild.ts';
 import { RefusedImport } from '../../src/thread/export/read-lines.ts';
 import { threadRows } from '../../src/thread/export/rows.ts';
-import { findCalledNow, findChildren, isChildOf } from '../../src/thread/find/find-children.ts';
+import { findCalledNow, findChildren, isChildOf, type Caller } from '../../src/thread/find/find-children.ts';
 import { getThread } from '../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../src/thread/fork/fork-thread.ts';
 import { findReferrers } from '../../src/thread/cas/find-referrers.ts';
@@ -695,14 +695,10 @@ describe('a thread', () => {
     const children = await findChildren(repository, ended);
     expect(children.map(({ start }) => start.node.parentRole)).toEqual(['checker']);
     const [child] = children;
-    expect(isChildOf(child!.start.node, { id: again.id, startHash: again.start.hash })).toBe(true);
-    expect(isChildOf(child!.start.node, { id: ended.id, startHash: child!.start.hash })).toBe(false);
-    expect(
-      isChildOf(
-        { ...child!.start.node, call: { thread: again.id, key: 'x' } },
-        { id: ended.id, startHash: ended.start.hash },
-      ),
-    ).toBe(false);
+    const isOf = (caller: Caller): boolean => isChildOf(child!.start.node, caller);
+    expect(isOf({ id: ended.id, startHash: ended.start.hash })).toBe(true);
+    expect(isOf({ id: again.id, startHash: ended.start.hash })).toBe(false);
+    expect(isOf({ id: ended.id, startHash: child!.start.hash })).toBe(false);
     expect(await findCalledNow(repository, ended, ended.id)).toEqual([]);
     const calling = commitsOf('step')[1]!;
     expect((await readChildEnds(repository, calling)).map(({ id }) => id)).toEqual([child!.pointer.head]);

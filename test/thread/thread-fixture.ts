@@ -2,8 +2,10 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { StepDraft } from '../../src/thread/append/append-step.ts';
-import { startThread, type StartRequest } from '../../src/thread/append/start-thread.ts';
+import { startThread, type StartRequest, type ThreadParent } from '../../src/thread/append/start-thread.ts';
 import type { SuspensionDraft } from '../../src/thread/append/suspend-thread.ts';
+import { callIdFor } from '../../src/thread/new-thread-id.ts';
+import { committedAt, stateCommit, stateHash } from '../../src/thread/read/thread-state.ts';
 import type { CommitOf, ThreadState } from '../../src/thread/read/thread-state.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
@@ -40,6 +42,19 @@ export async function startLoop(repository: Repository, request: Partial<StartRe
   const batch = new ObjectBatch(repository.objects.format);
   const workflow = writeWorkflowTree(batch, loop);
   return startThread(repository, batch, { workflow, prompt: 'Write a poem.', agents: { writer: agent }, ...request });
+}
+
+let calls = 0;
+
+/** What the start of a child thread asks for, whose caller stands where it is; each is another call. */
+export function calledBy(
+  caller: ThreadState,
+  role = 'writer',
+): Required<Pick<StartRequest, 'id' | 'depth' | 'parent'>> & { parent: ThreadParent } {
+  const call = { thread: caller.id, key: `call ${(calls += 1)}` };
+  const parent = { thread: caller.start.hash, state: stateHash(caller), role, head: caller.head.id, call };
+  const id = callIdFor({ ...call, ordinal: 0, state: committedAt(stateCommit(caller)), role });
+  return { id, depth: caller.start.node.depth + 1, parent };
 }
 
 /** A step as the engine hands it over. */

@@ -84,10 +84,14 @@ async function growChild(
     state: stateHash(caller),
     role,
     head: caller.head.id,
+    call,
   };
-  // Some as earlier versions called them.
-  const keyed = dice(3) > 0 ? { id, parent: { ...parent, call } } : { parent };
-  const child = await growOn(repository, dice, await startLoop(repository, { ...keyed, depth: depth + 1 }), depth + 1);
+  const child = await growOn(
+    repository,
+    dice,
+    await startLoop(repository, { id, parent, depth: depth + 1 }),
+    depth + 1,
+  );
   return child.end ? child : cancel(repository, child);
 }
 

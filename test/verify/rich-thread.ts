@@ -9,7 +9,7 @@ import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
 import { threadCas } from '../../src/thread/cas/thread-cas.ts';
 import { stateHash, type ThreadState } from '../../src/thread/read/thread-state.ts';
 import type { MapRepository } from '../helpers/map-repository.ts';
-import { agent, startLoop, stepDraft } from '../thread/thread-fixture.ts';
+import { agent, calledBy, startLoop, stepDraft } from '../thread/thread-fixture.ts';
 
 const usage = { inputTokens: 11, outputTokens: 22, turns: 2, costUsd: 0.25 };
 
@@ -104,14 +104,8 @@ export async function growRichThread(repository: MapRepository): Promise<ThreadS
 }
 
 async function growChild(repository: MapRepository, caller: ThreadState): Promise<ThreadState> {
-  const parent = {
-    thread: caller.start.hash,
-    state: stateHash(caller),
-    role: 'checker',
-    head: caller.head.id,
-    depth: 1,
-  };
-  const child = await startLoop(repository, { parent, agents: { writer: { ...agent, name: 'idle' } } });
+  const agents = { writer: { ...agent, name: 'idle' } };
+  const child = await startLoop(repository, { ...calledBy(caller, 'checker'), agents });
   return endThread(repository, child, { outcome: 'cancelled', returnCode: 130, summary: 'cancelled' });
 }
 

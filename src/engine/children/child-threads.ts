@@ -52,7 +52,7 @@ export async function runChild(
       combineLimits(engine.config.limits, own.limits, ofRole, limits),
     ),
   };
-  const id = request.unkeyed ?? callIdFor(request.call);
+  const id = callIdFor(request.call);
   let token = '';
   try {
     return await withLease(inner, id, undefined, (lease) => {
@@ -135,22 +135,22 @@ async function assertSameCall(
   engine: EngineContext,
   parent: ThreadState,
   child: ThreadState,
-  { call, isOwnKey, unkeyed, workflow, prompt, branch }: ChildRequest,
+  { call, isOwnKey, workflow, prompt, branch }: ChildRequest,
 ): Promise<void> {
   const { node } = child.start;
-  const wanted = unkeyed === undefined ? storedCall(call, isOwnKey) : undefined;
+  const wanted = storedCall(call, isOwnKey);
   const isSame =
     node.parentThread === parent.start.hash &&
     node.parentState === stateHash(parent) &&
     node.parentRole === call.role &&
-    node.call?.thread === wanted?.thread &&
-    node.call?.key === wanted?.key &&
-    node.call?.ordinal === wanted?.ordinal &&
-    node.call?.block === wanted?.block &&
+    node.call?.thread === wanted.thread &&
+    node.call.key === wanted.key &&
+    node.call.ordinal === wanted.ordinal &&
+    node.call.block === wanted.block &&
     child.prompt === prompt;
   if (!isSame) throw new KeyTaken(call.key, child.id);
   // A key that is not the agent's own names the workflow.
-  if (!isOwnKey && unkeyed === undefined) return;
+  if (!isOwnKey) return;
   const { name } = await definitionOf(engine, child);
   // Under its name the workflow may have changed since.
   if (name !== (await definitionFor(engine, parent, branch?.pinnedAs ?? call.role, workflow)).name)

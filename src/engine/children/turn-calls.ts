@@ -3,7 +3,7 @@ import type { AgentRequest, ChildOutcome } from '../../agent/contract.ts';
 import { parseNodeHash, type NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { isWellFormed } from '../../is-well-formed.ts';
-import { findCalledNow, findUnkeyedNow, type ChildThread } from '../../thread/find/find-children.ts';
+import { findCalledNow, type ChildThread } from '../../thread/find/find-children.ts';
 import { callIdFor, type CallPlace } from '../../thread/new-thread-id.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { contentNode } from '../../thread/append/draft-commit.ts';
@@ -49,8 +49,6 @@ export class TurnCalls {
   readonly #elsewhere = new Set<ThreadId>();
   readonly #asked = new Set<ThreadId>();
   readonly #ordinals = new Map<string, number>();
-  readonly #adopted = new Map<ThreadId, ChildThread>();
-  #unkeyed: Promise<ChildThread[]> | undefined;
   #hasCalled = false;
   #isBlock = false;
 
@@ -127,8 +125,6 @@ export class TurnCalls {
     const { outcome, head, isStopped, isElsewhere } = await this.#engine.runChild(this.#engine, this.#caller, {
       call,
       isOwnKey: key !== undefined,
-      // Earlier versions ran no blocks.
-      unkeyed: branch ? undefined : await this.#adopt(id, prompt),
       branch,
       isLeft,
       workflow,
@@ -139,20 +135,6 @@ export class TurnCalls {
     if (isStopped) this.#stopped.add(id);
     if (isElsewhere) this.#elsewhere.add(id);
     return outcome;
-  }
-
-  /** Finds the child that an earlier version of uwf, which knew no keys, started for this call. */
-  async #adopt(id: ThreadId, prompt: string): Promise<ThreadId | undefined> {
-    if (this.#isFirst || this.#id !== this.#caller.id) return undefined;
-    const known = this.#adopted.get(id);
-    if (known !== undefined) return known.pointer.id;
-    this.#unkeyed ??= findUnkeyedNow(this.#engine.repository, this.#caller);
-    const unkeyed = await this.#unkeyed;
-    const { hash } = contentNode(prompt);
-    const place = unkeyed.findIndex(({ start: { node } }) => node.parentRole === this.#role && node.prompt === hash);
-    const [child] = place === -1 ? [] : unkeyed.splice(place, 1);
-    if (child) this.#adopted.set(id, child);
-    return child?.pointer.id;
   }
 
   /** The id of the child that a call leads to, whether or not it was called. */
@@ -220,8 +202,7 @@ export class TurnCalls {
     return left;
   }
 
-  async #findAll(): Promise<ChildThread[]> {
-    const keyed = await findCalledNow(this.#engine.repository, this.#caller, this.#id);
-    return [...keyed, ...this.#adopted.values(), ...((await this.#unkeyed) ?? [])];
+  #findAll(): Promise<ChildThread[]> {
+    return findCalledNow(this.#engine.repository, this.#caller, this.#id);
   }
 }

@@ -1,4 +1,4 @@
-import { findCalledNow, findUnkeyedNow } from '../../thread/find/find-children.ts';
+import { findCalledNow } from '../../thread/find/find-children.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -12,7 +12,7 @@ type WaitingChild = { thread: ThreadId; branch: string | undefined };
 /** The children that a suspended thread waits for and that wait themselves, in the order in which they began. */
 export async function findWaitingChildren({ repository }: EngineContext, state: ThreadState): Promise<WaitingChild[]> {
   if (state.head.kind !== 'suspend' || state.head.node.cause !== 'child') return [];
-  const called = [...(await findCalledNow(repository, state, state.id)), ...(await findUnkeyedNow(repository, state))];
+  const called = await findCalledNow(repository, state, state.id);
   const waiting: WaitingChild[] = [];
   for (const { pointer, start } of called.toSorted((a, b) => a.start.node.startedAtMs - b.start.node.startedAtMs)) {
     const { kind } = await readThreadCommit(repository, pointer.head);

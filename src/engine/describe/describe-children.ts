@@ -28,13 +28,13 @@ export async function describeChildren(engine: EngineContext, id: ThreadId, fact
   const others: ChildView[] = [];
   for (const { pointer, start } of found) {
     const { parentRole: role, parentState, call } = start.node;
-    if (known.has(pointer.id) || role === null || parentState === null) continue;
+    if (known.has(pointer.id) || role === null || parentState === null || call === undefined) continue;
     const isLeft = isOver(facts.status) || parentState !== facts.state;
     const { readThreadCommit } = await import('../../thread/thread-commit.ts');
     const head = await readThreadCommit(engine.repository, pointer.head);
     const status = statusHere(engine.repository, pointer.id, statusOfHead(head));
     const end = head.kind === 'end' ? head.hash : null;
-    others.push({ thread: pointer.id, status, end, role, key: call?.key ?? null, parentState, step: null, isLeft });
+    others.push({ thread: pointer.id, status, end, role, key: call.key, parentState, step: null, isLeft });
   }
   return [...taken, ...others];
 }

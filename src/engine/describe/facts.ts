@@ -18,8 +18,8 @@ export type TakenInChild = {
   status: ThreadStatus;
   /** The role that called it. */
   role: string;
-  /** The key of the call; null in threads of earlier versions. */
-  key: string | null;
+  /** The key of the call. */
+  key: string;
   /** Where the caller stood when it called: a step, or its start. */
   parentState: NodeHash;
   /** Its end; null while it is not over. */
@@ -85,7 +85,7 @@ const isTakenIn = objectOf<TakenInChild>({
   thread: stringThat(isThreadId),
   status: oneOf(threadStatuses),
   role: isString,
-  key: orNull(isString),
+  key: isString,
   parentState: isNodeHash,
   end: orNull(isNodeHash),
   step: orNull(isNodeHash),

@@ -4,8 +4,8 @@ import type { ChildView } from './describe-children.ts';
 const MADE_KEY = / [0-9A-HJKMNP-TV-Z]{13}$/;
 
 /** The key that an agent or a block gave a call; '' for other calls. */
-export function ownKey(key: string | null): string {
-  return key === null || MADE_KEY.test(key) ? '' : key;
+export function ownKey(key: string): string {
+  return MADE_KEY.test(key) ? '' : key;
 }
 
 /** Whether a child has neither ended nor been cancelled: a person may want to look at it. */

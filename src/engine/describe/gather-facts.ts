@@ -92,13 +92,13 @@ async function childrenTaken({ repository }: EngineContext, { tally }: ThreadSta
     const ofStep: ThreadFacts['children'] = [];
     for (const end of await readChildEnds(repository, step)) {
       const start = await findStart(repository, end.id);
-      if (start === undefined) continue;
+      if (start?.node.call === undefined) continue;
       const { id, parentRole, parentState, call } = start.node;
       ofStep.push({
         thread: parseThreadId(id),
         status: statusOfHead(end),
         role: parentRole ?? step.node.role,
-        key: call?.key ?? null,
+        key: call.key,
         parentState: parentState ?? step.node.start,
         end: end.hash,
         step: step.hash,

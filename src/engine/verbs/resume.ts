@@ -2,7 +2,6 @@ import { findLimitWaitedAt } from '../limits/allowance.ts';
 import { WaitsAtLimit } from '../limits/limits.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { MoreLimits } from '../../schema/built-in/limits.ts';
-import { findThreadsAt } from '../../thread/find/find-children.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
@@ -91,11 +90,10 @@ async function admitResumption(engine: EngineContext, current: ThreadState, want
   }
   const isNew = ({ id, head }: ThreadState): boolean =>
     !states.has(id) && head.kind === 'suspend' && head.node.cause === 'child';
-  let above = [current];
-  while (above.length > 0) {
-    const callers = await Promise.all(above.map((child) => findCallers(engine.repository, child)));
-    above = callers.flat().filter(isNew);
-    for (const caller of above) states.set(caller.id, caller);
+  let above = await findCaller(engine.repository, current);
+  while (above !== undefined && isNew(above)) {
+    states.set(above.id, above);
+    above = await findCaller(engine.repository, above);
   }
   await admitThreads(engine, [...states.values()], wanted);
 }
@@ -196,20 +194,20 @@ async function reopen(
  * that, or have it at this moment and leave it where it waits: the answer to another branch can have come at the same time.
  */
 async function resumeParent(engine: EngineContext, child: ThreadState): Promise<void> {
-  for (const parent of await findCallers(engine.repository, child)) {
-    const { head } = parent;
-    if (head.kind !== 'suspend' || head.node.cause !== 'child') continue;
-    if (head.node.role !== child.start.node.parentRole || stateHash(parent) !== child.start.node.parentState) continue;
-    const isWaiting = (await findWaitingChild(engine, parent)) !== undefined;
-    if (isWaiting && !(await isDecided(engine, parent))) continue;
-    const seen = { seen: head.id };
-    try {
-      await (isWaiting ? resumeDecided(engine, parent.id, seen) : resumeAndRun(engine, parent.id, seen));
-    } catch (error) {
-      if (!(error instanceof LeaseHeld || error instanceof ThreadMoved) || error.thread !== parent.id) throw error;
-      await joinThread(engine, parent.id);
-      await resumeParent(engine, child);
-    }
+  const parent = await findCaller(engine.repository, child);
+  if (parent === undefined) return;
+  const { head } = parent;
+  if (head.kind !== 'suspend' || head.node.cause !== 'child') return;
+  if (head.node.role !== child.start.node.parentRole || stateHash(parent) !== child.start.node.parentState) return;
+  const isWaiting = (await findWaitingChild(engine, parent)) !== undefined;
+  if (isWaiting && !(await isDecided(engine, parent))) return;
+  const seen = { seen: head.id };
+  try {
+    await (isWaiting ? resumeDecided(engine, parent.id, seen) : resumeAndRun(engine, parent.id, seen));
+  } catch (error) {
+    if (!(error instanceof LeaseHeld || error instanceof ThreadMoved) || error.thread !== parent.id) throw error;
+    await joinThread(engine, parent.id);
+    await resumeParent(engine, child);
   }
 }
 
@@ -224,11 +222,8 @@ async function isDecided(engine: EngineContext, state: ThreadState): Promise<boo
   return isBlockDecided(engine, state);
 }
 
-/** The threads that may have called a child: one, or in threads of earlier versions all forks that stand where it stood. */
-async function findCallers(repository: Repository, { start: { node } }: ThreadState): Promise<ThreadState[]> {
-  const { call, parentThread, parentState } = node;
-  if (parentThread === null || parentState === null) return [];
-  if (call === undefined) return findThreadsAt(repository, parentThread, parentState);
-  const caller = await findThread(repository, parseThreadId(call.thread));
-  return caller === undefined ? [] : [await readState(repository, caller.id, caller.head)];
+/** The thread that called a child; `undefined` if it is not here. */
+async function findCaller(repository: Repository, { start: { node } }: ThreadState): Promise<ThreadState | undefined> {
+  const caller = node.call && (await findThread(repository, parseThreadId(node.call.thread)));
+  return caller && readState(repository, caller.id, caller.head);
 }

@@ -45,7 +45,7 @@ export type ThreadStart = {
   parentState: NodeHash | null;
   /** The role of the caller that called; null for a thread without a caller. */
   parentRole: string | null;
-  /** Which call of the caller this thread is; absent where there is no caller, and in threads of earlier versions. */
+  /** Which call of the caller this thread is; absent where there is no caller. */
   call?: ThreadCall;
   /** The commit of the code that the thread's own work tree was made from. */
   base?: ObjectId;

@@ -32,8 +32,8 @@ export type ThreadParent = {
   role: string;
   /** The caller's head commit at that moment: the parent of the child's start. */
   head: ObjectId;
-  /** Identifies the call; absent in threads of earlier versions. */
-  call?: ThreadCall;
+  /** Identifies the call. */
+  call: ThreadCall;
 };
 
 export type StartRequest = {
@@ -82,7 +82,7 @@ export async function startThread(
     parentThread: request.parent?.thread ?? null,
     parentState: request.parent?.state ?? null,
     parentRole: request.parent?.role ?? null,
-    ...(request.parent?.call && { call: request.parent.call }),
+    ...(request.parent && { call: request.parent.call }),
     ...(request.base && { base: request.base }),
     ...taken(request),
     startedAtMs,

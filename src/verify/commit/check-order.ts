@@ -82,7 +82,10 @@ export function checkCaller(start: CommitOf<'start'>, caller: CommitPlace | unde
   differ('parentState', parentState, caller?.state ?? null);
   differ('depth', depth, caller ? caller.start.depth + 1 : 0);
   if ((parentRole === null) !== (caller === undefined)) differ('parentRole', parentRole, caller ? 'a role' : null);
-  if (call === undefined) return;
+  if (call === undefined) {
+    if (caller) report('start.json', 'it has a caller, and does not say which call it is');
+    return;
+  }
   const place = caller && parentRole !== null && { state: caller.stateAt, role: parentRole };
   if (!place) return report('start.json', 'it is a call, and there is no caller');
   const { thread, key, ordinal = 0, block } = call;

@@ -5,14 +5,11 @@ import { createEngineContext, readingContext } from '../../../src/engine/engine-
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import { findThread, getThread } from '../../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
 import { callIdFor } from '../../../src/thread/new-thread-id.ts';
-import { startThread } from '../../../src/thread/append/start-thread.ts';
-import { committedAt, stateCommit, stateHash, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { committedAt, stateCommit, type ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { readState } from '../../../src/thread/read/thread-state.ts';
-import { writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
 import { installCallingAgent, type CallingTry, type Called } from '../../helpers/calling-agent.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
@@ -214,7 +211,7 @@ describe('the child of a call', () => {
     const calls = await createCalls([{}]);
     const state = await stateOf(calls, calls.thread);
     const call = { thread: state.id, state: committedAt(stateCommit(state)), role: 'caller', key: 'k', ordinal: 0 };
-    const request = { call, isOwnKey: true, unkeyed: undefined, ...task('a'), signal: new AbortController().signal };
+    const request = { call, isOwnKey: true, ...task('a'), signal: new AbortController().signal };
     const config = scripted({ work: [{ delayMs: 600_000, reply: ends }] });
     const stop = new AbortController();
     let tellAtWork = (): void => {};
@@ -234,26 +231,6 @@ describe('the child of a call', () => {
     stop.abort();
     await expect(first).rejects.toMatchObject({ code: 'interrupted' });
     expect(paid(calls)).toBe(1);
-  });
-
-  test('that an earlier version started is found by its prompt', async () => {
-    const calls = await createCalls([{ calls: [[task('b')], [task('a')], [task('a')]] }]);
-    const state = await stateOf(calls, calls.thread);
-    const batch = new ObjectBatch();
-    const earlier = await startThread(calls.repository, batch, {
-      workflow: writeWorkflowTree(batch, worker),
-      prompt: 'a',
-      agents: {},
-      depth: 1,
-      parent: { thread: state.start.hash, state: stateHash(state), role: 'caller', head: state.head.id },
-    });
-    expect(earlier.start.node.call).toBeUndefined();
-    await calls.engine.run(calls.thread);
-    const { children } = await calls.engine.describe(calls.thread);
-    expect(children).toHaveLength(3);
-    expect(children).toContain(earlier.id);
-    expect(paid(calls)).toBe(3);
-    expect(await verifyThread(readingContext(calls.repository), calls.thread)).toMatchObject({ sound: true });
   });
 
   test('is no thread that only has its id', async () => {

@@ -7,8 +7,8 @@ import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
 import type { ThreadId } from '../../../src/thread/thread-id.ts';
-import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
-import { startLoop } from '../../thread/thread-fixture.ts';
+import { readState, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { calledBy, startLoop } from '../../thread/thread-fixture.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';
 
 /** Chooses some threads, and remembers what it was asked about. */
@@ -22,8 +22,7 @@ function chooser(...chosen: ThreadId[]): {
 
 async function startChild({ repository }: Place, caller: ThreadState): Promise<ThreadId> {
   const { head } = await getThread(repository, caller.id);
-  const parent = { thread: caller.start.hash, state: caller.start.hash, role: 'writer', head, depth: 1 };
-  return (await startLoop(repository, { parent })).id;
+  return (await startLoop(repository, calledBy(await readState(repository, caller.id, head)))).id;
 }
 
 test('a push of all sends what is new of the threads that are there, and no other thread that was not chosen', async () => {

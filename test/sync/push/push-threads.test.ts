@@ -10,7 +10,8 @@ import { syncThreads } from '../../../src/sync/sync-threads.ts';
 import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
 import { registerWorkflow } from '../../../src/workflow/registry/register-workflow.ts';
-import { loop, startLoop } from '../../thread/thread-fixture.ts';
+import { readState } from '../../../src/thread/read/thread-state.ts';
+import { calledBy, loop, startLoop } from '../../thread/thread-fixture.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';
 
 describe('a push', () => {
@@ -178,8 +179,7 @@ describe('a push', () => {
     const caller = await startLoop(ada.repository);
     await ada.do('append');
     const { head } = await getThread(ada.repository, caller.id);
-    const state = { thread: caller.start.hash, state: caller.start.hash, role: 'writer', head, depth: 1 };
-    const child = await startLoop(ada.repository, { parent: state });
+    const child = await startLoop(ada.repository, calledBy(await readState(ada.repository, caller.id, head)));
     const { threads, alongside } = await pushThreads(ada.context, ada.remote, { threads: [child.id] });
     expect(threads).toMatchObject([{ thread: child.id, change: 'new' }]);
     expect(alongside).toEqual([caller.id]);

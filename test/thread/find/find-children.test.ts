@@ -8,19 +8,13 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { derivedContent } from '../../../src/git/system/derived-file.ts';
 import { findChildren } from '../../../src/thread/find/find-children.ts';
 import { MANY_THREADS } from '../../../src/thread/read/head-table.ts';
-import { stateHash, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { startLoop } from '../thread-fixture.ts';
+import { calledBy, startLoop } from '../thread-fixture.ts';
 
 function childOf(repository: Repository, caller: ThreadState): Promise<ThreadState> {
-  const parent = {
-    thread: caller.start.hash,
-    state: stateHash(caller),
-    role: 'writer',
-    head: caller.head.id,
-  };
-  return startLoop(repository, { parent, depth: 1 });
+  return startLoop(repository, calledBy(caller));
 }
 
 /** A caller, two children of it, a child of another thread, and more threads than are looked at one by one. */
@@ -34,7 +28,7 @@ async function family() {
   await childOf(repository, stranger);
   children.push(await childOf(repository, caller));
   const tables = join(String(repository.stateDir), 'facts', 'many');
-  return { temporary, repository, caller, children: children.map(({ id }) => id), stranger, tables };
+  return { temporary, repository, caller, children: children.map(({ id }) => id).toSorted(), stranger, tables };
 }
 
 async function idsOf(repository: Repository, caller: ThreadState): Promise<string[]> {
@@ -84,7 +78,7 @@ test('a thread among many is shown with its children', async () => {
   const { temporary, caller, children, stranger } = await family();
   for (let round = 0; round < 2; round += 1) {
     const context = readingContext(await temporary.open());
-    expect((await describeThread(context, caller.id)).children).toEqual(children);
+    expect((await describeThread(context, caller.id)).children.toSorted()).toEqual(children);
     expect((await describeThread(context, stranger.id)).children).toHaveLength(1);
   }
 });

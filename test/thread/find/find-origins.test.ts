@@ -3,12 +3,12 @@ import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { openOrigins, possibleChildren } from '../../../src/thread/find/find-origins.ts';
 import { listTableRows, MANY_THREADS } from '../../../src/thread/read/head-table.ts';
-import { stateHash, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { activeRef, type ThreadPointer } from '../../../src/thread/thread-refs.ts';
 import { createRepositoryWithState } from '../../helpers/memory-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
-import { startLoop } from '../thread-fixture.ts';
+import { calledBy, startLoop } from '../thread-fixture.ts';
 
 let repository: Repository;
 let caller: ThreadState;
@@ -17,10 +17,7 @@ let child: ThreadState;
 beforeEach(async () => {
   repository = await createRepositoryWithState();
   caller = await startLoop(repository);
-  child = await startLoop(repository, {
-    parent: { thread: caller.start.hash, state: stateHash(caller), role: 'writer', head: caller.head.id },
-    depth: 1,
-  });
+  child = await startLoop(repository, calledBy(caller));
 });
 
 const pointerTo = ({ id, head }: ThreadState): ThreadPointer => ({

@@ -6,11 +6,11 @@ import { getThread } from '../../../src/thread/find/find-thread.ts';
 import { totalsOf } from '../../../src/thread/read/tally.ts';
 import { readLightCommit, type LightCommit } from '../../../src/thread/read/light-chain.ts';
 import { findStart, readThreadPrompt, startOf } from '../../../src/thread/read/read-start.ts';
-import { stateHash, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { forge } from '../../verify/forge-commit.ts';
-import { startLoop, stepDraft } from '../thread-fixture.ts';
+import { calledBy, startLoop, stepDraft } from '../thread-fixture.ts';
 
 let repository: MapRepository;
 let start: ThreadState;
@@ -46,8 +46,7 @@ describe('the start of a thread', () => {
   });
 
   test('of a child is its own, though its chain goes on to its caller', async () => {
-    const parent = { thread: start.start.hash, state: stateHash(one), role: 'writer', head: one.head.id };
-    const child = await startLoop(repository, { parent, depth: 1 });
+    const child = await startLoop(repository, calledBy(one));
     const step = await appendStep(repository, child, stepDraft());
     const spied = watched(repository);
     expect((await findStart(spied.repository, step.head.id))?.id).toBe(child.head.id);

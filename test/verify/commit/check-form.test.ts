@@ -8,7 +8,7 @@ import { reopenThread } from '../../../src/thread/append/resume-thread.ts';
 import { NodeCache } from '../../../src/verify/chain/known-nodes.ts';
 import { checkForm, type Form } from '../../../src/verify/commit/check-form.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
-import { agent, startLoop, stepDraft } from '../../thread/thread-fixture.ts';
+import { agent, calledBy, startLoop, stepDraft } from '../../thread/thread-fixture.ts';
 import { collectFaults } from './plain-commits.ts';
 import { addNode, forge, store, type Draft } from '../forge-commit.ts';
 
@@ -125,10 +125,9 @@ describe('the form of a commit', () => {
 
   test('is that of a child, whose start has the commit of its caller as parent', async () => {
     const repository = createMapRepository();
-    const { start, head } = await startLoop(repository);
-    const caller = { thread: start.hash, state: start.hash, role: 'writer', head: head.id, depth: 1 };
-    const child = await startLoop(repository, { parent: caller });
-    expect(await formOf(repository, child.head.id)).toMatchObject({ faults: [], form: { threads: [head.id] } });
+    const caller = await startLoop(repository);
+    const child = await startLoop(repository, calledBy(caller));
+    expect(await formOf(repository, child.head.id)).toMatchObject({ faults: [], form: { threads: [caller.head.id] } });
     const orphan = forge(repository, child.head.id, (draft) => void (draft.parents = []));
     expect((await formOf(repository, orphan)).faults).toEqual(['it has no parent']);
   });

@@ -20,7 +20,7 @@ import { readChain } from '../../../src/thread/read/read-chain.ts';
 import { readState, type CommitOf, type ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';
-import { stepDraft } from '../../thread/thread-fixture.ts';
+import { calledBy, stepDraft } from '../../thread/thread-fixture.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 import { collidingTexts } from '../../sync/forge-hash.ts';
@@ -296,16 +296,16 @@ describe('what is kept of a thread that goes on', () => {
   });
 
   test('serves a child of the thread', async () => {
-    const { start, last, head } = state;
-    const parent = { thread: start.hash, state: last!.hash, role: 'writer', head: head.id };
-    const child = await startWith(remote, 'true', parent);
+    const { last, head } = state;
+    const called = calledBy(state);
+    const child = await startWith(remote, 'true', called);
     const reads: Reads = new Map();
     const local = machine(head.id, await keptAt(head.id));
     expect(await check(local, child.head.id, reads, activeRef(child.id))).toBeUndefined();
     expect(reads.size).toBeLessThan(400);
-    const wrong = await startWith(remote, 'true', { ...parent, thread: last!.hash });
-    expect(await check(local, wrong.head.id, new Map(), activeRef(wrong.id))).toBeDefined();
     remote.refMap.delete(activeRef(child.id));
+    const wrong = await startWith(remote, 'true', { ...called, parent: { ...called.parent, thread: last!.hash } });
+    expect(await check(local, wrong.head.id, new Map(), activeRef(wrong.id))).toBeDefined();
     remote.refMap.delete(activeRef(wrong.id));
   });
 

@@ -1,13 +1,15 @@
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep, type StepDraft } from '../../../src/thread/append/append-step.ts';
-import { startThread, type ThreadParent } from '../../../src/thread/append/start-thread.ts';
+import { startThread, type StartRequest } from '../../../src/thread/append/start-thread.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
 import { loop, stepDraft } from '../../thread/thread-fixture.ts';
 
+type Called = Pick<StartRequest, 'id' | 'depth' | 'parent'>;
+
 /** A thread in which a rule is asked before each step after the first. */
-export async function startWith(remote: Repository, when: string, parent?: ThreadParent): Promise<ThreadState> {
+export async function startWith(remote: Repository, when: string, called?: Called): Promise<ThreadState> {
   const batch = new ObjectBatch();
   const rules = [
     { from: '__start__', to: 'writer', when: null },
@@ -15,7 +17,7 @@ export async function startWith(remote: Repository, when: string, parent?: Threa
   ];
   const workflow = writeWorkflowTree(batch, { ...loop, moderator: rules });
   const agents = { writer: { name: 'robot', package: 'builtin:scripted', version: '1.0.0', config: {} } };
-  return startThread(remote, batch, { workflow, prompt: 'Write.', agents, ...(parent && { parent, depth: 1 }) });
+  return startThread(remote, batch, { workflow, prompt: 'Write.', agents, ...called });
 }
 
 /** Adds steps that the rules of such a thread agree with. */

@@ -14,7 +14,7 @@ test('of very many children the newest are shown, and how many are left out is k
   await engine.run(thread);
   const context = readingContext(repository);
   const view = await describeThread(context, thread);
-  const call = { thread, status: 'ended', end: null, role: 'worker', key: null, step: null, isLeft: false } as const;
+  const call = { thread, status: 'ended', end: null, role: 'worker', key: 'k', step: null, isLeft: false } as const;
   const many = { ...view, calls: Array.from({ length: 130 }, () => ({ ...call, parentState: view.workflowHash })) };
   const found = await readSpans(context, many, { limit: 10, from: view.head, nowMs: Date.now() });
   expect(found.spans.filter(({ kind }) => kind === 'child')).toHaveLength(100);

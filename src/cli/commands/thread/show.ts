@@ -131,7 +131,7 @@ function describeChild({ thread, status, role, key, end, isLeft }: ChildView, pa
 /** The thread that asks, with the key of the call that leads there; '' where several ask, which the children's statuses tell. */
 function askedBy(thread: string, view: ThreadView, paint: Output['paint']): string {
   if (waitingChildren(view).length > 1) return '';
-  const key = ownKey(view.calls.find((child) => child.thread === thread)?.key ?? null);
+  const key = ownKey(view.calls.find((child) => child.thread === thread)?.key ?? '');
   return `${paint.id(thread)}  ${fitTo(oneLine(key), MAX_KEY)}`.trimEnd();
 }
 
