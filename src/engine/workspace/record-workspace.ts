@@ -57,8 +57,8 @@ export type TurnFiles = {
   cwd: string;
   mode: SnapshotMode;
   before: readonly ObjectId[];
-  /** How the turn was kept apart; absent in turns that earlier versions held. */
-  isolation?: Isolation;
+  /** How the turn was kept apart. */
+  isolation: Isolation;
 };
 
 /** How the files of turns that are not isolated are kept: as the role says, else the configuration. */
