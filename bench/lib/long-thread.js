@@ -43,7 +43,6 @@ export async function writeLongThread(
       parent: head,
       rule: number === 1 ? 0 : definition.moderator.length - 1,
       atMs,
-      types: new Set(state.start.index.map(({ hash }) => hash)),
       content,
       prompt,
       files: texts.map((text) => ({ path: artifactPath(text), node: text })),

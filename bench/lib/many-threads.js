@@ -20,7 +20,6 @@ export async function writeManyThreads(source, repository, count, { definition =
   await source.prepareHashing();
   const by = agentNode(agent);
   const types = source.encodeBuiltIns().map((type) => ({ path: `types/${type.hash}.json`, node: type }));
-  const known = new Set(types.map(({ node }) => node.hash));
   let oldest = '';
   let batch = new ObjectBatch();
   let edits = [];
@@ -30,6 +29,7 @@ export async function writeManyThreads(source, repository, count, { definition =
     const id = idOf(startedAtMs, at);
     const prompt = contentNode(`Task ${at}: ${prose(at * 64, bytes)}`);
     const start = encodeNode(builtIn['thread-start'], {
+      format: 1,
       id,
       workflow: pinned.hash,
       prompt: prompt.hash,
@@ -44,8 +44,7 @@ export async function writeManyThreads(source, repository, count, { definition =
       kind: 'start',
       node: start,
       files: [{ path: 'prompt.md', node: prompt }, { path: 'agents/writer.json', node: by }, ...types],
-      subtrees: [{ path: 'workflow', id: pinned.tree, types: pinned.types }],
-      types: new Set(),
+      subtrees: [{ path: 'workflow', id: pinned.tree }],
       parents: [],
       before: undefined,
       atMs: startedAtMs,
@@ -58,7 +57,7 @@ export async function writeManyThreads(source, repository, count, { definition =
       const content = contentNode(prose(at * 64 + number * 8, bytes));
       const asked = contentNode(prose(at * 64 + number * 8 + 1, bytes));
       const rule = number === 1 ? 0 : definition.moderator.length - 1;
-      const step = { tally, start: start.hash, ancestors, parent: head, rule, atMs, types: known, content };
+      const step = { tally, start: start.hash, ancestors, parent: head, rule, atMs, content };
       ({ head, tally, ancestors } = writeStep(source, repository, batch, { ...step, prompt: asked }));
     }
     oldest ||= id;

@@ -11,7 +11,6 @@ import { agent } from './one-role.js';
  * @param {string} step.parent the commit before
  * @param {number} step.rule the rule that gave the turn to the role
  * @param {number} step.atMs when it was over, in ms since 1970
- * @param {ReadonlySet<string>} step.types schemas that the thread has
  * @param step.content the node of the reply
  * @param step.prompt the node of the prompt
  * @param {readonly object[]} [step.files] further files of the commit
@@ -19,7 +18,7 @@ import { agent } from './one-role.js';
  */
 export function writeStep(source, repository, batch, step) {
   const { draftCommit, agentNode, encodeNode, builtIn, totalsOf, tallyAfter, eventIn } = source;
-  const { tally, start, ancestors, parent, rule, atMs, types, content, prompt, files = [] } = step;
+  const { tally, start, ancestors, parent, rule, atMs, content, prompt, files = [] } = step;
   const node = encodeNode(builtIn['thread-step'], {
     totals: totalsOf(tally),
     number: tally.steps + 1,
@@ -43,7 +42,6 @@ export function writeStep(source, repository, batch, step) {
   const head = draftCommit(repository, batch, {
     kind: 'step',
     node,
-    types,
     files: [{ path: 'output.md', node: content }, { path: 'prompt.md', node: prompt }, ...files],
     parents: [parent],
     before: undefined,
