@@ -9,7 +9,8 @@ import { command, uwfCommand } from './lib/run-command.js';
 import { temporaryFolder } from './lib/temporary-folder.js';
 
 const base = 'node -e 0';
-const limit = 1.5;
+/** Where nothing is remembered each command runs once, too few for a limit. */
+const limit = 2;
 
 /** Everyday commands, from a cold start of the process. */
 export const startUp = {

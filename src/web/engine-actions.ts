@@ -1,11 +1,11 @@
+import { startCommitOf } from '../engine/describe/find-turn.ts';
 import type { Engine } from '../engine/engine.ts';
-import { shareFacts } from '../engine/describe/facts.ts';
-import { findStepPlaces } from '../engine/describe/step-places.ts';
+import { findStepByNumber } from '../thread/read/find-step.ts';
 import { takeLease } from '../engine/leases/lease.ts';
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { getThread } from '../thread/find/find-thread.ts';
+import { getThread, type ThreadPointer } from '../thread/find/find-thread.ts';
 import { forkThread } from '../thread/fork/fork-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { resolveWorkflow } from '../workflow/load/resolve-workflow.ts';
@@ -81,11 +81,16 @@ export async function forkBehind(
   step: number | undefined,
 ): Promise<ThreadId> {
   const pointer = await getThread(repository, thread);
-  const at = step === undefined ? undefined : (await findStepPlaces(repository, pointer)).commitOf(step);
+  const at = step === undefined ? undefined : await placeOf(repository, pointer, step);
   if (step !== undefined && at === undefined) {
     throw new UwfError(`thread ${thread} has no step ${step}`, { code: 'no-such-step', kind: 'usage' });
   }
   const fork = await forkThread(repository, pointer, at);
-  shareFacts(repository, pointer.id, fork);
   return fork.thread;
+}
+
+/** The commit of a step; of the start for 0. */
+async function placeOf(repository: Repository, pointer: ThreadPointer, step: number): Promise<ObjectId | undefined> {
+  if (step === 0) return (await startCommitOf(repository, pointer)).id;
+  return (await findStepByNumber(repository, pointer.head, step))?.id;
 }

@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -63,11 +62,8 @@ function wordsOf(command: string): string[] {
 test.each([
   ['--version', ['cli.cjs']],
   ['thread list', ['cli.cjs']],
-  ['thread show <thread>', ['cli.cjs']],
-  ['log -n 20 <thread>', ['cli.cjs']],
-  ['log --oneline', ['cli.cjs']],
+  ['log -n 20 <thread>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
   ['--help', ['cli.cjs']],
-  ['log --graph', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
   ['cas get <hash>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
   ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
   ['thread read <thread>', ['cli.cjs', 'cli-read.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
@@ -76,12 +72,6 @@ test.each([
   const words = wordsOf(command);
   filesLoadedBy(words);
   expect(filesLoadedBy(words)).toEqual(files);
-});
-
-test('a log that is told for the first time loads what reads objects, and no package', () => {
-  const { folder, thread } = repository;
-  rmSync(path.join(folder, '.git/uwf/facts'), { recursive: true, force: true });
-  expect(filesLoadedBy(['log', '-n', '20', thread])).toEqual(['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']);
 });
 
 const rare = ['vendor/ajv.cjs', 'cli-push.cjs', 'cli-late.cjs'];

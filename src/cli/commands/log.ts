@@ -8,7 +8,6 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { parseCount } from '../command-line/parse-value.ts';
 import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
-import { collectLog } from '../log/collect-log.ts';
 import { formatLong, formatShort } from '../log/format-entry.ts';
 import type { OpenChildren } from '../log/graph.ts';
 import { logFields, type LogEntry } from '../log/log-entry.ts';
@@ -17,7 +16,7 @@ import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import { paintStatus } from '../output/palette.ts';
 
-type Style = { isShort: boolean; isGraph: boolean; most: number; isKept: boolean };
+type Style = { isShort: boolean; isGraph: boolean; most: number };
 
 export const command: Command = defineCommand({
   description: `Shows the commits of a thread, newest first, in the form of 'git log': the prompt, the steps, suspensions,
@@ -45,17 +44,15 @@ that is over) shows the same commits without uwf.`,
       args.thread === undefined
         ? (await listPointers(repository)).toReversed().slice(0, newest)
         : [await getThread(repository, args.thread)];
-    // The logs of all threads are not cached: they are too many, and rarely asked for again.
-    const isKept = !options.all;
     // One thread that is damaged hides no other; that not all is shown is a failure.
     const damage: unknown[] = [];
     const read = async <T>(story: Promise<T>): Promise<T | undefined> =>
       options.all ? story.catch((error: unknown) => void damage.push(error)) : story;
-    const style = { isShort: options.oneline, isGraph: options.graph, most: options.limit ?? Infinity, isKept };
+    const style = { isShort: options.oneline, isGraph: options.graph, most: options.limit ?? Infinity };
     if (out.isJson) {
       const entries: object[] = [];
       for (const pointer of pointers) {
-        const story = (await read(collectLog(repository, pointer, style.most, { isKept }))) ?? [];
+        const story = (await read(entriesOf(repository, pointer, style.most))) ?? [];
         entries.push(...story.map((entry) => ({ thread: pointer.id, ...entry })));
       }
       await out.result(entries, () => '');
@@ -77,7 +74,7 @@ async function tell(repository: Repository, pointer: ThreadPointer, out: Output,
   const { paint } = out;
   if (!style.isShort && !style.isGraph) {
     // Of the thread itself only its head and status, so that nothing is read but the entries.
-    const entries = await collectLog(repository, pointer, style.most, style);
+    const entries = await entriesOf(repository, pointer, style.most);
     const status = entries[0] && statusAt(repository, pointer.id, entries[0]);
     const position = status === undefined ? '' : ` (head of ${paint.id(pointer.id)}: ${paintStatus(paint, status)})`;
     return entries.map((entry, at) => formatLong(entry, paint, at === 0 ? position : '')).join('\n\n');
@@ -85,7 +82,7 @@ async function tell(repository: Repository, pointer: ThreadPointer, out: Output,
   const view = await describeThread(readingContext(repository), pointer.id);
   const title = `thread ${paint.id(view.thread)} (${paintStatus(paint, view.status)}, workflow ${paint.name(view.workflow)})`;
   if (!style.isGraph) {
-    const entries = await collectLog(repository, pointer, style.most, style);
+    const entries = await entriesOf(repository, pointer, style.most);
     return [title, ...entries.map((entry) => formatShort(entry, paint))].join('\n');
   }
   const { drawGraph } = await import('../log/graph.ts');
@@ -123,4 +120,10 @@ async function findOpenChildren(
     await findOpenChildren(repository, child, open);
   }
   return open;
+}
+
+/** The newest entries of a thread. Other commands do not load what reads them. */
+async function entriesOf(repository: Repository, { head }: ThreadPointer, most: number): Promise<LogEntry[]> {
+  const { readEntries } = await import('../log/read-log.ts');
+  return readEntries(repository, head, most);
 }

@@ -1,5 +1,4 @@
-import { numberIn, placeOf } from '../../engine/describe/find-turn.ts';
-import { findStepPlaces } from '../../engine/describe/step-places.ts';
+import { getCommitOfStep, startCommitOf } from '../../engine/describe/find-turn.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
@@ -25,6 +24,5 @@ export const atOption: TextOption = {
  * @throws {TurnNotFound} if the thread has no such step, or several
  */
 export async function findPlace(repository: Repository, thread: ThreadPointer, at: string): Promise<ObjectId> {
-  const places = await findStepPlaces(repository, thread);
-  return placeOf(thread, places, /^0+$/.test(at) ? 0 : numberIn(thread.id, places, at));
+  return /^0+$/.test(at) ? (await startCommitOf(repository, thread)).id : getCommitOfStep(repository, thread, at);
 }

@@ -21,6 +21,14 @@ export async function* readLog(repository: Repository, from: ObjectId): AsyncGen
   }
 }
 
+/** Reads the newest entries of a thread's log, newest first. */
+export async function readEntries(repository: Repository, from: ObjectId, most: number): Promise<LogEntry[]> {
+  const entries: LogEntry[] = [];
+  if (most === 0) return entries;
+  for await (const { entry } of readLog(repository, from)) if (entries.push(entry) >= most) break;
+  return entries;
+}
+
 async function describe(repository: Repository, commit: LightCommit): Promise<LogEntry> {
   const { kind, hash, id } = commit;
   const common = { kind, hash, head: id, role: null, status: null, agent: null, durationMs: null, usage: null };

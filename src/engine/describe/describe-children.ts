@@ -1,12 +1,10 @@
-import type { ObjectId } from '../../git/format/object-id.ts';
-import { MANY_THREADS } from '../../thread/read/head-table.ts';
-import { listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { listPointers } from '../../thread/find/find-thread.ts';
 import type { ChildThread } from '../../thread/find/find-children.ts';
 import { findArchived } from '../../thread/archive/find-archived.ts';
 import { firstChildTimeMs, timePrefix, type ThreadId } from '../../thread/thread-id.ts';
 import { isOver, statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { findFacts, type TakenInChild, type ThreadFacts } from './facts.ts';
+import type { TakenInChild, ThreadFacts } from './facts.ts';
 import { statusHere } from '../leases/find-lease.ts';
 
 /** A child thread, as its caller sees it. */
@@ -55,25 +53,16 @@ async function findByRefs({ repository }: EngineContext, id: ThreadId, facts: Th
   // A thread that is not over has children that may be archived, too, but few threads are.
   const archived = await findArchived(repository, '', between);
   const later = [...archived, ...(await listPointers(repository, undefined, { sinceMs: fromMs, where }))];
-  const candidates: { pointer: ThreadPointer; from: ObjectId }[] = [];
-  const possible =
-    later.length > MANY_THREADS
-      ? await (await import('../../thread/find/find-origins.ts')).possibleChildren(repository, later, facts.startHash)
-      : later;
-  for (const pointer of possible) {
-    const known = findFacts(repository, pointer.id, pointer.head);
-    // A chain may be long; where it starts may be known.
-    if (known === undefined) candidates.push({ pointer, from: pointer.head });
-    else if (known.parentStart === facts.startHash) candidates.push({ pointer, from: known.startCommit });
-  }
-  if (candidates.length === 0) return [];
-  const [{ isChildOf }, { findStart }] = await Promise.all([
+  if (later.length === 0) return [];
+  const [{ possibleChildren }, { isChildOf }, { findStart }] = await Promise.all([
+    import('../../thread/find/find-origins.ts'),
     import('../../thread/find/find-children.ts'),
     import('../../thread/read/read-start.ts'),
   ]);
+  const possible = await possibleChildren(repository, later, facts.startHash);
   const children: ChildThread[] = [];
-  for (const { pointer, from } of candidates) {
-    const start = await findStart(repository, from);
+  for (const pointer of possible) {
+    const start = await findStart(repository, pointer.head);
     if (start && isChildOf(start.node, { id, startHash: facts.startHash })) children.push({ pointer, start });
   }
   return children;

@@ -10,8 +10,8 @@ import type { BranchName } from '../events.ts';
 import { describeWaiting } from '../blocks/describe-block.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { describeChildren, waitingChildren, type ChildView } from './describe-children.ts';
-import { findFacts, type ThreadFacts, type ThreadUsage } from './facts.ts';
-import { assertPresent, withVerdict } from './listed-facts.ts';
+import type { ThreadFacts, ThreadUsage } from './facts.ts';
+import { withVerdict } from './listed-facts.ts';
 import { summarize, type ThreadSummary } from './list-threads.ts';
 import { isOfClass, orElse } from '../../or-else.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
@@ -139,14 +139,12 @@ async function parentOf({ repository }: EngineContext, { parent, caller }: Threa
   return (await findThread(repository, caller))?.id ?? parent;
 }
 
-/** What this machine remembers of the head, or what the chain says, which is then remembered. */
+/** What the head says, and what verification has found. */
 async function factsOf(engine: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
   const { repository } = engine;
-  const known = findFacts(repository, pointer.id, pointer.head);
-  if (known !== undefined) await assertPresent(repository, pointer);
-  // Reading and deciding load much more than showing what is known.
-  const facts = known ?? (await (await import('./gather-facts.ts')).gatherFacts(engine, pointer));
-  return withVerdict(repository, pointer, listCorrupt(repository), facts);
+  // Deciding who is next loads much more than listing threads.
+  const { gatherFacts } = await import('./gather-facts.ts');
+  return withVerdict(repository, pointer, listCorrupt(repository), await gatherFacts(engine, pointer));
 }
 
 /** So many branches that wait are named in a hint. */

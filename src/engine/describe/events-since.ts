@@ -6,7 +6,7 @@ import { statusOf } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { EngineEvent } from '../events.ts';
-import { describeOver, getFacts } from './gather-facts.ts';
+import { describeOver, gatherFacts } from './gather-facts.ts';
 
 /**
  * Lists the events that a run would have told between two heads of a thread, oldest first: what another machine did, as its
@@ -51,6 +51,6 @@ export async function eventsSince(
 }
 
 async function startedEvent(engine: EngineContext, at: { id: ThreadId; head: ObjectId }): Promise<EngineEvent> {
-  const { workflow, startCommit: head, parent, branch } = await getFacts(engine, at);
+  const { workflow, startCommit: head, parent, branch } = await gatherFacts(engine, at);
   return { event: 'thread.started', thread: at.id, workflow, head, parent, ...(branch && { branch }) };
 }

@@ -1,13 +1,9 @@
-import { isNodeHash, type NodeHash } from '../../cas/node-hash.ts';
-import { readDerivedJson, tryToWriteDerivedFile } from '../../git/system/derived-file.ts';
-import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
-import type { Repository } from '../../git/repository.ts';
-import { suspendCauses, type SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import type { NodeHash } from '../../cas/node-hash.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
-import { arrayOf, isNumber, isString, objectOf, oneOf, orNull, recordOf, stringThat } from '../../shape.ts';
-import { derivedPath } from '../../thread/read/derived-path.ts';
-import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { ThreadStatus } from '../../thread/read/thread-status.ts';
 import type { BranchName } from '../events.ts';
 import { setMember } from '../../json.ts';
 import type { Tally } from '../../thread/read/tally.ts';
@@ -29,10 +25,8 @@ export type TakenInChild = {
 };
 
 /**
- * What lists and `show` say of a thread, computed at one head and true of that head for ever.
- *
- * Kept on this machine to save reading the chain again; the repository is the truth, and losing a file loses nothing. What
- * destroys or pays reads the head itself. Which threads it called is no fact of a head: they come and go.
+ * What `show` says of a thread, computed at one head and true of that head for ever. Which threads it called is no fact of a head: they
+ * come and go.
  */
 export type ThreadFacts = {
   head: ObjectId;
@@ -77,76 +71,6 @@ export type ListedFacts = Pick<
   ThreadFacts,
   'status' | 'workflow' | 'startedAtMs' | 'endedAtMs' | 'prompt' | 'steps' | 'nextRole' | 'reason' | 'summary' | 'cause'
 >;
-
-/** Its number is raised when a field is added or changes its meaning, so that older files are not believed. */
-const FORM = 'facts 8';
-
-const isTakenIn = objectOf<TakenInChild>({
-  thread: stringThat(isThreadId),
-  status: oneOf(threadStatuses),
-  role: isString,
-  key: isString,
-  parentState: isNodeHash,
-  end: orNull(isNodeHash),
-  step: orNull(isNodeHash),
-});
-
-const isUsage = objectOf<Usage>({
-  inputTokens: isNumber,
-  outputTokens: isNumber,
-  turns: isNumber,
-  costUsd: { mayBe: isNumber },
-  cacheReadTokens: { mayBe: isNumber },
-  cacheWriteTokens: { mayBe: isNumber },
-  isAtLeast: { mayBe: (value) => value === true },
-});
-
-const isFacts = objectOf<ThreadFacts>({
-  head: stringThat(isObjectId),
-  status: oneOf(threadStatuses),
-  workflow: isString,
-  workflowHash: isNodeHash,
-  prompt: isString,
-  startedAtMs: isNumber,
-  endedAtMs: orNull(isNumber),
-  steps: isNumber,
-  nextRole: orNull(isString),
-  depth: isNumber,
-  parent: orNull(stringThat(isThreadId)),
-  parentStart: orNull(isNodeHash),
-  caller: orNull(stringThat(isThreadId)),
-  parentState: orNull(isNodeHash),
-  branch: { mayBe: objectOf<BranchName>({ block: isString, key: isString }) },
-  startHash: isNodeHash,
-  startCommit: stringThat(isObjectId),
-  state: isNodeHash,
-  children: arrayOf(isTakenIn),
-  reason: orNull(isString),
-  summary: orNull(isString),
-  cause: orNull(oneOf(suspendCauses)),
-  returnCode: orNull(isNumber),
-  usage: orNull(isUsage),
-  usageByRole: recordOf(isUsage),
-});
-
-/** The facts of a thread at a head, if this machine has them. */
-export function findFacts(repository: Repository, id: ThreadId, head: ObjectId): ThreadFacts | undefined {
-  const path = derivedPath(repository, id, 'json');
-  const facts = path === undefined ? undefined : readDerivedJson(path, FORM, isFacts);
-  return facts?.head === head ? facts : undefined;
-}
-
-/** Caches the facts of a thread. Errors of the disk are ignored. */
-export function writeFacts(repository: Repository, id: ThreadId, facts: ThreadFacts): void {
-  const path = derivedPath(repository, id, 'json');
-  if (path !== undefined) tryToWriteDerivedFile(path, FORM, `${JSON.stringify(facts)}\n`);
-}
-
-/** Keeps what is known of a thread at a head for a fork, which has that head, too. */
-export function shareFacts(repository: Repository, from: ThreadId, fork: { thread: ThreadId; head: ObjectId }): void {
-  const known = findFacts(repository, from, fork.head);
-  if (known !== undefined) writeFacts(repository, fork.thread, known);
-}
 
 /** The usage of a thread and of each of its roles. Turns that ended in a suspension, or were cut off, count. */
 export type ThreadUsage = {

@@ -1,14 +1,19 @@
-import { isNodeHash } from '../../cas/hash.ts';
+import { InvalidNodeHash } from '../../cas/hash.ts';
+import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
+import { HashCollision } from '../../cas/node-source.ts';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
-import { readLightChain } from '../../thread/read/light-chain.ts';
+import { typeNameOf } from '../../schema/built-in.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+import { findStepByNumber } from '../../thread/read/find-step.ts';
+import { readLightChain, readLightCommit } from '../../thread/read/light-chain.ts';
+import { startOf } from '../../thread/read/read-start.ts';
+import { stepsUpTo } from '../../thread/read/tally.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { findStepPlaces, type StepPlaces } from './step-places.ts';
 
 /** A thread has no turn of this number or hash, or several that begin so. */
 export class TurnNotFound extends UwfError {
@@ -52,36 +57,90 @@ export async function getCommitOfTurn(
   text: string,
   what: string,
 ): Promise<ObjectId> {
-  if (isStepNumber(text)) {
-    const places = await findStepPlaces(repository, pointer);
-    return placeOf(pointer, places, numberIn(pointer.id, places, text));
+  if (isStepNumber(text)) return getCommitOfStep(repository, pointer, text);
+  return theOne(pointer, text, what, await findCommitsOfTurns(repository, pointer, text.toUpperCase()));
+}
+
+/**
+ * The commit of the step of a thread that a text means: its number, or the first characters of its hash.
+ *
+ * @throws {TurnNotFound} if the thread has no such step, or several
+ */
+export async function getCommitOfStep(repository: Repository, pointer: ThreadPointer, text: string): Promise<ObjectId> {
+  const { id, head } = pointer;
+  if (!isStepNumber(text)) {
+    return theOne(pointer, text, 'step', (await findByHash(repository, head, text.toUpperCase())).steps);
   }
-  const commits = await findCommitsOfTurns(repository, pointer, text.toUpperCase());
+  const step = await findStepByNumber(repository, head, Number(text));
+  if (step !== undefined) return step.id;
+  const count = await countSteps(repository, head);
+  const hint = count === 0 ? 'it has no steps yet' : `it has ${count}; 'uwf step list ${id}' lists them`;
+  throw new TurnNotFound(`thread ${id} has no step '${text}'`, hint);
+}
+
+function theOne({ id }: ThreadPointer, text: string, what: string, commits: readonly ObjectId[]): ObjectId {
   const [first, second] = commits;
   if (second !== undefined)
     throw new TurnNotFound(`'${text}' could be any of ${commits.length}`, 'give more characters');
   if (first !== undefined) return first;
-  throw new TurnNotFound(`thread ${pointer.id} has no ${what} '${text}'`, `'uwf log ${pointer.id}' lists them`);
+  throw new TurnNotFound(`thread ${id} has no ${what} '${text}'`, `'uwf log ${id}' lists them`);
 }
 
-/** The steps with this prefix. If there is none: the suspensions and resumptions, for which the chain is walked. */
+/** How many steps a thread has. */
+export async function countSteps(repository: Repository, head: ObjectId): Promise<number> {
+  return stepsUpTo(await readLightCommit(repository, head));
+}
+
+/** The steps with this prefix. If there is none: the suspensions and resumptions. */
 export async function findCommitsOfTurns(
   repository: Repository,
-  pointer: ThreadPointer,
+  { head }: ThreadPointer,
   prefix: string,
 ): Promise<ObjectId[]> {
-  if (prefix === '') return [];
-  const places = await findStepPlaces(repository, pointer);
-  const steps = places.findByPrefix(prefix).map((number) => placeOf(pointer, places, number));
-  if (steps.length > 0) return steps;
-  const pauses: ObjectId[] = [];
-  for await (const { kind, hash, id } of readLightChain(repository, pointer.head)) {
-    if ((kind !== 'suspend' && kind !== 'resume') || !hash.startsWith(prefix)) continue;
-    pauses.push(id);
-    // Only a prefix can match several.
-    if (isNodeHash(prefix)) break;
+  const { steps, pauses } = await findByHash(repository, head, prefix);
+  return steps.length > 0 ? steps : pauses;
+}
+
+type FoundByHash = { steps: ObjectId[]; pauses: ObjectId[] };
+
+/** Finds turns by the nodes that the repository has under such hashes: a node of a thread's commit tells where that is. */
+async function findByHash(repository: Repository, head: ObjectId, prefix: string): Promise<FoundByHash> {
+  const found: FoundByHash = { steps: [], pauses: [] };
+  if (prefix === '') return found;
+  try {
+    const nodes = repositoryNodes(repository);
+    for (const hash of await nodes.findByPrefix(prefix)) {
+      const node = await nodes.find(hash);
+      const kind = node && typeNameOf(node.type);
+      if (node === undefined || (kind !== 'thread-step' && kind !== 'thread-suspend' && kind !== 'thread-resume'))
+        continue;
+      const { steps } = payloadOf(node, kind).totals;
+      const next = await findStepByNumber(repository, head, steps + 1);
+      if (kind === 'thread-step' && next?.hash === hash) found.steps.push(next.id);
+      if (kind === 'thread-step') continue;
+      // It stands between two steps.
+      for await (const commit of readLightChain(repository, next?.commit.parents[0] ?? head)) {
+        if (commit.hash === hash) found.pauses.push(commit.id);
+        if (commit.kind === 'step' || commit.kind === 'start') break;
+      }
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof InvalidNodeHash) return found;
+    // Another thread has another node under this hash.
+    if (error instanceof HashCollision) return walkForHash(repository, head, prefix);
+    throw error;
   }
-  return pauses;
+}
+
+async function walkForHash(repository: Repository, head: ObjectId, prefix: string): Promise<FoundByHash> {
+  const found: FoundByHash = { steps: [], pauses: [] };
+  for await (const { kind, hash, id } of readLightChain(repository, head)) {
+    if (!hash.startsWith(prefix)) continue;
+    if (kind === 'step') found.steps.push(id);
+    if (kind === 'suspend' || kind === 'resume') found.pauses.push(id);
+  }
+  return found;
 }
 
 /** Reads the turn that a commit records. @throws {TurnNotFound} if it records none */
@@ -92,44 +151,15 @@ export async function readTurn(repository: Repository, thread: ThreadPointer, id
   throw new TurnNotFound(`${commit.hash} is ${what}, not a turn`, `'uwf thread read ${thread.id}' shows what it says`);
 }
 
-/** Reads the start of a thread. The chain is not walked if this machine has cached where the start is. */
-export async function startCommitOf(
-  repository: Repository,
-  pointer: ThreadPointer,
-  known?: StepPlaces,
-): Promise<CommitOf<'start'>> {
-  const places = known ?? (await findStepPlaces(repository, pointer));
-  const start = await readThreadCommit(repository, placeOf(pointer, places, 0));
-  if (start.kind !== 'start') throw new CorruptThread(start.id, 'it is no start');
+/** Reads the start of a thread. */
+export async function startCommitOf(repository: Repository, { head }: ThreadPointer): Promise<CommitOf<'start'>> {
+  const { id } = await startOf(repository, await readLightCommit(repository, head));
+  const start = await readThreadCommit(repository, id);
+  if (start.kind !== 'start') throw new CorruptThread(id, 'it is no start');
   return start;
-}
-
-/**
- * The number of the step of a thread that a text means: its number, or the first characters of its hash.
- *
- * @throws {TurnNotFound} if the thread has no such step, or several
- */
-export function numberIn(thread: ThreadId, places: StepPlaces, text: string): number {
-  const wanted = text.toUpperCase();
-  const byNumber = Number(text) >= 1 && Number(text) <= places.count ? [Number(text)] : [];
-  const numbers = isStepNumber(text) ? byNumber : wanted === '' ? [] : places.findByPrefix(wanted);
-  const [first, second] = numbers;
-  if (second !== undefined) {
-    throw new TurnNotFound(`'${text}' could be any of ${numbers.length} steps`, 'give more characters');
-  }
-  if (first !== undefined) return first;
-  const hint = `it has ${places.count}; 'uwf step list ${thread}' lists them`;
-  throw new TurnNotFound(`thread ${thread} has no step '${text}'`, places.count === 0 ? 'it has no steps yet' : hint);
 }
 
 /** Tells whether a text is a step's number. So few digits are too short for a hash. */
 export function isStepNumber(text: string): boolean {
   return /^\d{1,6}$/.test(text);
-}
-
-/** The commit of a step; of the start for 0. */
-export function placeOf(thread: ThreadPointer, places: StepPlaces, number: number): ObjectId {
-  const commit = places.commitOf(number);
-  if (commit === undefined) throw new CorruptThread(thread.head, `its chain has no step ${number}`);
-  return commit;
 }

@@ -13,36 +13,15 @@ import type { EngineContext } from '../engine-context.ts';
 import { decisionContext } from '../turn/decide.ts';
 import { branchOf } from '../children/branch-of.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
-import { findFacts, usageOf, writeFacts, type ThreadFacts } from './facts.ts';
+import { usageOf, type ThreadFacts } from './facts.ts';
 import type { ThreadOver } from '../events.ts';
 
 type Place = Pick<ThreadPointer, 'id' | 'head'>;
 
-/** What this machine remembers of a thread at a head, or what its chain says, which is then remembered. */
-export async function getFacts(engine: EngineContext, at: Place): Promise<ThreadFacts> {
-  return findFacts(engine.repository, at.id, at.head) ?? gatherFacts(engine, at);
-}
-
-/**
- * Reads a thread from its chain and remembers what it says. Texts are read only if the thread can go on, because the rules
- * that decide who is next may look at them.
- */
+/** Says what a thread's head, and the commits that it names, tell of it. */
 export async function gatherFacts(engine: EngineContext, { id, head }: Place): Promise<ThreadFacts> {
-  return rememberFacts(engine, await readState(engine.repository, id, head));
-}
-
-/**
- * Computes and remembers what a thread's state says.
- * @param nextRole the next role, where that was decided already; of a suspended thread the role that waits
- */
-export async function rememberFacts(
-  engine: EngineContext,
-  state: ThreadState,
-  nextRole?: string | null,
-): Promise<ThreadFacts> {
-  const facts = await factsOf(engine, state, nextRole === undefined ? await decideRole(engine, state) : nextRole);
-  writeFacts(engine.repository, state.id, facts);
-  return facts;
+  const state = await readState(engine.repository, id, head);
+  return factsOf(engine, state, await decideRole(engine, state));
 }
 
 async function decideRole(engine: EngineContext, state: ThreadState): Promise<string | null> {

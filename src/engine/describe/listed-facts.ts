@@ -1,20 +1,17 @@
-import { basename, dirname } from 'node:path';
 import { ObjectMissing } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { namesIn } from '../../git/system/names-in.ts';
 import { suspendCauses } from '../../schema/built-in/thread-suspend.ts';
 import { isNumber, isString, objectOf, oneOf, orNull } from '../../shape.ts';
 import type { ThreadOrigin } from '../../thread/find/find-origins.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { HeadTable, MANY_THREADS } from '../../thread/read/head-table.ts';
-import { derivedPath } from '../../thread/read/derived-path.ts';
 import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { listLeases, statusHere } from '../leases/find-lease.ts';
 import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { findFacts, type ListedFacts, type ThreadFacts } from './facts.ts';
+import type { ListedFacts } from './facts.ts';
 
 const isListed = objectOf<ListedFacts>({
   status: oneOf(threadStatuses),
@@ -30,8 +27,8 @@ const isListed = objectOf<ListedFacts>({
 });
 
 /**
- * What this machine remembers of the threads that one list looks at: of the first ones each has a file, the others are in a
- * table. So a short list reads a few small files, and a long one few files in all.
+ * What this machine remembers of the threads that one list looks at: nothing of the first ones, which their heads tell; the others are in a
+ * table.
  */
 export class RememberedThreads {
   readonly #repository: Repository;
@@ -41,8 +38,6 @@ export class RememberedThreads {
   #table: HeadTable<ListedFacts> | undefined;
   /** Its threads need not be read again to find the children of one. */
   #origins: HeadTable<ThreadOrigin> | undefined;
-  /** The names of the files, by folder. */
-  readonly #files = new Map<string, ReadonlySet<string>>();
   #heads: readonly ObjectId[] = [];
   /** Those of {@link expect} that exist; `undefined` before one of them was remembered. */
   #present: ReadonlySet<ObjectId> | undefined;
@@ -63,12 +58,7 @@ export class RememberedThreads {
   find(pointer: ThreadPointer): ListedFacts | undefined {
     this.#looked += 1;
     if (this.#looked > MANY_THREADS) this.#table ??= new HeadTable(this.#repository, 'listed', isListed);
-    const known = this.#table?.get(pointer);
-    if (known !== undefined) return known;
-    if (this.#table !== undefined && !this.#hasFile(pointer.id)) return undefined;
-    const facts = findFacts(this.#repository, pointer.id, pointer.head);
-    if (facts !== undefined) this.#table?.set(pointer, listedOf(facts));
-    return facts;
+    return this.#table?.get(pointer);
   }
 
   /**
@@ -115,32 +105,17 @@ export class RememberedThreads {
   /** Reads a thread from its chain, and remembers it. */
   async #gather(engine: EngineContext, pointer: ThreadPointer): Promise<ListedFacts> {
     // Reading and deciding load much more than showing what is known.
-    if (this.#table === undefined) return (await import('./gather-facts.ts')).gatherFacts(engine, pointer);
     const { facts, start } = await (await import('./read-listed.ts')).readListed(engine, pointer);
+    if (this.#table === undefined) return facts;
     this.#table.set(pointer, facts);
     this.#origins ??= (await import('../../thread/find/find-origins.ts')).openOrigins(this.#repository);
     this.#origins.set(pointer, { start: start.id, parentStart: start.node.parentThread });
     return facts;
   }
-
-  /** To list a folder takes as long as to look for one file. */
-  #hasFile(id: ThreadId): boolean {
-    const path = derivedPath(this.#repository, id, 'json');
-    if (path === undefined) return false;
-    const folder = dirname(path);
-    const names = this.#files.get(folder) ?? new Set(namesIn(folder));
-    this.#files.set(folder, names);
-    return names.has(basename(path));
-  }
-}
-
-function listedOf(facts: ThreadFacts): ListedFacts {
-  const { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, summary, cause } = facts;
-  return { status, workflow, startedAtMs, endedAtMs, prompt, steps, nextRole, reason, summary, cause };
 }
 
 /** @throws {ObjectMissing} if the head of a thread is not there */
-export async function assertPresent({ objects }: Repository, { head }: ThreadPointer): Promise<void> {
+async function assertPresent({ objects }: Repository, { head }: ThreadPointer): Promise<void> {
   if (!(await objects.has(head))) throw new ObjectMissing(head);
 }
 

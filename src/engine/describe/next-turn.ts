@@ -10,7 +10,7 @@ import { findBlock, isIsolated, needsOf } from '../../workflow/definition.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
 import { definitionOf, pinnedDefinition } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { getFacts } from './gather-facts.ts';
+import { gatherFacts } from './gather-facts.ts';
 
 /** The next turn of a thread that can go on by itself. */
 export type NextTurn = {
@@ -45,7 +45,7 @@ export async function findNextTurn(
   isShared: (branch: ThreadId) => Promise<boolean> = async () => true,
 ): Promise<Outlook> {
   const { repository } = engine;
-  const facts = await getFacts(engine, at);
+  const facts = await gatherFacts(engine, at);
   const isResumption = facts.status === 'suspended' && facts.cause === 'child';
   if (isOver(facts.status)) return 'over';
   if (facts.status !== 'idle' && !isResumption) return 'none';
@@ -86,7 +86,7 @@ async function isLeftToOthers(engine: EngineContext, start: CommitOf<'start'>): 
   const pointer = await findThread(repository, parseThreadId(call.thread));
   if (pointer === undefined || pointer.isHistory) return false;
   // A block that was decided without it has cancelled it, or will.
-  const { state } = await getFacts(engine, pointer);
+  const { state } = await gatherFacts(engine, pointer);
   if (state !== start.node.parentState) return false;
   const block = findBlock(await pinnedDefinition(engine, { start: caller }, caller.node.workflow), parentRole);
   return isIsolated(block?.isolation);
@@ -97,5 +97,5 @@ export async function findCallerOf(
   engine: EngineContext,
   at: { id: ThreadId; head: ObjectId },
 ): Promise<ThreadId | null> {
-  return (await getFacts(engine, at)).caller;
+  return (await gatherFacts(engine, at)).caller;
 }

@@ -4,6 +4,7 @@ import { firstLine } from '../../thread/append/line-of-text.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { readLightCommit, readReply, type LightStart } from '../../thread/read/light-chain.ts';
 import { startOf } from '../../thread/read/read-start.ts';
+import { stepsUpTo } from '../../thread/read/tally.ts';
 import { readState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { pinnedDefinition } from '../children/sub-workflow.ts';
@@ -31,7 +32,7 @@ export async function readListed(
     prompt: firstLine(prompt),
     startedAtMs: start.node.startedAtMs,
     endedAtMs: head.kind === 'end' ? head.node.completedAtMs : null,
-    steps: head.kind === 'start' ? 0 : head.node.totals.steps + (head.kind === 'step' ? 1 : 0),
+    steps: stepsUpTo(head),
     reason: head.kind === 'suspend' ? head.node.reason : said,
     summary: said === null ? null : lineOfOutput(head, said),
     cause: head.kind === 'suspend' ? head.node.cause : null,

@@ -2,7 +2,7 @@ import { decide } from '../../moderator/decide.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { markStoredHere } from '../children/turn-calls.ts';
-import { describeOver, rememberFacts } from '../describe/gather-facts.ts';
+import { describeOver } from '../describe/gather-facts.ts';
 import { tellTaken, type EngineContext } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
 import { foldInBackground } from '../../git/maintenance/fold-in-background.ts';
@@ -163,14 +163,12 @@ async function afterTurn(engine: EngineContext, after: ThreadState): Promise<Ste
   if (after.head.kind !== 'step') return conclude(engine, after);
   const stored = { role: after.head.node.role, step: after.head.hash };
   const step = await openStep(engine, after);
-  const decision = await decide(step.definition.moderator, step.decisions);
-  const next = await atLimit(step, decision);
+  const next = await atLimit(step, await decide(step.definition.moderator, step.decisions));
   if (next.kind !== 'role') return conclude(engine, await appendEnd(step, next), stored);
-  // The cached facts of a thread must not depend on this machine's limits.
-  return conclude(engine, after, { ...stored, nextRole: decision.kind === 'role' ? decision.role : next.role });
+  return conclude(engine, after, { ...stored, nextRole: next.role });
 }
 
-/** Says what a step came to; remembers and tells it, if it is new. */
+/** Says what a step came to, and tells it if it is new. */
 async function conclude(
   engine: EngineContext,
   state: ThreadState,
@@ -178,10 +176,7 @@ async function conclude(
 ): Promise<Stepped> {
   const { id: thread, head } = state;
   const over = (await describeOver(engine, state)) ?? null;
-  if (isNew) {
-    await rememberFacts(engine, state, nextRole);
-    if (over) engine.tell(over);
-  }
+  if (isNew && over) engine.tell(over);
   const outcome = { thread, status: statusOfHead(head), role, step, head: head.id, nextRole, over };
   return { state, outcome };
 }

@@ -3,12 +3,15 @@ import type { NodeHash } from '../../cas/hash.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { objectOf, orNull, stringThat } from '../../shape.ts';
-import { HeadTable, MANY_THREADS } from '../read/head-table.ts';
+import { HeadTable } from '../read/head-table.ts';
 import { findStart } from '../read/read-start.ts';
 import type { ThreadPointer } from './find-thread.ts';
 
 /** Where a thread starts, and the start node of the thread that called it. */
 export type ThreadOrigin = { start: ObjectId; parentStart: NodeHash | null };
+
+/** So many threads are read as fast as the table of their origins. */
+export const FEW_THREADS = 16;
 
 /** Opens the cached table of the origins of many threads. */
 export function openOrigins(repository: Repository): HeadTable<ThreadOrigin> {
@@ -28,7 +31,7 @@ export async function possibleChildren(
   pointers: readonly ThreadPointer[],
   parentStart: NodeHash,
 ): Promise<readonly ThreadPointer[]> {
-  if (pointers.length <= MANY_THREADS) return pointers;
+  if (pointers.length <= FEW_THREADS) return pointers;
   const origins = openOrigins(repository);
   const possible: ThreadPointer[] = [];
   for (const pointer of pointers) {

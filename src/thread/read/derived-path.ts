@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../thread-id.ts';
 
 /** The kinds of data about a thread that this machine caches. */
-export type DerivedKind = 'json' | 'steps' | 'log' | 'tally' | 'nodes';
+export type DerivedKind = 'tally' | 'nodes';
 
 /**
  * The file of one kind of derived data of a thread; `undefined` in a repository without a disk. All files of a thread lie

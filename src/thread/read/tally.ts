@@ -31,6 +31,12 @@ export function tallyBefore(commit: ThreadEvent): Tally | undefined {
   return { ...totals, roles: new Map(Object.entries(roles)) };
 }
 
+/** How many steps there are up to a commit. */
+export function stepsUpTo(commit: ThreadEvent): number {
+  if (commit.kind === 'start') return 0;
+  return commit.node.totals.steps + (commit.kind === 'step' ? 1 : 0);
+}
+
 /**
  * The tally of all commits up to one.
  * @param before that of the commits before it; `undefined` for a start

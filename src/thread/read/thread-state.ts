@@ -5,7 +5,6 @@ import { readTextAt, readThreadCommit, type ThreadCommit } from '../thread-commi
 import type { CommittedState } from '../new-thread-id.ts';
 import { CorruptThread } from '../thread-errors.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { readChain } from './read-chain.ts';
 import { addToTally, tallyBefore, type Tally } from './tally.ts';
 
 /** A thread's commit of one kind. */
@@ -64,10 +63,13 @@ export async function readPlace(repository: Repository, from: ObjectId): Promise
   const tally = await addToTally(repository, tallyBefore(head), head);
   const pauses: CommitOf<'suspend' | 'resume'>[] = [];
   let last: CommitOf<'step'> | undefined;
-  for await (const commit of readChain(repository, from)) {
+  for (let commit = head; ;) {
     if (commit.kind === 'suspend' || commit.kind === 'resume') pauses.unshift(commit);
     if (commit.kind === 'step') last = commit;
     if (commit.kind === 'step' || commit.kind === 'start') break;
+    const [parent] = commit.commit.parents;
+    if (parent === undefined) throw new CorruptThread(commit.id, 'it is no start and has no parent');
+    commit = await readThreadCommit(repository, parent);
   }
   const start = head.kind === 'start' ? head : await readThreadCommit(repository, tally.start);
   // Plain git can bring a head that tells of another thread.

@@ -1,7 +1,6 @@
 import type { Html } from '../html.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
-import { findTurnOf, startCommitOf, type FoundTurn } from '../../engine/describe/find-turn.ts';
-import { findStepPlaces, type StepPlaces } from '../../engine/describe/step-places.ts';
+import { countSteps, findTurnOf, startCommitOf, type FoundTurn } from '../../engine/describe/find-turn.ts';
 import { formatCount, formatDuration } from '../../format-time.ts';
 import { iso } from '../../iso.ts';
 import { firstLine } from '../../thread/append/line-of-text.ts';
@@ -43,8 +42,8 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
   const state = await stateOf(engine, pointer.id);
   const found = await findTurnOf(repository, pointer, text);
   const { commit } = found;
-  const places = await findStepPlaces(repository, pointer);
-  const start = await startCommitOf(repository, pointer, places);
+  const count = await countSteps(repository, pointer.head);
+  const start = await startCommitOf(repository, pointer);
   const prompt = await readTextAt(repository, commit, 'prompt.md');
   const reply = await readReplyAt(repository, commit);
   const refused = await readRefused(repository, commit);
@@ -58,7 +57,7 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
   const name = nameOf(found);
   return (
     <Page site={site} title={`${name} · ${pointer.id}`} live={{ topic: pointer.id, state }}>
-      <StepLinks found={found} places={places} task={firstLine(await readTextAt(repository, start, 'prompt.md'))} />
+      <StepLinks found={found} count={count} task={firstLine(await readTextAt(repository, start, 'prompt.md'))} />
       <h1>{name}</h1>
       <Facts found={found} nowMs={nowMs} agent={await agentName(repository, start, commit)} />
       {commit.kind === 'suspend' && <p class="reason">{commit.node.reason}</p>}
@@ -101,22 +100,22 @@ function nameOf({ commit }: FoundTurn): string {
   return commit.kind === 'step' ? `${commit.node.number}. ${role}` : `${role}, suspended`;
 }
 
-type LinkProps = { found: FoundTurn; places: StepPlaces; task: string };
+type LinkProps = { found: FoundTurn; count: number; task: string };
 
 /** The ways to the steps around it and to its place in the story. */
-function StepLinks({ found: { thread, commit }, places, task }: LinkProps): Html {
-  const previous = commit.node.previous === null ? 0 : (places.findByPrefix(commit.node.previous)[0] ?? 0);
+function StepLinks({ found: { thread, commit }, count, task }: LinkProps): Html {
+  const previous = commit.node.totals.steps;
   const anchor = commit.kind === 'step' ? `step-${commit.node.number}` : commit.hash;
   const next = previous + (commit.kind === 'step' ? 2 : 1);
   return (
     <nav class="steps" aria-label="Steps">
-      <a href={storyAddress(thread.id, places.count, previous + 1, anchor)}>↑ {task === '' ? thread.id : task}</a>
+      <a href={storyAddress(thread.id, count, previous + 1, anchor)}>↑ {task === '' ? thread.id : task}</a>
       {previous > 0 && (
         <a rel="prev" href={`/t/${thread.id}/${previous}`}>
           ← Step {previous}
         </a>
       )}
-      {next <= places.count && (
+      {next <= count && (
         <a rel="next" href={`/t/${thread.id}/${next}`}>
           Step {next} →
         </a>

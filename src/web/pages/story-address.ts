@@ -1,6 +1,6 @@
-import { findStepPlaces } from '../../engine/describe/step-places.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { findStepByNumber } from '../../thread/read/find-step.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 
@@ -24,5 +24,5 @@ export async function commitToReadFrom(
   before: number | undefined,
 ): Promise<ObjectId> {
   if (before === undefined) return thread.head;
-  return (await findStepPlaces(repository, thread)).commitOf(before) ?? thread.head;
+  return (await findStepByNumber(repository, thread.head, before))?.id ?? thread.head;
 }

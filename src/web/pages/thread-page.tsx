@@ -3,10 +3,9 @@ import { formatUsage } from '../../agent/format-usage.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { foldChildren, ownKey } from '../../engine/describe/fold-children.ts';
 import { plural } from '../../format-time.ts';
-import { findFacts } from '../../engine/describe/facts.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
-import { readThreadCommit } from '../../thread/thread-commit.ts';
+import { findStart } from '../../thread/read/read-start.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { stateOf } from '../live/topics.ts';
 import { CalledBy } from '../parts/called-by.tsx';
@@ -62,13 +61,12 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
 }
 
 /**
- * Finds the thread that another is a fork of, from what this machine remembers of its start: a fork shares it.
- * @returns `undefined` for a thread that is none, and where its start is not remembered or its origin is gone
+ * Finds the thread that another is a fork of: a fork shares its start.
+ * @returns `undefined` for a thread that is none, and where its start cannot be read or its origin is gone
  */
 async function findForkOrigin(repository: Repository, { id, head }: ThreadPointer): Promise<ThreadId | undefined> {
-  const facts = findFacts(repository, id, head);
-  const start = facts && (await readThreadCommit(repository, facts.startCommit));
-  if (start?.kind !== 'start' || start.node.id === id) return undefined;
+  const start = await findStart(repository, head);
+  if (start === undefined || start.node.id === id) return undefined;
   return (await findThread(repository, parseThreadId(start.node.id)))?.id;
 }
 

@@ -1,10 +1,16 @@
-import { findFacts, type ThreadFacts } from '../../engine/describe/facts.ts';
+import { usageOf, type ThreadUsage } from '../../engine/describe/facts.ts';
 import { eachThread, type ListOptions, type ThreadSummary } from '../../engine/describe/list-threads.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
+import type { NodeHash } from '../../cas/hash.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import { readPlace } from '../../thread/read/thread-state.ts';
 import { threadStatuses } from '../../thread/read/thread-status.ts';
 
-/** A thread with what it used; `facts` is absent where it cannot be read, or was not read yet. */
-export type Run = { summary: ThreadSummary; facts: ThreadFacts | undefined };
+/** What a thread runs, and what it used. */
+export type RunFacts = ThreadUsage & { workflow: string; workflowHash: NodeHash; startCommit: ObjectId };
+
+/** A thread with what it used; `facts` is absent where it cannot be read. */
+export type Run = { summary: ThreadSummary; facts: RunFacts | undefined };
 
 /** The newest threads of a kind. */
 export type Runs = {
@@ -17,27 +23,25 @@ export type Runs = {
 
 /** So many threads are summed up. */
 export const MAX_RUNS = 1_000;
-/** Of so many threads the chains are read at a visit; what is read is remembered for the next one. */
-const MAX_GATHERED = 100;
 
-/** Reads the newest threads of a kind with what they used, from what this machine remembers of them where it can. */
+/** Reads the newest threads of a kind with what they used, which their heads tell. */
 export async function readRuns(engine: EngineContext, wanted: ListOptions): Promise<Runs> {
   const runs: Run[] = [];
-  let [gathered, hasOlder] = [0, false];
+  let hasOlder = false;
   for await (const summary of eachThread(engine, { ...wanted, statuses: threadStatuses })) {
     if (runs.length === MAX_RUNS) {
       hasOlder = true;
       break;
     }
-    const { thread: id, head } = summary;
-    let facts = head === null ? undefined : findFacts(engine.repository, id, head);
-    if (facts === undefined && head !== null && gathered < MAX_GATHERED) {
-      gathered += 1;
-      const { gatherFacts } = await import('../../engine/describe/gather-facts.ts');
-      // What cannot be read is listed as such.
-      facts = await gatherFacts(engine, { id, head }).catch(() => undefined);
-    }
-    runs.push({ summary, facts });
+    // What cannot be read is listed as such.
+    runs.push({ summary, facts: await readFacts(engine, summary).catch(() => undefined) });
   }
   return { runs, hasOlder, unread: runs.filter(({ facts }) => facts === undefined).length };
+}
+
+async function readFacts({ repository }: EngineContext, summary: ThreadSummary): Promise<RunFacts | undefined> {
+  const { head, workflow } = summary;
+  if (head === null) return undefined;
+  const { start, tally } = await readPlace(repository, head);
+  return { ...usageOf(tally), workflow, workflowHash: start.node.workflow, startCommit: start.id };
 }

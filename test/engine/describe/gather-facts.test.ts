@@ -1,9 +1,7 @@
-import { rmSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { describeThread } from '../../../src/engine/describe/describe.ts';
-import { gatherFacts, rememberFacts } from '../../../src/engine/describe/gather-facts.ts';
+import { gatherFacts } from '../../../src/engine/describe/gather-facts.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
@@ -42,18 +40,6 @@ const endings: Record<string, (repository: Repository, state: ThreadState) => Pr
 };
 
 describe.each(Object.entries(endings))('what is said of a thread %s', (_, finish) => {
-  test('is the same from its chain as from what was read of it', async () => {
-    const temporary = createTemporaryRepository();
-    const repository = await temporary.open();
-    const state = await finish(repository, await grow(temporary, 5));
-    const context = readingContext(repository);
-    await rememberFacts(context, state);
-    const remembered = await describeThread(context, state.id);
-    rmSync(path.join(String(repository.stateDir), 'facts'), { recursive: true });
-    expect(await describeThread(readingContext(await temporary.open()), state.id)).toEqual(remembered);
-    expect(remembered).toMatchObject({ steps: 5, usage: { outputTokens: expect.any(Number) } });
-  });
-
   test('takes as many objects, however many steps there are', async () => {
     const counts: number[] = [];
     for (const steps of [4, 10]) {

@@ -39,25 +39,13 @@ describe('a list of some of many threads', () => {
     expect(read).toContain(threads.at(-1)?.head.id);
   });
 
-  test('reads no object at all where this machine remembers what it shows', async () => {
-    const { open } = await manyThreads(5);
-    const first = await listThreads(readingContext(await open()), { limit: 3 });
-    const { repository, read } = watched(await open());
-    expect(await listThreads(readingContext(repository), { limit: 3 })).toEqual(first);
-    expect(read).toEqual([]);
-  });
-
-  test('by a text reads of each thread its start, however many steps there are, once it has read the others', async () => {
+  test('by a text reads of each thread its head and its start, however many steps there are', async () => {
     const { open, threads } = await manyThreads(3);
     const writer = await open();
     for (const thread of threads) await addManySteps(writer, thread, 20, 0);
-    const search = async (): Promise<ObjectId[]> => {
-      const { repository, read } = watched(await open());
-      expect(await listThreads(readingContext(repository), { text: 'Poem' })).toEqual([]);
-      return read;
-    };
-    expect((await search()).length).toBeGreaterThan(3 * 20);
-    expect((await search()).length).toBeLessThanOrEqual(3 * 5);
+    const { repository, read } = watched(await open());
+    expect(await listThreads(readingContext(repository), { text: 'Poem' })).toEqual([]);
+    expect(read.length).toBeLessThanOrEqual(3 * 30);
   });
 
   test('by status reads of the others only what tells their status, and goes on until there are enough', async () => {
@@ -121,18 +109,18 @@ test('a thread is found by the beginning of its id, whether it runs or has ended
 describe('a list of very many threads', () => {
   const count = MANY_THREADS + 20;
 
-  test('reads no object again, writes a file for the first threads only, and trusts no damaged table', async () => {
+  test('reads the first threads alone again, and trusts no damaged table', async () => {
     const { open, threads } = await manyThreads(count);
     const first = watched(await open());
     const listed = await listThreads(readingContext(first.repository));
     expect(listed.map(({ thread }) => thread)).toEqual(threads.map(({ id }) => id).toReversed());
     const facts = join(String(first.repository.stateDir), 'facts');
     const names = readdirSync(facts, { recursive: true, encoding: 'utf8' });
-    expect(names.filter((name) => name.endsWith('.json'))).toHaveLength(MANY_THREADS);
 
     const again = watched(await open());
     expect(await listThreads(readingContext(again.repository))).toEqual(listed);
-    expect(again.read).toEqual([]);
+    expect(again.read).toContain(threads.at(-1)!.head.id);
+    expect(again.read).not.toContain(threads[0]!.head.id);
 
     const tables = names.filter((name) => name.endsWith('.listed')).map((name) => join(facts, name));
     expect(tables).not.toEqual([]);
@@ -146,7 +134,6 @@ describe('a list of very many threads', () => {
       const damaged = watched(await open());
       expect(await listThreads(readingContext(damaged.repository))).toEqual(listed);
       expect(new Set(damaged.read)).toContain(threads[0]!.head.id);
-      expect(damaged.read).not.toContain(threads.at(-1)!.head.id);
     }
   });
 

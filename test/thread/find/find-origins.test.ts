@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { openOrigins, possibleChildren } from '../../../src/thread/find/find-origins.ts';
+import { FEW_THREADS, openOrigins, possibleChildren } from '../../../src/thread/find/find-origins.ts';
 import { listTableRows, MANY_THREADS } from '../../../src/thread/read/head-table.ts';
 import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
@@ -40,7 +40,7 @@ const idsOf = (pointers: readonly ThreadPointer[]): string[] => pointers.map(({ 
 describe('the threads that a start may have called', () => {
   test('are all, of few: none of them is read', async () => {
     const spied = watched(repository);
-    const few = [...others(MANY_THREADS - 1), pointerTo(child)];
+    const few = [...others(FEW_THREADS - 1), pointerTo(child)];
     expect(await possibleChildren(spied.repository, few, caller.start.hash)).toBe(few);
     expect(spied.read).toEqual([]);
   });

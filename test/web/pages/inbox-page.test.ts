@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { listThreads } from '../../../src/engine/describe/list-threads.ts';
+import { readingContext } from '../../../src/engine/engine-context.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { runGit } from '../../helpers/temporary-repository.ts';
 import { visitorOf } from '../../helpers/web-visitor.ts';
@@ -22,7 +24,7 @@ function removeObject(dir: string, id: string): void {
 }
 
 test.each([':suspend.json', '~1:start.json'])(
-  'a thread whose head lacks %s says so in the inbox, and the others can be answered',
+  'a thread whose head lacks %s is listed as corrupt, and the others can be answered in the inbox',
   async (path) => {
     const config = { ...configOf({ worker: { package: 'builtin:human', config: {} } }), foldPacks: false };
     const { engine, open, dir, git } = await createFixture(config);
@@ -37,9 +39,10 @@ test.each([':suspend.json', '~1:start.json'])(
     const object = git('rev-parse', `${head}${path}`);
     removeObject(dir, object);
     const inbox = await (await visitorOf(await open())).page('/inbox');
-    const [first = '', second = ''] = inbox.split('<article').slice(1);
-    expect(first).toContain(`<a href="/t/${damaged}">`);
-    expect(first).toContain(`object ${object} is not in the repository`);
-    expect(second).toContain(`uwf thread resume ${sound} -p done`);
+    const [first = '', ...others] = inbox.split('<article').slice(1);
+    expect(first).toContain(`uwf thread resume ${sound} -p done`);
+    expect(others).toEqual([]);
+    const [corrupt] = await listThreads(readingContext(await open()), { statuses: ['corrupt'] });
+    expect(corrupt).toMatchObject({ thread: damaged, reason: `object ${object} is not in the repository` });
   },
 );

@@ -1,12 +1,11 @@
 import { iso } from '../../../iso.ts';
-import { findStepPlaces } from '../../../engine/describe/step-places.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { readTextAt } from '../../../thread/thread-commit.ts';
 import { readRefused, readSuspension } from '../../../thread/read/read-suspension.ts';
 import { agentName } from '../../../thread/read/agent-name.ts';
 import type { CommitOf } from '../../../thread/read/thread-state.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
-import { startCommitOf, type FoundTurn } from '../../../engine/describe/find-turn.ts';
+import { countSteps, startCommitOf, type FoundTurn } from '../../../engine/describe/find-turn.ts';
 import { ofThreadOption } from '../../find/find-step.ts';
 import { findTurn, turnArgument } from '../../find/find-turn.ts';
 import { openForReading } from '../../open/open-repository.ts';
@@ -54,14 +53,14 @@ export const command: Command = defineCommand({
   async run({ args, options, cli, out }) {
     const repository = await openForReading(cli);
     const { thread, commit } = await findTurn(cli, repository, args.step, options.thread);
-    const places = await findStepPlaces(repository, thread);
-    const start = await startCommitOf(repository, thread, places);
+    const start = await startCommitOf(repository, thread);
+    const count = await countSteps(repository, thread.head);
     const prompt = await readTextAt(repository, commit, 'prompt.md');
     const turn =
       commit.kind === 'step'
         ? await describeStepTurn(repository, { thread, commit, start, prompt })
         : await describeSuspension(repository, { thread, commit, start, prompt });
-    await out.result(turn, () => format(turn, places.count, out.paint));
+    await out.result(turn, () => format(turn, count, out.paint));
   },
 });
 

@@ -3,7 +3,6 @@ import { atOption, findPlace } from '../../find/find-step.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { shareFacts } from '../../../engine/describe/facts.ts';
 import { hintToResume } from '../../../thread/hint-to-go-on.ts';
 import { forkThread } from '../../../thread/fork/fork-thread.ts';
 import { getThread } from '../../../thread/find/find-thread.ts';
@@ -42,7 +41,6 @@ thread run'.`,
       await agreeToGit(cli, repository, 'files');
     }
     const fork = await forkThread(repository, pointer, at);
-    shareFacts(repository, pointer.id, fork);
     if (options.worktree !== undefined) {
       try {
         const step = (await readSteps(repository, fork.head, 1)).steps.at(-1);
