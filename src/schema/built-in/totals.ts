@@ -46,12 +46,12 @@ export type Totals = {
   calling: ObjectId | null;
   /** The newest resumption after an end; its own totals name the one before it. */
   reopened: StepPlace | null;
-  /** The newest steps whose numbers are multiples of 16, 256 and 4096, as far as there are any: ways to a step by its number. */
+  /** The newest steps whose numbers are multiples of 4, 16, 64 and so on, as far as there are any: ways to a step by its number. */
   skips: ObjectId[];
 };
 
 /** The distances of the steps that `skips` names. */
-export const SKIPS = [16, 256, 4096] as const;
+export const SKIPS = [4, 16, 64, 256, 1024, 4096, 16_384] as const;
 
 const idOrNull: JsonObject = { ...objectId, type: ['string', 'null'] };
 const place: JsonObject = { anyOf: [closedObject({ commit: objectId, number: count }), { type: 'null' }] };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../../src/git/repository.ts';
+import { SKIPS } from '../../../src/schema/built-in/totals.ts';
 import { addUsage, type Usage } from '../../../src/schema/built-in/usage.ts';
 import { appendStep } from '../../../src/thread/append/append-step.ts';
 import { reopenThread, resumeThread } from '../../../src/thread/append/resume-thread.ts';
@@ -57,7 +58,7 @@ async function workedOut(repository: Repository, { id, head }: ThreadState): Pro
     compacted: placeOf(steps.findLast(({ node }) => node.compact !== null)),
     calling: steps.findLast(({ node }) => node.childThreads.length > 0)?.id ?? null,
     reopened: reopened === -1 ? null : { commit: chain[reopened]!.id, number: numberAt(reopened) },
-    skips: [16, 256, 4096].flatMap((distance) => steps.findLast(({ node }) => node.number % distance === 0)?.id ?? []),
+    skips: SKIPS.flatMap((distance) => steps.findLast(({ node }) => node.number % distance === 0)?.id ?? []),
   };
 }
 
@@ -113,8 +114,8 @@ describe('a long thread', () => {
       spied.read.length = 0;
       const step = await findStepByNumber(spied.repository, long.head.id, number);
       expect(step?.node.number).toBe(number);
-      // Three objects of each of at most 15 steps that are passed one by one, and of each that is named.
-      expect(spied.read.length).toBeLessThan(3 * 64);
+      // Three objects of each: at most three steps of each distance.
+      expect(spied.read.length).toBeLessThan(3 * 24);
     }
     for (const none of [0, -1, 5001]) expect(await findStepByNumber(repository, long.head.id, none)).toBeUndefined();
   });
