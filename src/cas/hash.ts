@@ -83,11 +83,7 @@ export function hashHalves(hash: NodeHash): HashHalves {
 
 /** The same as one number of 64 bits. */
 export function hashBits(hash: NodeHash): bigint {
-  return joinHalves(hashHalves(hash));
-}
-
-/** The number of 64 bits that has these halves. */
-export function joinHalves({ high, low }: HashHalves): bigint {
+  const { high, low } = hashHalves(hash);
   return (BigInt(high) << 30n) | BigInt(low);
 }
 

@@ -71,13 +71,16 @@ export class DiskSegments implements SegmentStore {
   add(content: SegmentContent): string {
     makeFolders(this.#folder);
     const temporary = join(this.#folder, `${temporaryPrefix}${randomBytes(8).toString('hex')}`);
-    return writeSegmentFile(temporary, content, (digest) => {
-      const name = digest + suffix;
+    try {
+      const name = writeFile(temporary, content) + suffix;
       this.#removeAbandoned(statSync(temporary).mtimeMs);
       renameSync(temporary, join(this.#folder, name));
       this.list();
       return name;
-    });
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
   }
 
   remove(names: Iterable<string>): void {
@@ -97,7 +100,11 @@ export class DiskSegments implements SegmentStore {
   #openFile(name: string): Segment | undefined {
     const path = join(this.#folder, name);
     try {
-      return openSegmentFile(path, this.#cache);
+      const stats = lstatSync(path);
+      if (!stats.isFile()) throw new DamagedSegment();
+      return Segment.open(
+        stats.size <= MAX_KEPT_BYTES ? memoryBytes(readFileSync(path)) : fileBytes(path, this.#cache),
+      );
     } catch (error) {
       // Another process has merged it into another segment since the folder was listed.
       if (errnoOf(error) === 'ENOENT') return undefined;
@@ -114,29 +121,6 @@ export class DiskSegments implements SegmentStore {
       const modifiedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
       if (nowMs - modifiedMs > abandonedAfterMs) rmSync(path, { force: true });
     }
-  }
-}
-
-/**
- * Opens a file that {@link writeSegmentFile} wrote.
- * @throws {DamagedSegment} if it is something else
- */
-export function openSegmentFile(path: string, cache: PageCache = new PageCache(cachedBytes)): Segment {
-  const stats = lstatSync(path);
-  if (!stats.isFile()) throw new DamagedSegment();
-  return Segment.open(stats.size <= MAX_KEPT_BYTES ? memoryBytes(readFileSync(path)) : fileBytes(path, cache));
-}
-
-/**
- * Writes a segment to a new file.
- * @param place gets the SHA-1 of the content, and moves the file to its place. If it fails, the file is removed
- */
-export function writeSegmentFile<T>(path: string, content: SegmentContent, place: (digest: string) => T): T {
-  try {
-    return place(writeFile(path, content));
-  } catch (error) {
-    rmSync(path, { force: true });
-    throw error;
   }
 }
 

@@ -50,16 +50,24 @@ export class Lookup {
 
   /** The blobs that claim to be a node, by the lookup as it is: it is not updated. */
   knownBlobs(hash: NodeHash): ObjectId[] {
+    return this.#askKnown((segments) => blobsIn(segments, hash)) ?? [];
+  }
+
+  /**
+   * The blobs that claim to be a node, by the lookup as it is, if it has the nodes of a commit and of all commits that this one reaches;
+   * else `undefined`.
+   */
+  blobsUpTo(commit: ObjectId, hash: NodeHash): ObjectId[] | undefined {
+    return this.#askKnown((segments) => (isCovered(segments, commit) ? blobsIn(segments, hash) : undefined));
+  }
+
+  /** Asks the segments of the last listing. If one is damaged, forgets all; the answer is `undefined` then. */
+  #askKnown<T>(question: (segments: readonly NamedSegment[]) => T): T | undefined {
     try {
-      const found: ObjectId[] = [];
-      for (const store of [this.#store, this.#memory]) {
-        for (const { segment } of store.known()) found.push(...segment.blobsOf(hash));
-      }
-      // Segments that overlap give one twice.
-      return found.length > 1 ? [...new Set(found)] : found;
+      return question([...new Set([this.#store, this.#memory])].flatMap((store) => store.known()));
     } catch (error) {
       this.#forgetIfDamaged(error);
-      return [];
+      return undefined;
     }
   }
 
@@ -255,6 +263,12 @@ export class Lookup {
     for (const block of commits()) commitCount += block.length / commitSize(format);
     return { commits: commitCount, nodes: nodeCount };
   }
+}
+
+function blobsIn(segments: readonly NamedSegment[], hash: NodeHash): ObjectId[] {
+  const found = segments.flatMap(({ segment }) => segment.blobsOf(hash));
+  // Segments that overlap give one twice.
+  return found.length > 1 ? [...new Set(found)] : found;
 }
 
 function isCovered(segments: readonly NamedSegment[], id: ObjectId): boolean {

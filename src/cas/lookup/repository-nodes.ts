@@ -54,7 +54,8 @@ export function reindex(repository: Repository): Promise<{ commits: number; node
   return lookupOf(repository).rebuild();
 }
 
-function lookupOf(repository: Repository): Lookup {
+/** The local lookup of a repository. */
+export function lookupOf(repository: Repository): Lookup {
   const lookup = lookups.get(repository) ?? new Lookup(repository);
   lookups.set(repository, lookup);
   return lookup;

@@ -162,7 +162,7 @@ export class Outgoing {
   async #isThere(id: ObjectId): Promise<boolean> {
     this.#behindThere ??= this.#listAll().then((refs) => {
       const ofThreads = refs.filter(({ name }) => name.startsWith(ACTIVE_PREFIX) || name.startsWith(HISTORY_PREFIX));
-      return new VerifiedCommits(this.#cache.repository, new Map(ofThreads.map(({ id }) => [id, undefined])));
+      return new VerifiedCommits(this.#cache.repository, new Set(ofThreads.map(({ id }) => id)));
     });
     return (await this.#behindThere).has(id);
   }

@@ -1,92 +1,69 @@
 import { UwfError } from '../../errors.ts';
-import { base32, prepareHashing, type NodeHash } from '../../cas/hash.ts';
-import { DamagedSegment } from '../../cas/lookup/page-sums.ts';
-import { HASH_BYTES, nodeSize, type Segment } from '../../cas/lookup/segment.ts';
-import { mergeRecords, RecordList, type SortedRecords } from '../../cas/lookup/sorted-records.ts';
+import { prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
 import type { IndexEntry } from '../../cas/index-blob.ts';
+import type { Lookup } from '../../cas/lookup/lookup.ts';
 import { decodeNode } from '../../cas/node.ts';
 import { MAX_SCHEMA_BYTES } from '../../cas/node-limits.ts';
-import { HashCollision, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
+import { combineSources, HashCollision, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import { ObjectTooLarge } from '../../git/format/object-errors.ts';
-import { objectIdFromBytes, type ObjectId } from '../../git/format/object-id.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import { readBlob } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isOfClass, orElse } from '../../or-else.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import { OidTable } from './oid-table.ts';
 
+/** A commit that was verified before. */
+export type EarlierCommit = {
+  /** The nodes of its tree. */
+  entries: readonly IndexEntry[];
+  /** The commit before it; `undefined` for a start. */
+  previous: ObjectId | undefined;
+  furtherParents: readonly ObjectId[];
+};
+
+/** The verified commits of a thread before those that are checked. */
+export type EarlierCommits = {
+  /** The newest of them. */
+  head: ObjectId;
+  read: (id: ObjectId) => Promise<EarlierCommit>;
+  /** The lookup of the repository that they are in; default: all of them are read where a hash is new. */
+  lookup?: Pick<Lookup, 'blobsUpTo' | 'update'> | undefined;
+};
+
+/** Where the lookup lacks more commits of a thread than this, it is updated. It takes about as long to read these. */
+const MAX_RECALLED = 256;
+
 /**
  * The nodes that a commit of a thread may link to: those of its own tree, of the commits before it, and behind its further
- * parents. Grows while the thread is checked from its start.
+ * parents. Grows while the thread is checked, from its start or from a commit that was verified before.
  */
 export class KnownNodes implements NodeSource {
   readonly #cache: NodeCache;
   readonly #maxNodes: number;
-  #oids: OidTable;
-  #others: NodeSource[] = [];
+  readonly #oids: OidTable;
+  readonly #others: NodeSource[] = [];
   /** Nodes behind further parents whose places are known. */
   readonly #behind = new Map<NodeHash, ObjectId>();
-  /** The nodes up to an earlier commit, and a function that reads them again, with those behind further parents. */
-  #earlier: { nodes: Segment; recall: () => Promise<unknown> } | undefined;
-  #recalled: Promise<unknown> | undefined;
+  /** The earlier commits whose nodes have not been read, the newest as head. */
+  #earlier: EarlierCommits | undefined;
+  #recalled = 0;
+  #isLookupUpdated = false;
+  /** The nodes behind further parents of earlier commits that have been read, the newest first. */
+  readonly #othersEarlier: NodeSource[] = [];
 
-  /** @param maxNodes how many nodes a thread may have; default: no limit */
+  /** @param maxNodes how many nodes may have to be known; default: no limit */
   constructor(cache: NodeCache, maxNodes: number = Infinity) {
     this.#cache = cache;
     this.#oids = new OidTable(cache.repository.objects.format);
     this.#maxNodes = maxNodes;
   }
 
-  /** How many nodes are in memory. */
-  get size(): number {
-    return this.#oids.size;
-  }
-
-  /** How many nodes the thread has. */
-  get count(): number {
-    return this.#oids.size + (this.#earlier?.nodes.nodeCount ?? 0);
-  }
-
-  /** All nodes of the thread, as a segment has them. */
-  get nodes(): SortedRecords {
-    const { format } = this.#cache.repository.objects;
-    const added = new RecordList(nodeSize(format));
-    for (const record of this.#oids.records()) added.add(record);
-    const all = [added.sorted(), ...(this.#earlier === undefined ? [] : [this.#earlier.nodes.content.nodes])];
-    return () => mergeRecords(all, nodeSize(format));
-  }
-
-  /**
-   * Looks the nodes up to a commit up in a segment, if it is of that commit, and forgets those in memory that it has.
-   *
-   * @param recall reads the commit and all before it, and calls {@link recall} and {@link addBehindEarlier}. This is done when the segment is
-   *   damaged, or does not have a node, which can then be behind a further parent
-   * @param hasAll whether it has all nodes in memory
-   * @returns false if the segment is of another commit, or damaged
-   */
-  standOn(
-    nodes: Segment | undefined,
-    commit: ObjectId,
-    recall: () => Promise<unknown>,
-    hasAll: boolean = false,
-  ): boolean {
-    return orElse(
-      () => {
-        if (nodes?.covers(commit) !== true) return false;
-        const left = new OidTable(this.#cache.repository.objects.format);
-        for (const record of hasAll ? [] : this.#oids.records()) {
-          const hash = base32(record.readBigUInt64BE(0));
-          if (nodes.blobsOf(hash).length === 0) left.set(hash, objectIdFromBytes(record.subarray(HASH_BYTES)));
-        }
-        this.#oids = left;
-        this.#earlier = { nodes, recall };
-        return true;
-      },
-      false,
-      isOfClass(DamagedSegment),
-    );
+  /** Takes in commits that were verified before. They are read one by one, the newest first, as far as their nodes are asked for. */
+  standOn(earlier: EarlierCommits): void {
+    this.#earlier = earlier;
   }
 
   /**
@@ -94,7 +71,7 @@ export class KnownNodes implements NodeSource {
    * @throws {HashCollision} {UwfError} `too-many-nodes`
    */
   async add(entry: IndexEntry): Promise<StoredNode> {
-    const known = await this.#oidOf(entry.hash);
+    const known = await this.#ownBlob(entry);
     if (known !== undefined && known !== entry.oid) throw new HashCollision(entry.hash, [known, entry.oid]);
     const node = await this.#cache.read(entry);
     if (known === undefined) this.recall(entry);
@@ -118,7 +95,7 @@ export class KnownNodes implements NodeSource {
   recall({ hash, oid }: IndexEntry): void {
     this.#oids.set(hash, oid);
     const maxNodes = this.#maxNodes;
-    if (this.count <= maxNodes) return;
+    if (this.#oids.size <= maxNodes) return;
     throw new UwfError(`it has more than ${maxNodes} nodes`, {
       code: 'too-many-nodes',
       kind: 'data',
@@ -136,48 +113,68 @@ export class KnownNodes implements NodeSource {
     if (oid !== undefined) this.#behind.set(hash, oid);
   }
 
-  /** Adds the nodes behind further parents of earlier commits, oldest first. */
-  addBehindEarlier(tips: readonly ObjectId[]): void {
-    this.#others = [...tips.map((tip) => nodesBehind(this.#cache.repository, [tip])), ...this.#others];
-  }
-
-  /** Tells whether a node is in a commit of the thread itself. */
-  async has(hash: NodeHash): Promise<boolean> {
-    return (await this.#oidOf(hash)) !== undefined;
-  }
-
   async find(hash: NodeHash): Promise<StoredNode | undefined> {
-    const earlier = this.#earlier;
-    const oid = await this.#oidOf(hash);
-    const known = oid ?? this.#behind.get(hash);
-    if (known !== undefined) return this.#cache.read({ hash, oid: known });
-    for (const other of this.#others.toReversed()) {
-      const node = await other.find(hash);
-      if (node !== undefined) return node;
-    }
-    if (earlier === undefined) return undefined;
-    await this.recallAll();
-    return this.find(hash);
-  }
-
-  /** Reads all commits whose nodes are known only from a segment. */
-  async recallAll(): Promise<void> {
-    const { recall } = this.#earlier ?? {};
-    this.#earlier = undefined;
-    this.#recalled = recall?.() ?? this.#recalled;
-    await this.#recalled;
-  }
-
-  async #oidOf(hash: NodeHash): Promise<ObjectId | undefined> {
-    await this.#recalled;
     const oid = this.#oids.get(hash);
-    const earlier = this.#earlier;
-    if (oid !== undefined || earlier === undefined) return oid;
-    const found = orElse(() => earlier.nodes.blobsOf(hash), undefined, isOfClass(DamagedSegment));
-    if (found !== undefined) return found[0];
-    await this.recallAll();
-    return this.#oids.get(hash);
+    if (oid !== undefined) return this.#cache.read({ hash, oid });
+    const behind = this.#behind.get(hash);
+    const other =
+      behind === undefined
+        ? await findIn(this.#others.toReversed(), hash)
+        : await this.#cache.read({ hash, oid: behind });
+    if (other !== undefined) {
+      // A node of the thread itself goes before one behind a further parent.
+      const own = (await this.#ownBlob(other)) ?? other.oid;
+      return own === other.oid ? other : this.#cache.read({ hash, oid: own });
+    }
+    while (this.#earlier !== undefined && this.#oids.get(hash) === undefined) await this.#recallNext(this.#earlier);
+    const own = this.#oids.get(hash);
+    return own === undefined ? findIn(this.#othersEarlier, hash) : this.#cache.read({ hash, oid: own });
   }
+
+  /** Reads all earlier commits. */
+  async recallAll(): Promise<void> {
+    while (this.#earlier !== undefined) await this.#recallNext(this.#earlier);
+  }
+
+  /**
+   * The blob that the thread has under the hash of a node. `undefined` if it has none, or if it could only be this node's own: the thread may
+   * then have it in a commit that is not read.
+   */
+  async #ownBlob({ hash, oid }: Pick<IndexEntry, 'hash' | 'oid'>): Promise<ObjectId | undefined> {
+    for (;;) {
+      const own = this.#oids.get(hash);
+      if (own !== undefined || this.#earlier === undefined) return own;
+      const blobs = await this.#blobsUpTo(this.#earlier, hash);
+      if (blobs === undefined) await this.#recallNext(this.#earlier);
+      else if (blobs.every((blob) => blob === oid)) return undefined;
+      else await this.recallAll();
+    }
+  }
+
+  /** The blobs of a hash in earlier commits and elsewhere; `undefined` where the lookup does not have the earlier commits. */
+  async #blobsUpTo({ head, lookup }: EarlierCommits, hash: NodeHash): Promise<ObjectId[] | undefined> {
+    const blobs = lookup?.blobsUpTo(head, hash);
+    if (blobs !== undefined || this.#recalled < MAX_RECALLED || this.#isLookupUpdated) return blobs;
+    this.#isLookupUpdated = true;
+    // A fault of another thread must not stop the check of this one.
+    await lookup?.update().catch(inPlaceOf(UwfError, undefined));
+    return lookup?.blobsUpTo(head, hash);
+  }
+
+  async #recallNext(earlier: EarlierCommits): Promise<void> {
+    const { entries, previous, furtherParents } = await earlier.read(earlier.head);
+    // Another search has read it meanwhile.
+    if (this.#earlier !== earlier) return;
+    for (const entry of entries) this.recall(entry);
+    for (const parent of furtherParents.toReversed())
+      this.#othersEarlier.push(nodesBehind(this.#cache.repository, [parent]));
+    this.#recalled += 1;
+    this.#earlier = previous === undefined ? undefined : { ...earlier, head: previous };
+  }
+}
+
+async function findIn(sources: readonly NodeSource[], hash: NodeHash): Promise<StoredNode | undefined> {
+  return combineSources(...sources).find(hash);
 }
 
 /** Caches nodes of one repository whose hash was checked, because many commits share them. */

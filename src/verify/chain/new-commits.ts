@@ -4,13 +4,12 @@ import type { TimeBudget } from '../replay/time-budget.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
 import { checkCommit } from '../commit/check-commit.ts';
 import { attempt, firstFault, type FirstFault, type ReportFault } from '../fault.ts';
 import { findChain, isThreadCommit, type FoundChain } from './find-chain.ts';
-import { NodeCache, KnownNodes } from './known-nodes.ts';
+import { NodeCache, KnownNodes, type EarlierCommits } from './known-nodes.ts';
 import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
-import { furtherParents, MIN_KEPT_NODES, moveNodes, resumeVerification } from './resume-verification.ts';
+import { furtherParents, resumeVerification } from './resume-verification.ts';
 import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
 import { addCaller, growVerified, textPathOf, type Verified } from './verified.ts';
 
@@ -22,14 +21,14 @@ export type Origin = {
   checkObjects(commit: CheckedCommit, report: ReportFault): Promise<void>;
   /** Checks a commit of the user's code, with its history. */
   checkCode(id: ObjectId, report: ReportFault): Promise<void>;
-  /** A thread that leads to a verified commit, as far as that is known. */
-  threadOf?(id: ObjectId): ThreadId | undefined;
+  /** The lookup of the repository that has the verified commits. */
+  lookup?: EarlierCommits['lookup'];
   /** Called after each commit with the number of new commits of the chain checked so far. It can throw to stop the check. */
   passed?(count: number, of: number): void;
 };
 
 /** Limits of what is new; see `IncomingLimits`. */
-export type ChainLimits = { maxCommits: number; maxNodes: number; maxNodesInMemory: number };
+export type ChainLimits = { maxCommits: number; maxNodes: number };
 
 /** Deeper call stacks are refused. */
 const MAX_NESTING = 1_000;
@@ -53,8 +52,6 @@ export class NewCommits {
   readonly #sound = new Set<string>();
   /** The end of the last chain: often the next chain begins there. */
   #last: { head: ObjectId; verified: Verified } | undefined;
-  /** The thread whose file takes in nodes for which there is no room in memory, also those of the threads that it calls. */
-  #thread: ThreadId | undefined;
 
   /** @param budget limits the time that the rules of workflows may take; default: no limit */
   constructor(repository: Repository, origin: Origin, limits: ChainLimits, budget?: TimeBudget) {
@@ -64,25 +61,20 @@ export class NewCommits {
     this.#cache = new NodeCache(repository);
   }
 
-  /**
-   * Verifies all new commits that a head reaches.
-   * @param thread whose results are kept on this machine for the next time; default: none are
-   * @returns the first fault, or `undefined`
-   */
-  async verify(head: ObjectId, thread?: ThreadId): Promise<string | undefined> {
+  /** Verifies all new commits that a head reaches. @returns the first fault, or `undefined` */
+  async verify(head: ObjectId): Promise<string | undefined> {
     await prepareHashing();
-    this.#thread = thread;
-    return this.#settle(head, 0, thread);
+    return this.#settle(head, 0);
   }
 
-  async #settle(head: ObjectId, nesting: number, thread?: ThreadId): Promise<string | undefined> {
+  async #settle(head: ObjectId, nesting: number): Promise<string | undefined> {
     const { ids, base, wrong } = await this.#descend(head);
     if (ids.length === 0) return wrong;
     let reason = wrong ?? (nesting > MAX_NESTING ? `it calls threads more than ${MAX_NESTING} deep` : undefined);
     const first = firstFault(ids.at(-1) ?? head);
     let verified =
       reason === undefined && base !== undefined
-        ? await attempt(first.report, null, () => this.#resume(base, thread))
+        ? await attempt(first.report, null, () => this.#resume(base))
         : undefined;
     reason ??= first.reason();
     for (const [at, commit] of ids.toReversed().entries()) {
@@ -91,19 +83,11 @@ export class NewCommits {
         const before = verified;
         verified = await attempt(found.report, null, () => this.#check(commit, before, nesting, found));
         reason = found.reason() ?? (verified ? undefined : `commit ${commit}: nothing can follow it`);
-        if (verified && verified.known.size > this.#limits.maxNodesInMemory)
-          moveNodes(this.#cache.repository, this.#thread, commit, verified);
         this.#origin.passed?.(at + 1, ids.length);
       }
       remember(this.#verdicts, commit, reason ?? '', MAX_REMEMBERED);
     }
     this.#last = verified && reason === undefined ? { head, verified } : undefined;
-    if (verified && reason === undefined && thread !== undefined) {
-      const { size, count } = verified.known;
-      const other = base && this.#origin.threadOf?.(base);
-      const isFork = other !== undefined && other !== thread;
-      if ((isFork ? count : size) >= MIN_KEPT_NODES) moveNodes(this.#cache.repository, thread, head, verified);
-    }
     return reason;
   }
 
@@ -116,12 +100,11 @@ export class NewCommits {
     return verdict ? { ...chain, wrong: verdict } : chain;
   }
 
-  async #resume(base: ObjectId, thread: ThreadId | undefined): Promise<Verified> {
+  async #resume(base: ObjectId): Promise<Verified> {
     const last = this.#last;
     this.#last = undefined;
     if (last?.head === base) return last.verified;
-    const of = new Set([thread, this.#origin.threadOf?.(base)].filter((id) => id !== undefined));
-    return resumeVerification(this.#nodesOfNone(), this.#replayer, base, [...of], thread);
+    return resumeVerification(this.#nodesOfNone(), this.#replayer, base, this.#origin.lookup);
   }
 
   #nodesOfNone(): KnownNodes {
@@ -160,8 +143,10 @@ export class NewCommits {
       if (reason() !== undefined) return undefined;
     }
     const caller = commit.kind === 'start' && parents[0] !== undefined ? threads.get(parents[0]) : undefined;
-    // A linked commit may be one of this thread.
-    for (const { hash } of threads.values()) if (await known.has(hash)) await known.recallAll();
+    const mayBeOurs = ({ number = Infinity, start: { hash } }: CommitPlace): boolean =>
+      hash === start.hash && number <= (before?.progress.steps ?? 0);
+    // A linked step may be one of this thread. Whether it is, only the chain tells.
+    if ([...threads.values()].some(mayBeOurs)) await known.recallAll();
     const basis = { start, before, caller, threads };
     await checkCommit(this.#cache.repository, checked, basis, nodes, known, this.#sound, report);
     if (this.#sound.size > MAX_SOUND) this.#sound.clear();

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { hashHalves, joinHalves, type HashHalves, type NodeHash } from '../../cas/hash.ts';
-import { HASH_BYTES } from '../../cas/lookup/segment.ts';
+import { hashHalves, type HashHalves, type NodeHash } from '../../cas/hash.ts';
 import { objectIdBytes, type ObjectFormat, type ObjectId } from '../../git/format/object-id.ts';
 
 const FIRST_SLOTS = 64;
@@ -49,18 +48,6 @@ export class OidTable {
 
   get size(): number {
     return this.#count;
-  }
-
-  /** All nodes in no order: the bytes of the hash, then those of the object id, as in a segment of the lookup. */
-  *records(): Generator<Buffer> {
-    const size = this.#oidBytes;
-    for (const [slot, low] of this.#lows.entries()) {
-      if (low === FREE) continue;
-      const record = Buffer.alloc(HASH_BYTES + size);
-      record.writeBigUInt64BE(joinHalves({ high: this.#highs[slot] ?? 0, low }));
-      this.#oids.copy(record, HASH_BYTES, slot * size, (slot + 1) * size);
-      yield record;
-    }
   }
 
   get(hash: NodeHash): ObjectId | undefined {

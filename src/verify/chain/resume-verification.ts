@@ -7,105 +7,59 @@ import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '
 import { readChain } from '../../thread/read/read-chain.ts';
 import { readPlace, type StepEntry, type ThreadPlace } from '../../thread/read/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Replay, Replayer } from '../replay/replay.ts';
-import { findKeptNodes, keepNodes } from './kept-nodes.ts';
-import type { KnownNodes } from './known-nodes.ts';
+import { findChain } from './find-chain.ts';
+import type { EarlierCommit, EarlierCommits, KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
 import { textPathOf, type Verified } from './verified.ts';
 import { readRoles } from '../../thread/read/read-roles.ts';
 
-/** Fewer nodes are not worth a file: to find them in their commits takes some hundredths of a second. */
-export const MIN_KEPT_NODES = 1_000;
-
 /**
- * Reads what the check of the next commit needs of a thread that was verified up to a commit: where its nodes are, and the
- * newest steps, as far as rules can see them. Does not verify them again.
+ * Reads what the check of the next commit needs of a thread that was verified up to a commit: its totals, and the newest steps, as far
+ * as rules can see them. Does not verify them again. Reads few commits, unless the rules list all steps.
  *
- * Reads few commits where this machine keeps what the others add up to, unless the rules list all steps.
  * @param known has no nodes yet
- * @param of the threads whose kept results are used
- * @param keepFor the thread for which results that are new are kept
+ * @param lookup by which a new hash is compared with those of commits that are not read
  * @throws {CorruptThread} if the commit is no part of a thread
  */
 export async function resumeVerification(
   known: KnownNodes,
   replayer: Replayer,
   head: ObjectId,
-  of: readonly ThreadId[],
-  keepFor: ThreadId | undefined,
+  lookup: EarlierCommits['lookup'],
 ): Promise<Verified> {
   const { repository } = replayer;
   const place = await readPlace(repository, head);
   const { start, tally } = place;
-  for (const entry of start.index) known.recall(entry);
-  const replay = replayer.begin(start, await textOf(repository, start));
-  const seen = await replay.seen(known);
   const progress = ThreadProgress.upTo(place);
-  const recall = (from: ObjectId, isEnough?: (id: ObjectId) => boolean): Promise<ObjectId[]> =>
-    recallNodes(repository, { progress, known }, from, isEnough);
-  // A rule that lists the steps needs all commits anyway.
-  const kept = seen.members === undefined ? of.map((thread) => findKeptNodes(repository, thread)) : [];
-  const steps = await recall(head, (id) => kept.some((nodes) => known.standOn(nodes, id, () => recall(id))));
-  if (seen.members === undefined) {
-    await resumeReplay(repository, replay, place, seen, known);
-    // Of the commit that is here already, as the new ones may not be taken in.
-    if (known.size >= MIN_KEPT_NODES) moveNodes(repository, keepFor, head, { progress, known });
-  } else {
-    for (const [at, id] of steps.toReversed().entries()) {
+  for (const entry of start.index) known.recall(entry);
+  known.standOn({ head, lookup, read: (id) => readEarlier(repository, progress, id) });
+  const replay = replayer.begin(start, await textOf(repository, start));
+  const { members, newest, ends } = await replay.seen(known);
+  if (members === undefined) await resumeReplay(repository, replay, place, { newest, ends }, known);
+  else {
+    const { ids, wrong } = await findChain(repository, head);
+    if (wrong !== undefined) throw new CorruptThread(head, wrong);
+    for (const id of ids.toReversed()) {
       const commit = await readThreadCommit(repository, id);
-      const isTold = seen.members.has('text') || at >= steps.length - Math.max(1, seen.newest);
-      if (commit.kind === 'step') await replay.add(commit, isTold ? await textOf(repository, commit) : '', known);
+      if (commit.kind !== 'step') continue;
+      const isTold = members.has('text') || commit.node.number > tally.steps - Math.max(1, newest);
+      await replay.add(commit, isTold ? await textOf(repository, commit) : '', known);
     }
   }
   return { progress, replay, known, tally };
 }
 
-/** Moves the nodes of a verified thread from memory to a file, where the next check finds them. */
-export function moveNodes(
-  repository: Repository,
-  thread: ThreadId | undefined,
-  head: ObjectId,
-  verified: Pick<Verified, 'progress' | 'known'>,
-): void {
-  const { known } = verified;
-  const kept = thread && keepNodes(repository, thread, head, known.nodes);
-  known.standOn(kept, head, () => recallNodes(repository, verified, head), true);
-}
-
-/**
- * Walks back from a commit to the start, and records where the nodes are and which commits the steps are.
- *
- * @param isEnough tells a commit of which, with all before it, no more has to be known
- * @returns the steps, the newest first
- */
-async function recallNodes(
-  repository: Repository,
-  { progress, known }: Pick<Verified, 'progress' | 'known'>,
-  from: ObjectId,
-  isEnough: (id: ObjectId) => boolean = () => false,
-): Promise<ObjectId[]> {
-  const steps: ObjectId[] = [];
-  const further: ObjectId[] = [];
-  for (let id = alone(from); !isEnough(id);) {
-    const { parents, entries = [] } = await readCommitNodesOnce(repository, id);
-    const kind = findEventFile(entries)?.kind;
-    if (kind === undefined) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
-    for (const entry of entries) known.recall(entry);
-    if (kind === 'step') {
-      progress.own(id);
-      steps.push(id);
-    }
-    const others = kind === 'start' ? parents : parents.slice(1);
-    further.push(...others.map(alone).toReversed());
-    if (kind === 'start') break;
-    const [parent] = parents;
-    if (parent === undefined) throw new CorruptThread(id, 'it is no start and has no parent');
-    id = alone(parent);
-  }
-  // Lookups begin with the newest.
-  known.addBehindEarlier(further.toReversed());
-  return steps;
+/** Reads where the nodes of a verified commit are, and adds it to the progress if it is a step. */
+async function readEarlier(repository: Repository, progress: ThreadProgress, id: ObjectId): Promise<EarlierCommit> {
+  const { parents, entries = [] } = await readCommitNodesOnce(repository, id);
+  const kind = findEventFile(entries)?.kind;
+  if (kind === undefined) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
+  if (kind === 'step') progress.own(id);
+  const [first, ...others] = parents.map(alone);
+  if (kind === 'start') return { entries, previous: undefined, furtherParents: parents.map(alone) };
+  if (first === undefined) throw new CorruptThread(id, 'it is no start and has no parent');
+  return { entries, previous: first, furtherParents: others };
 }
 
 /** Begins a replay with what rules see of the newest steps and of roles. */
@@ -113,7 +67,7 @@ async function resumeReplay(
   repository: Repository,
   replay: Replay,
   place: ThreadPlace,
-  { newest, ends }: StepsSeen,
+  { newest, ends }: Pick<StepsSeen, 'newest' | 'ends'>,
   known: KnownNodes,
 ): Promise<void> {
   const { head, tally } = place;

@@ -1,6 +1,7 @@
 import { TimeBudget } from '../replay/time-budget.ts';
 import { checkHistoryRef } from '../verify-threads.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import { lookupOf } from '../../cas/lookup/repository-nodes.ts';
 import type { Repository } from '../../git/repository.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import { asFault } from '../../thread/fault-of.ts';
@@ -45,7 +46,8 @@ const MAX_REASON = 500;
  * and of `git fsck --strict`, within limits of memory and time.
  *
  * Commits that local refs reach were checked before and are not checked again. Commits that tips share are checked once.
- * Nothing is written, and nothing is run but the rules of workflows, in their sandbox. Each tip is checked by itself.
+ * Nothing is written but this repository's lookup, and nothing is run but the rules of workflows, in their sandbox. Each tip is checked
+ * by itself.
  * @param repository this repository
  * @param view reads the fetched objects and those of the repository; its refs are the local ones
  * @returns what is wrong with each unsound tip, by its ref, in printable characters
@@ -85,7 +87,7 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
       options.signal?.throwIfAborted();
       return ofThreads.has(id);
     },
-    threadOf: (id) => ofThreads.threadOf(id),
+    lookup: lookupOf(local),
     checkObjects: (commit, report) => carried.checkCommit(commit, report),
     checkCode: (id, report) => carried.checkCode(id, report),
     passed(count, of) {
@@ -106,7 +108,7 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
     if (threadTimeMs(thread.id) > view.now() + MAX_AHEAD_MS) {
       return `by its id it starts at ${new Date(threadTimeMs(thread.id)).toISOString()}, more than 30 days from now`;
     }
-    const wrong = await threads.verify(id, thread.id);
+    const wrong = await threads.verify(id);
     if (wrong !== undefined || !thread.isHistory) return wrong;
     return (await checkHistoryRef(bounded, thread.id, ref, id))[0]?.what;
   };

@@ -17,10 +17,8 @@ export type IncomingLimits = {
   maxDepth: number;
   /** New commits of one chain. Each takes 100 bytes of memory. */
   maxCommits: number;
-  /** Nodes of one thread. Each takes 28 bytes of a file. */
+  /** Nodes that the check of one thread has to know. Each takes 43 bytes of memory or more. */
   maxNodes: number;
-  /** Nodes of one thread that are in memory, 50 bytes each, before they are moved to the file. */
-  maxNodesInMemory: number;
   /** Commits of the user's code that the threads of one fetch bring. */
   maxCodeObjects: number;
 };
@@ -36,7 +34,6 @@ export const INCOMING_LIMITS: IncomingLimits = {
   maxFiles: 1_000_000,
   maxDepth: 100,
   maxCommits: 500_000,
-  maxNodes: 10_000_000,
-  maxNodesInMemory: 150_000,
+  maxNodes: 3_000_000,
   maxCodeObjects: 2_000_000,
 };

@@ -4,8 +4,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
-import { ACTIVE_PREFIX, DAY_MS, HISTORY_PREFIX, threadOfRef } from '../../thread/thread-refs.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { ACTIVE_PREFIX, DAY_MS, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
 import { mayBeStart } from '../../thread/append/commit-message.ts';
 
@@ -23,14 +22,13 @@ type Waiting = { id: ObjectId; atMs: number; parents: readonly ObjectId[]; mayBe
  */
 export class VerifiedCommits {
   readonly #repository: Repository;
-  readonly #heads: ReadonlyMap<ObjectId, ThreadId | undefined>;
-  /** The thread from whose head each commit was met. */
-  readonly #met = new Map<ObjectId, ThreadId | undefined>();
+  readonly #heads: ReadonlySet<ObjectId>;
+  readonly #met = new Set<ObjectId>();
   /** Commits whose parents were not visited yet, sorted by time, the newest last. */
   #waiting: Waiting[] | undefined;
 
-  /** The commits that some commits reach. @param heads the commits, and the threads whose heads they are */
-  constructor(repository: Repository, heads: ReadonlyMap<ObjectId, ThreadId | undefined>) {
+  /** The commits that some commits reach. */
+  constructor(repository: Repository, heads: ReadonlySet<ObjectId>) {
     this.#repository = repository;
     this.#heads = heads;
   }
@@ -40,9 +38,9 @@ export class VerifiedCommits {
    * reverse.
    */
   static async of(repository: Repository, kind: 'threads' | 'workflows'): Promise<VerifiedCommits> {
-    const heads = new Map<ObjectId, ThreadId | undefined>();
+    const heads = new Set<ObjectId>();
     for (const prefix of kind === 'threads' ? [ACTIVE_PREFIX, HISTORY_PREFIX] : [WORKFLOWS_PREFIX]) {
-      for (const { name, id } of await repository.refs.list(prefix)) heads.set(id, threadOfRef(name)?.id);
+      for (const { id } of await repository.refs.list(prefix)) heads.add(id);
     }
     return new VerifiedCommits(repository, heads);
   }
@@ -57,11 +55,6 @@ export class VerifiedCommits {
     return this.#met.has(id);
   }
 
-  /** The thread that leads to a verified commit, as far as that is known: it may be a fork or a child of the commit's own. */
-  threadOf(id: ObjectId): ThreadId | undefined {
-    return this.#heads.get(id) ?? this.#met.get(id);
-  }
-
   async #walkTo(untilMs: number, wanted: ObjectId): Promise<void> {
     this.#waiting ??= await this.#begin();
     while (!this.#met.has(wanted) && this.#met.size < MAX_WALKED) {
@@ -70,33 +63,32 @@ export class VerifiedCommits {
       this.#waiting.pop();
       for (const [place, parent] of next.parents.entries()) {
         // The commit before one of a thread belongs to it, too. Other parents may be the user's code.
-        if ((place === 0 && !next.mayBeStart) || (await this.#isOurs(parent)))
-          await this.#meet(parent, next.id, this.#waiting);
+        if ((place === 0 && !next.mayBeStart) || (await this.#isOurs(parent))) await this.#meet(parent, this.#waiting);
       }
     }
   }
 
   async #begin(): Promise<Waiting[]> {
     const waiting: Waiting[] = [];
-    for (const [head, thread] of this.#heads) {
-      const entry = await this.#read(head, thread);
+    for (const head of this.#heads) {
+      const entry = await this.#read(head);
       if (entry) waiting.push(entry);
     }
     return waiting.toSorted((a, b) => a.atMs - b.atMs);
   }
 
-  async #meet(id: ObjectId, after: ObjectId, waiting: Waiting[]): Promise<void> {
+  async #meet(id: ObjectId, waiting: Waiting[]): Promise<void> {
     if (this.#met.has(id)) return;
-    const entry = await this.#read(id, this.#met.get(after));
+    const entry = await this.#read(id);
     if (entry === undefined) return;
     const place = waiting.findLastIndex(({ atMs }) => atMs <= entry.atMs);
     waiting.splice(place + 1, 0, entry);
   }
 
-  async #read(id: ObjectId, thread: ThreadId | undefined): Promise<Waiting | undefined> {
+  async #read(id: ObjectId): Promise<Waiting | undefined> {
     try {
       const { committer, parents, message } = await readCommit(this.#repository.objects, id);
-      this.#met.set(id, thread);
+      this.#met.add(id);
       return { id, atMs: committer.atMs, parents, mayBeStart: mayBeStart(message) };
     } catch (error) {
       // The history of a damaged ref ends here.

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CONTENT_TYPE } from '../../../src/cas/frozen-types.ts';
 import { InvalidNodeHash, prepareHashing } from '../../../src/cas/hash.ts';
-import { reindex, repositoryNodes } from '../../../src/cas/lookup/repository-nodes.ts';
+import { lookupOf, reindex, repositoryNodes } from '../../../src/cas/lookup/repository-nodes.ts';
 import { HashMismatch } from '../../../src/cas/node.ts';
 import { putScratch, removeFromScratch } from '../../../src/cas/scratch.ts';
 import { hashObject } from '../../../src/git/format/object-id.ts';
@@ -33,6 +33,25 @@ async function append(repository: Repository, text: string, ref = thread): Promi
   const files = [{ path: 'output.md', node: textNode(text) }];
   await commitNodes(repository, { files, ref, parents: tip === undefined ? [] : [tip] });
 }
+
+test('the lookup tells of a commit and all before it only while it has them', async () => {
+  const { repository, folder } = await onDisk();
+  await append(repository, 'a');
+  await append(repository, 'b');
+  const tip = (await repository.refs.read(parseRefName(thread)))!;
+  const [a, c] = [textNode('a'), textNode('c')];
+  const blob = hashObject({ type: 'blob', data: a.blob });
+  const lookup = lookupOf(repository);
+  expect(lookup.blobsUpTo(tip, a.hash)).toBeUndefined();
+  await lookup.update();
+  expect(lookup.blobsUpTo(tip, a.hash)).toEqual([blob]);
+  expect(lookup.blobsUpTo(tip, c.hash)).toEqual([]);
+  for (const name of segments(folder)) truncateSync(join(folder, name), 100);
+  const other = lookupOf({ ...repository });
+  expect(other.blobsUpTo(tip, c.hash)).toBeUndefined();
+  await other.update();
+  expect(other.blobsUpTo(tip, c.hash)).toEqual([]);
+});
 
 describe.each([
   ['in memory', async () => (await createMemoryRepository()).repository],

@@ -55,17 +55,19 @@ async function countReads(home: CliRepository): Promise<number> {
   return length;
 }
 
-test('a fetch of one step reads as little after git gc, and as much once after what is kept was deleted', async () => {
+test('a fetch of one step reads as little after git gc, and more once where the lookup is not there', async () => {
   const { home, state, push } = await createScene();
   const ref = activeRef(state.id);
   let grown = await push(state, 1, 'One more.');
+  expect(await countReads(home)).toBeGreaterThan(3 * 350);
+  grown = await push(grown, 1, 'Another.');
   const few = await countReads(home);
   expect(few).toBeLessThan(600);
   home.git('gc', '--quiet', '--prune=now');
   grown = await push(grown, 1, 'And another.');
   expect(await countReads(home)).toBeLessThan(few + 20);
   expect(home.git('rev-parse', ref)).toBe(grown.head.id);
-  rmSync(join(home.dir, '.git/uwf/facts'), { recursive: true });
+  rmSync(join(home.dir, '.git/uwf/lookup'), { recursive: true });
   grown = await push(grown, 1, 'A third.');
   expect(await countReads(home)).toBeGreaterThan(3 * 350);
   grown = await push(grown, 1, 'A fourth.');
@@ -79,7 +81,7 @@ test('a remote that takes another course loses no step, and goes on as before', 
   const ours = await push(state, 2, 'Ours.');
   await home.uwf(['fetch']);
   const theirs = await push(state, 1, 'Theirs.');
-  // The commits before were verified: what is kept serves both.
+  // The commits before were verified: the lookup serves both.
   expect(await countReads(home)).toBeLessThan(600);
   expect(home.git('rev-parse', ref)).toBe(theirs.head.id);
   const refs = home.git('for-each-ref', '--format=%(objectname)', 'refs/threads').split('\n');

@@ -77,8 +77,7 @@ test('limits are far above what agents make', () => {
     maxFiles: 1_000_000,
     maxDepth: 100,
     maxCommits: 500_000,
-    maxNodes: 10_000_000,
-    maxNodesInMemory: 150_000,
+    maxNodes: 3_000_000,
     maxCodeObjects: 2_000_000,
   });
 });
