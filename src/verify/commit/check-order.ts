@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { canonicalJson } from '../../cas/canonical.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import { keepersOf } from '../../cas/pins.ts';
@@ -66,7 +66,7 @@ export function checkTotals(commit: ThreadCommit, before: Tally, report: ReportF
   const { totals } = commit.node;
   const wanted = totalsOf(before);
   for (const field of keysOf(wanted)) {
-    if (isDeepStrictEqual(totals[field], wanted[field])) continue;
+    if (canonicalJson(totals[field]) === canonicalJson(wanted[field])) continue;
     const [is, was] = [totals[field], wanted[field]].map((value) => JSON.stringify(value).slice(0, MAX_SHOWN));
     report(`${commit.kind}.json`, `totals.${field} is ${is}, by the commits before it has to be ${was}`);
   }
