@@ -17,9 +17,6 @@ beforeAll(async () => {
 beforeEach(() => scene.mend());
 
 const kinds = [
-  /^facts\/.+\.json$/,
-  /^facts\/.+\.log$/,
-  /^facts\/.+\.steps$/,
   /^lookup\/.+\.segment$/,
   /^corrupt\//,
   /^removed\//,

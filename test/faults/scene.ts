@@ -153,7 +153,7 @@ export async function removeLease({ gitDir }: Scene, thread: string): Promise<vo
 }
 
 /** What uwf remembers of threads and nodes, and what it writes down of its work: complete whenever it is there, and done without whenever it is not. */
-const remembered = /^uwf\/(facts|lookup|journal)\/.*\.(json|jsonl|segment)$/;
+const remembered = /^uwf\/(facts|lookup|journal)\/.*\.(json|jsonl|segment|starts|listed)$/;
 
 /**
  * The files of a repository's folder with their sizes, but for what uwf may remember at any time; to compare what was
