@@ -75,11 +75,8 @@ export class RememberedThreads {
 
   /** The whole prompt of a thread, of which only the first line is remembered; `undefined` if it cannot be read. */
   async promptOf(pointer: ThreadPointer): Promise<string | undefined> {
-    const { openOrigins, originOf } = await import('../../thread/find/find-origins.ts');
     const { readThreadPrompt } = await import('../../thread/read/read-start.ts');
-    this.#origins ??= openOrigins(this.#repository);
-    const origin = await originOf(this.#repository, this.#origins, pointer);
-    return origin && readThreadPrompt(this.#repository, origin.start);
+    return readThreadPrompt(this.#repository, pointer.head);
   }
 
   /** Looks up which heads exist, all at once: in the order of their ids neighbours share a page of a pack's index. */
