@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { parseObjectId } from '../../src/git/format/object-id.ts';
+import { tallyOfStart, totalsOf } from '../../src/thread/read/tally.ts';
 import { parseNodeHash } from '../../src/cas/hash.ts';
 import type { UwfError } from '../../src/errors.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
@@ -6,19 +8,7 @@ import { builtIn, type TypeName } from '../../src/schema/built-in.ts';
 import { payloadOf, UnexpectedNode, type Payloads } from '../../src/schema/payload-of.ts';
 
 const hash = parseNodeHash('EYHPV6X8XHTCS');
-const totals = {
-  start: '1'.repeat(40),
-  steps: 0,
-  usage: null,
-  replaced: null,
-  roles: {},
-  more: {},
-  recorded: null,
-  compacted: null,
-  calling: null,
-  reopened: null,
-  skips: [],
-};
+const totals = totalsOf(tallyOfStart(parseObjectId('1'.repeat(40))));
 const end = {
   totals,
   outcome: 'completed',
