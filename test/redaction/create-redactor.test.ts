@@ -127,5 +127,11 @@ test('text that is made to take long ends', () => {
     '%25',
     '‹redacted:known:01234567› a1',
   ];
-  for (const part of parts) expect(redactor.redactText(part.repeat(60_000 / part.length)).hits).toEqual([]);
+  // A machine that is slow enough uses up the time that a text has: here it only has to end.
+  const work = vi.spyOn(process, 'cpuUsage').mockReturnValue({ user: 0, system: 0 });
+  try {
+    for (const part of parts) expect(redactor.redactText(part.repeat(60_000 / part.length)).hits).toEqual([]);
+  } finally {
+    work.mockRestore();
+  }
 });
