@@ -109,13 +109,17 @@ async function findByHash(repository: Repository, head: ObjectId, prefix: string
   if (prefix === '') return found;
   try {
     const nodes = repositoryNodes(repository);
+    const last = await readLightCommit(repository, head);
+    const own = last.kind === 'start' ? last.hash : last.node.start;
     for (const hash of await nodes.findByPrefix(prefix)) {
       const node = await nodes.find(hash);
       const kind = node && typeNameOf(node.type);
       if (node === undefined || (kind !== 'thread-step' && kind !== 'thread-suspend' && kind !== 'thread-resume'))
         continue;
-      const { steps } = payloadOf(node, kind).totals;
-      const next = await findStepByNumber(repository, head, steps + 1);
+      const { start, totals } = payloadOf(node, kind);
+      // No way leads to a turn of another thread.
+      if (start !== own) continue;
+      const next = await findStepByNumber(repository, head, totals.steps + 1);
       if (kind === 'thread-step' && next?.hash === hash) found.steps.push(next.id);
       if (kind === 'thread-step') continue;
       // It stands between two steps.

@@ -43,7 +43,7 @@ export async function possibleChildren(
 }
 
 /** The origin of a thread: from the cache, or from its commits, and then cached. */
-export async function originOf(
+async function originOf(
   repository: Repository,
   origins: HeadTable<ThreadOrigin>,
   pointer: ThreadPointer,

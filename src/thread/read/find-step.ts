@@ -5,7 +5,7 @@ import { CorruptThread } from '../thread-errors.ts';
 import { readLightCommit, type LightCommit, type LightStep } from './light-chain.ts';
 
 /**
- * Finds a step of a thread by its number, in some dozens of reads however long the thread is: the totals of each commit name steps
+ * Finds a step of a thread by its number, in at most two dozen reads however long the thread is: the totals of each commit name steps
  * far behind it.
  *
  * @param from a commit of the thread
