@@ -12,8 +12,7 @@ import { formatCount } from '../../format-time.ts';
 export const command: Command = defineCommand({
   description: `Removes files that killed processes left, local state of removed threads, journals of stored turns (with
 their debug lines), output of background runs whose thread is gone, and nodes that were put under threads that are over. It
-rebuilds the lookup and repacks the small packs that uwf made; other packs stay as they are. Other processes can go on
-working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to collect its objects.`,
+rebuilds the lookup and lets git join small packs. Other processes can go on working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to collect its objects.`,
   json: {
     leases: 'leases of processes that have ended',
     files: 'files of removed threads',

@@ -1,8 +1,12 @@
-import { countSmallPacks, MAX_GATHERED } from '../../git/maintenance/foldable-packs.ts';
+import { join } from 'node:path';
+import { namesIn } from '../../git/system/names-in.ts';
 import { orElse } from '../../or-else.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { configOrNone } from './open-config.ts';
+
+/** How many packs git lets gather by default (`gc.autoPackLimit`). */
+const MAX_GATHERED = 50;
 
 /** Repacking so many small packs takes a fraction of a second. What takes longer continues without uwf. */
 const MAX_WAIT_MS = 10_000;
@@ -15,9 +19,11 @@ const MAX_WAIT_MS = 10_000;
  */
 export async function foldGathered(cli: CliEnvironment, repository: Repository): Promise<void> {
   const { location } = repository;
-  if (location === undefined || orElse(() => countSmallPacks(location), 0) < MAX_GATHERED) return;
+  if (location === undefined) return;
+  const names = orElse(() => namesIn(join(location.commonDir, 'objects', 'pack')), []);
+  if (names.filter((name) => name.endsWith('.idx')).length < MAX_GATHERED) return;
   const { foldPacks } = await configOrNone(cli, repository);
   if (foldPacks === false) return;
-  const { foldInBackground } = await import('../../git/maintenance/fold-in-background.ts');
-  await foldInBackground(repository, cli.env)?.settled(MAX_WAIT_MS);
+  const { repackInBackground } = await import('../../git/maintenance/repack.ts');
+  await repackInBackground(repository, cli.env)?.settled(MAX_WAIT_MS);
 }

@@ -8,7 +8,7 @@ import { checkAgent } from '../../agent/load/load-agent.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { examineRepository, type Examination } from '../../git/maintenance/examine-repository.ts';
-import { MAX_GATHERED } from '../../git/maintenance/foldable-packs.ts';
+import { MAX_GATHERED } from '../../git/maintenance/repack.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { isOlderGit } from '../../git/process/git-version.ts';
 import { placeInside } from '../../git/repository/read-file-inside.ts';

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import { removeTemporaryFiles } from '../../git/maintenance/remove-temporary-files.ts';
 import { reindex } from '../../cas/lookup/repository-nodes.ts';
-import { consolidatePacks } from '../../git/maintenance/consolidate-packs.ts';
+import { repack } from '../../git/maintenance/repack.ts';
 import { incomingFolder } from '../../git/transport/guest-folder.ts';
 import { removeStaleQuarantines } from '../../git/stores/quarantine.ts';
 import { mergesFolder } from '../../git/worktree/merge-folder.ts';
@@ -61,19 +61,19 @@ export type Collected = {
   temporary: number;
   /** Commits and nodes that the lookup now covers. */
   lookup: { commits: number; nodes: number };
-  /** Packs of the repository, before and after small ones were folded. */
+  /** Packs of the repository, before and after repacking. */
   packs: { before: number; after: number };
-  /** All that was removed, but for packs that were folded. */
+  /** All that was removed, but for packs that were repacked. */
   removed: RemovedItem[];
 };
 
 /**
- * Removes what uwf has no more use for and folds small packs, while others go on working.
+ * Removes what uwf has no more use for and repacks small packs, while others go on working.
  *
  * Nothing that a thread is made of is touched, and threads that a process works on are left alone. Objects that nothing leads to
  * are git's to collect, in its own time.
  * @param onProgress told a line about work that can take minutes
- * @throws {GitFailed} {GitNotFound} if git cannot fold the packs; all else is done then
+ * @throws {GitFailed} {GitNotFound} if git cannot repack; all else is done then
  */
 export async function collectGarbage(
   engine: WorkTreesContext,
@@ -104,7 +104,7 @@ export async function collectGarbage(
     ],
   };
   const lookup = await reindex(repository);
-  const packs = location === undefined ? { before: 0, after: 0 } : await consolidatePacks({ location, env });
+  const packs = location === undefined ? { before: 0, after: 0 } : await repack({ location, env });
   const named = (path: string): string => (isAbsolute(path) ? relative(location?.commonDir ?? '', path) : path);
   return {
     ...mapValues(found, (items) => items.length),

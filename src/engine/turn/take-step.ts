@@ -5,7 +5,7 @@ import { markStoredHere } from '../children/turn-calls.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { tellTaken, type EngineContext } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
-import { foldInBackground } from '../../git/maintenance/fold-in-background.ts';
+import { repackInBackground } from '../../git/maintenance/repack.ts';
 import { tellNeighbours } from '../leases/tell-neighbours.ts';
 import { storeKeptTurn } from '../recovery/store-kept-turn.ts';
 import { findArrived, type ArrivedTurn } from '../recovery/arrived-reply.ts';
@@ -53,7 +53,7 @@ export async function takeStep(
 /** Lets the role that was chosen take its turn, and decides what comes after it. Meanwhile git repacks small packs. */
 export async function takeChosenStep(step: ChosenStep): Promise<Stepped> {
   const { config, env, repository } = step.engine;
-  const repacking = config.foldPacks === false ? undefined : foldInBackground(repository, env);
+  const repacking = config.foldPacks === false ? undefined : repackInBackground(repository, env);
   let after: ThreadState;
   try {
     after = (await appendHeldTurn(step)) ?? (await takeTurn(step));

@@ -1,7 +1,7 @@
 import type { GitPlace } from '../process/spawn-git.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { countPacks } from './foldable-packs.ts';
+import { countPacks } from './repack.ts';
 import { listGitVariables } from '../process/git-variables.ts';
 import { readGitVersion } from '../process/git-version.ts';
 import { GitFailed, GitNotFound } from '../process/run-git.ts';
@@ -20,7 +20,7 @@ export type Examination = {
 /** Examines a repository with at most two runs of git. Changes nothing. */
 export async function examineRepository(git: GitPlace): Promise<Examination> {
   const isShallow = existsSync(join(git.location.commonDir, 'shallow'));
-  const packs = countPacks(git.location);
+  const packs = countPacks(git);
   const gitVersion = await readGitVersion(git).catch(inPlaceOf(GitNotFound, undefined));
   if (gitVersion === undefined) return { gitVersion, isShallow, packs, config: new Map() };
   return { gitVersion, isShallow, packs, config: await readConfig(git) };

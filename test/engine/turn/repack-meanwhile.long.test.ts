@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../../../src/engine/config/config.ts';
-import { countPacks } from '../../../src/git/maintenance/foldable-packs.ts';
-import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
+import { countPacks } from '../../../src/git/maintenance/repack.ts';
+import { expectCleanFsck, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 import { configOf, createFixture, reply, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
-/** `SUITE_FOLD_STEPS=1000 npx vitest run test/engine/fold-packs.test.ts` is the long run. */
+/** `SUITE_FOLD_STEPS=1000 npx vitest run test/engine/turn/repack-meanwhile.long.test.ts` is the long run. */
 const steps = Number(process.env['SUITE_FOLD_STEPS'] ?? 80);
 
 const onAndOn = workflow('on-and-on', { writer: statuses('more', 'done') }, [
@@ -21,7 +21,8 @@ async function run(config: Config): Promise<EngineFixture & { mostPacks: number 
   const fixture: EngineFixture = await createFixture(config, {
     onEvent: ({ event }) => {
       const { location } = fixture.repository;
-      if (event === 'step.started' && location) mostPacks = Math.max(mostPacks, countPacks(location));
+      if (event === 'step.started' && location)
+        mostPacks = Math.max(mostPacks, countPacks({ location, env: isolatedGitEnvironment }));
     },
   });
   const { thread } = await fixture.engine.start({ definition: onAndOn, prompt: 'Write on.' });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { lstatSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { orElse } from '../../../or-else.ts';
+import type { ObjectFormat } from '../../format/object-id.ts';
 import { namesIn } from '../../system/names-in.ts';
 import { errnoOf } from '../../format/object-errors.ts';
 import { isOlderThan } from '../../system/older-than.ts';
@@ -25,6 +26,14 @@ const withoutContent = new Set<string | undefined>(['ENOENT', 'EISDIR', 'EACCES'
 
 /** The ending of an unfinished index. `git prune` removes git's own names for such files. */
 export const UNFINISHED_INDEX = '.idx.new';
+
+/**
+ * Makes a unique name for a pack, without an ending. git names packs by a hash of their content, and readers of packs do not
+ * check that: two writers of the same objects must not share a keep.
+ */
+export function newPackName(format: ObjectFormat): string {
+  return `pack-${randomBytes(format === 'sha1' ? 20 : 32).toString('hex')}`;
+}
 
 /**
  * Keeps git from deleting a pack that no ref needs yet: `git repack -ad` and `git gc` leave a pack with a `.keep` alone.

@@ -10,8 +10,7 @@ import { encodePack, type EncodedPack } from './encode-pack.ts';
 import { encodePackIndex } from './encode-pack-index.ts';
 import { findObjectFolders } from './object-folders.ts';
 import type { GitEnvironment } from '../../repository.ts';
-import { PackKeep, removeStalePackKeeps, UNFINISHED_INDEX } from './pack-keep.ts';
-import { newPackName } from './pack-name.ts';
+import { newPackName, PackKeep, removeStalePackKeeps, UNFINISHED_INDEX } from './pack-keep.ts';
 
 /** git makes packs read-only: nothing ever changes them. */
 const PACK_MODE = 0o444;
@@ -50,8 +49,10 @@ export function packWriter(
       const pack = writePackFile(`${path}.pack`, objects, format);
       made.push(`${path}.pack`);
       createDurableFile(`${path}${UNFINISHED_INDEX}`, [encodePackIndex(pack, format)], PACK_MODE);
-      made.push(`${path}${UNFINISHED_INDEX}`, `${path}.idx`);
+      made.push(`${path}${UNFINISHED_INDEX}`);
       renameSync(`${path}${UNFINISHED_INDEX}`, `${path}.idx`);
+      // From here on git can leave out of another pack what is in this one.
+      made.splice(1);
       syncFolder(folder);
       // A keep that cannot be removed, as on a disk that has become read-only, goes as that of an ended process.
       return { release: async () => tryTo(() => keep.remove()) };

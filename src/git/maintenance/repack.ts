@@ -1,0 +1,196 @@
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { orElse, tryTo } from '../../or-else.ts';
+import { isNumber, isString, objectOf } from '../../shape.ts';
+import { durablePacks, spawnGit, type GitPlace, type GitStart } from '../process/spawn-git.ts';
+import { runGit } from '../process/run-git.ts';
+import { readIfThere } from '../repository/git-directory.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
+import { removeStalePackKeeps } from '../stores/disk/pack-keep.ts';
+import { objectFolderOf } from '../stores/quarantine.ts';
+import { derivedContent, readDerivedJson } from '../system/derived-file.ts';
+import { makeFolders } from '../system/make-folders.ts';
+import { namesIn } from '../system/names-in.ts';
+import { formatIdentity, identityOf, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
+import { share } from '../system/sharing.ts';
+import { sizeOf } from '../system/size-of.ts';
+
+// Each step is a pack of its own. `git repack --geometric=2 -d` joins packs so that each has at least twice as many objects as
+// the next smaller one: a few packs are left, and an object is packed again only as often as the repository doubles. It prunes
+// nothing. A pack that is being written has a keep (stores/disk/pack-keep.ts), and git leaves such a pack alone.
+
+/** How many packs git lets gather by default (`gc.autoPackLimit`). */
+export const MAX_GATHERED = 50;
+
+/** From this number on, small packs are repacked: each costs every start of git some 15 µs, of 2 ms. */
+const MAX_SMALL_PACKS = 10;
+
+/** A smaller pack is small. */
+const SMALL_BYTES = 1024 * 1024;
+
+/** A larger pack is not repacked here: `git gc` does that. `--geometric` counts objects, and one can be a film. */
+const LARGE_BYTES = 8 * 1024 * 1024;
+
+/** A process on another machine cannot be checked, and no repacking takes this long. */
+const MAX_REPACKING_MS = 60 * 60 * 1000;
+
+/** How long git believes a `gc.pid`. Source: `lock_repo_for_gc` in builtin/gc.c. */
+const MAX_GC_MS = 12 * 60 * 60 * 1000;
+
+const settings = [
+  ...durablePacks,
+  // git refuses these of the user's settings together with `--geometric`, or repacks packs that have a keep.
+  'repack.writeBitmaps=false',
+  'repack.packKeptObjects=false',
+  'repack.useDeltaIslands=false',
+  'pack.packSizeLimit=0',
+  // Bounds the memory, whatever small packs inflate to: large blobs get no deltas.
+  'pack.threads=1',
+  'pack.windowMemory=64m',
+  'core.bigFileThreshold=8m',
+];
+
+/** The last repacking: its process, its start, and how many small packs it left (absent until it has ended). */
+type Repacking = { holder: string; atMs: number; left?: number };
+
+const FORM = 'folding 1';
+const isRepacking = objectOf<Repacking>({ holder: isString, atMs: isNumber, left: { mayBe: isNumber } });
+
+/** A repacking in progress. */
+export type StartedRepacking = {
+  /** Resolves when the repacking ends, or after `longestMs`; the repacking continues then. */
+  settled(longestMs: number): Promise<void>;
+};
+
+/** Counts the packs of a repository's own object folder. */
+export function countPacks(git: GitPlace): number {
+  return listPacks(git).length;
+}
+
+/** Counts the small packs that a repacking would join; zero where git cannot join any. */
+function countSmallPacks(git: GitPlace): number {
+  const packs = listPacks(git);
+  if (packs.some(({ isPromised }) => isPromised)) return 0;
+  return packs.filter(({ isKept, bytes }) => !isKept && bytes < SMALL_BYTES).length;
+}
+
+/**
+ * Repacks, and removes the keeps of killed writers, while others go on reading and writing.
+ *
+ * Does nothing beside a `git gc`, and in a partial clone, where git refuses it.
+ * @returns the numbers of packs before and after
+ * @throws {GitFailed} {GitNotFound} as `runGit`; no object is removed then
+ */
+export async function repack(git: GitPlace): Promise<{ before: number; after: number }> {
+  removeStalePackKeeps(packFolderOf(git));
+  const packs = listPacks(git);
+  const before = packs.length;
+  if (before < 2 || isCollecting(git.location) || packs.some(({ isPromised }) => isPromised))
+    return { before, after: before };
+  await runGit(repacking(git));
+  return { before, after: countPacks(git) };
+}
+
+/**
+ * Starts repacking the small packs of a repository if there are many.
+ *
+ * git does so in a process of its own, with a lower priority and one thread, also after this process has ended. Only one
+ * repacking runs at a time, and none beside the user's `git gc`, which could miss the packs that it removes. After one that
+ * joined nothing, the next starts when there are as many more packs. A command never fails because of it, and a killed one
+ * blocks nothing; `uwf gc` reports the errors.
+ * @returns the repacking, or `undefined` if none was started
+ */
+export function repackInBackground(
+  { location, stateDir }: Pick<Repository, 'location' | 'stateDir'>,
+  env: GitEnvironment,
+): StartedRepacking | undefined {
+  if (process.platform === 'win32' || location === undefined || stateDir === undefined) return undefined;
+  // An error means a full or read-only disk: a later command tries again.
+  return orElse(() => {
+    const packs = countSmallPacks({ location, env });
+    const record = join(stateDir, 'folding.json');
+    if (packs < MAX_SMALL_PACKS || !isTimely(readDerivedJson(record, FORM, isRepacking), packs)) return undefined;
+    return isCollecting(location) ? undefined : start({ location, env }, record);
+  }, undefined);
+}
+
+function isTimely(last: Repacking | undefined, packs: number): boolean {
+  if (last === undefined) return true;
+  if (last.left !== undefined) return last.left < MAX_SMALL_PACKS || packs >= last.left + MAX_SMALL_PACKS;
+  const holder = parseIdentity(last.holder);
+  return holder === undefined || isAlive(holder) === false || Date.now() - last.atMs >= MAX_REPACKING_MS;
+}
+
+function isCollecting({ commonDir }: RepositoryLocation): boolean {
+  const file = join(commonDir, 'gc.pid');
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined || Date.now() - stats.mtimeMs > MAX_GC_MS) return false;
+  const pid = Number.parseInt(readIfThere(file) ?? '', 10);
+  // Without a start time only the pid is checked; a process of another machine counts as running.
+  return Number.isNaN(pid) || isAlive(identityOf(pid)) !== false;
+}
+
+function start(git: GitPlace, record: string): StartedRepacking {
+  const write = (repacking: Omit<Repacking, 'atMs'>, flag: string): void => {
+    const content = JSON.stringify({ ...repacking, atMs: Date.now() });
+    writeFileSync(record, derivedContent(record, FORM, `${content}\n`), { flag });
+    share(record);
+  };
+  const own = formatIdentity(ownIdentity());
+  makeFolders(dirname(record));
+  rmSync(record, { recursive: true, force: true });
+  // Of two processes that get here one continues. If both do, because one removed the new file of the other, git repacks
+  // twice: one of them may find its packs gone, and gives up.
+  write({ holder: own }, 'wx');
+  const child = spawnGit({ ...repacking(git), isInBackground: true });
+  child.stdout.resume();
+  child.stderr.resume();
+  child.stdin.on('error', () => {}).end();
+  const ended = new Promise<void>((resolve) => {
+    // Without a git there is only an error.
+    for (const event of ['close', 'error'] as const) child.once(event, () => resolve());
+  }).then(() => tryTo(() => write({ holder: own, left: countSmallPacks(git) }, 'w')));
+  // This process may end before its git.
+  if (child.pid !== undefined) write({ holder: formatIdentity(identityOf(child.pid)) }, 'w');
+  return {
+    async settled(longestMs) {
+      const waiting = new AbortController();
+      await Promise.race([ended, sleep(longestMs, undefined, { signal: waiting.signal }).catch(() => {})]);
+      waiting.abort();
+    },
+  };
+}
+
+/** How git repacks. Large packs stay; a multi-pack-index, which names packs that go, is written anew. */
+function repacking(git: GitPlace): GitStart {
+  const large = listPacks(git).filter(({ bytes }) => bytes > LARGE_BYTES);
+  const args = ['repack', '--geometric=2', '-d', '-q', '-n', ...large.map(({ name }) => `--keep-pack=${name}.pack`)];
+  if (existsSync(join(packFolderOf(git), 'multi-pack-index'))) args.push('--write-midx');
+  return { ...git, args, settings };
+}
+
+type Pack = {
+  /** `pack-<hash>`, without an ending. */
+  name: string;
+  bytes: number;
+  /** Whether it has a keep, or only what nothing leads to: git leaves it alone. */
+  isKept: boolean;
+  /** Whether it is of a partial clone. */
+  isPromised: boolean;
+};
+
+function listPacks(git: GitPlace): Pack[] {
+  const folder = packFolderOf(git);
+  const names = new Set(namesIn(folder));
+  return [...names].flatMap((file) => {
+    const name = /^(pack-.+)\.idx$/.exec(file)?.[1];
+    if (name === undefined) return [];
+    const isKept = names.has(`${name}.keep`) || names.has(`${name}.mtimes`);
+    return { name, bytes: sizeOf(join(folder, `${name}.pack`)), isKept, isPromised: names.has(`${name}.promisor`) };
+  });
+}
+
+function packFolderOf({ location, env }: GitPlace): string {
+  return join(objectFolderOf(location, env), 'pack');
+}
