@@ -21,7 +21,7 @@ export async function openStoresByFormat(
   format: RepositoryFormat,
   options: FormatStoreOptions,
 ): Promise<DiskStores> {
-  const disk = openDiskStores(location, options);
+  const disk = openDiskStores(location, options, format.objects);
   const { env } = options;
   const nativeObjects = new NativeObjectStore(location, env, format.objects);
   const nativeRefs = new NativeRefStore({ location, env }, format.objects, options.lockTimeoutMs);

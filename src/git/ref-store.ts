@@ -54,9 +54,8 @@ export type WantedRefs = {
 /**
  * The mutable half of a repository, and the only place where concurrency lives.
  *
- * Implementations: `stores/disk/` (git's own lock protocol), `stores/portable/` (in-process lock),
- * `stores/native/` (git).
- * All pass `test/contracts/ref-store.ts`.
+ * Implementations: `stores/disk/` (reads git's files; git writes), `stores/portable/` (in-process lock), `stores/native/` (git
+ * reads and writes). All pass `test/contracts/ref-store.ts`.
  */
 export interface RefStore {
   /** Reads a ref, following symbolic refs; `undefined` if it does not exist (an unborn HEAD included). */
@@ -79,14 +78,8 @@ export interface RefStore {
    * The new values are durable when this returns.
    * @throws {RefMoved} if one has another value; nothing is changed then
    * @throws {BrokenRef} {BrokenPackedRefs} if a ref is damaged, or damage may hide its value; nothing is changed then
-   * @throws {RefLocked} (kind `conflict`) if git or another uwf holds a lock for longer than `lockTimeoutMs`
+   * @throws {RefLocked} (kind `conflict`) if another git holds a lock for longer than `lockTimeoutMs`
    * @throws {RefNameConflict} if `a` exists and `a/b` is created, or the other way round
    */
   update(edits: readonly RefEdit[]): Promise<void>;
-
-  /**
-   * Removes the locks of killed processes, which would block git. `update` does so too; this is for commands that may change
-   * no ref.
-   */
-  removeStaleLocks(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { reindex } from '../../src/cas/lookup/repository-nodes.ts';
 import { DiskObjectStore } from '../../src/git/stores/disk/disk-object-store.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import { RefReader } from '../../src/git/stores/disk/ref-reader.ts';
+import { RefReader } from '../../src/git/stores/disk/read-refs.ts';
 import { parseRefName } from '../../src/git/format/ref-name.ts';
 import { readThreadCommit } from '../../src/thread/thread-commit.ts';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';

@@ -29,7 +29,8 @@ test(`${KILLS_AT_CALLS + KILLS_AT_TIMES} runs killed at any moment: nothing ackn
   const killed = (await Promise.all(lanes.map((lane) => runLane(lane, pace)))).flat();
   // Otherwise the kills came too early or too late to show anything. How long a run takes changes while others work here.
   const atCalls = killed.filter(({ kill }) => kill.kind === 'call').length;
-  expect(atCalls).toBeGreaterThan(KILLS_AT_CALLS * 0.9);
+  // Some calls come only once in a repository, which is that of many runs.
+  expect(atCalls).toBeGreaterThan(KILLS_AT_CALLS * 0.75);
   expect(killed.length - atCalls).toBeGreaterThan(KILLS_AT_TIMES * 0.3);
   for (const acknowledged of [null, 0, 1, 2]) {
     const number = killed.filter((one) => one.acknowledged === acknowledged).length;

@@ -1,10 +1,9 @@
-import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { chain, config, createScene, patient, unfinishedBelow, until } from './scene.ts';
 
-test('where there are no hard links runs and locks work, one process at a time, and what a killed one leaves blocks nothing', async () => {
+test('where there are no hard links runs work, one process at a time, and what a killed one leaves blocks nothing', async () => {
   const env = { NODE_OPTIONS: `--require ${join(import.meta.dirname, 'no-links-preload.cjs')}` };
   const scene = createScene({
     '.uwf/workflows/pair.yaml': chain('pair', ['one', 'two']),
@@ -22,8 +21,6 @@ test('where there are no hard links runs and locks work, one process at a time, 
   expect(await scene.uwf(['thread', 'run', thread], { env })).toMatchObject({ code: 0 });
   // The killed one's turn was cut off; each role has stored one step.
   expect(scene.lines('turns')).toEqual(['one', 'one', 'two']);
-  const locks = join(scene.gitDir, 'uwf/locks');
-  expect(existsSync(locks) ? readdirSync(locks) : []).toEqual([]);
   expect(unfinishedBelow(scene.gitDir)).toEqual([]);
   expectCleanFsck(scene.dir);
 });

@@ -168,8 +168,7 @@ export function filesBelow(gitDir: string): string[] {
 }
 
 /** Names of files that only somebody at work may have: locks, temporary files, claims, keeps. */
-const unfinished =
-  /(\.lock|\.new|\.keep|\.tmp|\.input)$|(^|\/)\.?(tmp|temp)[-_]|\.claim-|^uwf\/(leases|locks|steps)\/./;
+const unfinished = /(\.lock|\.new|\.keep|\.tmp|\.input)$|(^|\/)\.?(tmp|temp)[-_]|\.claim-|^uwf\/(leases|steps)\/./;
 
 /** What somebody who has ended should have taken away. */
 export function unfinishedBelow(gitDir: string): string[] {

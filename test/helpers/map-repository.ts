@@ -48,7 +48,6 @@ export function createMapRepository(
           else refMap.set(name, value);
         }
       },
-      removeStaleLocks: async () => {},
     },
     location: undefined,
     stateDir: undefined,

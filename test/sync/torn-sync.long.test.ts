@@ -1,12 +1,7 @@
-import { linkSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readingContext } from '../../src/engine/engine-context.ts';
-import { formatIdentity, ownIdentity } from '../../src/git/system/process-identity.ts';
 import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
-import { fetchThreads } from '../../src/sync/fetch/fetch-threads.ts';
-import { pushThreads } from '../../src/sync/push/push-threads.ts';
-import { syncThreads } from '../../src/sync/sync-threads.ts';
 import { listPointers } from '../../src/thread/find/find-thread.ts';
 import { startGitHttpServer, type Cut, type GitHttpServer } from '../helpers/git-http-server.ts';
 import { runTypeScript, type ScriptOutcome } from '../helpers/run-typescript.ts';
@@ -143,22 +138,4 @@ describe('a sync that is torn off loses nothing, leaves nothing half there, and 
     }
     expect(done).toBeGreaterThan(cuts.length * 0.9 - 1);
   }, 1_200_000);
-
-  test.each([
-    ['sync', syncThreads],
-    ['fetch', fetchThreads],
-    ['push', pushThreads],
-  ])('a %s that has nothing to do removes the locks of one that was killed when it was done', async (_, share) => {
-    const { dir } = await tearClones();
-    await syncClone(dir, 'ben');
-    const commonDir = join(dir, 'ben', '.git');
-    const dead = formatIdentity({ ...ownIdentity(), startTime: '1' });
-    const record = join(commonDir, 'uwf', 'locks', `${dead}@0123456789abcdef@packed-refs.lock`);
-    writeFileSync(record, '');
-    linkSync(record, join(commonDir, 'packed-refs.lock'));
-    const { repository, remote } = await openClone(dir, 'ben');
-    await share(readingContext(repository), remote);
-    await repository.close();
-    expect(unfinished(dir)).toEqual([]);
-  });
 });

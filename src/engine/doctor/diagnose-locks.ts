@@ -1,5 +1,4 @@
 import { findLocks, type FoundLock } from '../../git/maintenance/find-locks.ts';
-import { LOCK_MS } from '../../git/stores/disk/lock-records.ts';
 import { KEEP_MS } from '../../git/stores/disk/pack-keep.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { problem, warning, type Diagnosis } from './diagnosis.ts';
@@ -10,20 +9,15 @@ export function diagnoseLocks(location: RepositoryLocation): Diagnosis[] {
 }
 
 function ofLock({ path, kind, holder, ageMs }: FoundLock): Diagnosis {
-  const code = kind === 'lock' ? 'locked' : 'pack-kept';
   const age = `${Math.max(0, Math.round(ageMs / 1000))} s ago`;
-  const what = kind === 'lock' ? 'keeps a ref from being changed' : 'keeps a pack from being folded';
-  if (holder === undefined) {
-    const diagnose = kind === 'lock' ? problem : warning;
-    const hint = 'if no git is at work in this repository, remove it; uwf never does';
-    return diagnose(code, `${path} ${what}; it is git's, made ${age}`, hint);
-  }
+  const hint = 'if no git is at work in this repository, remove it; uwf never does';
+  if (kind === 'lock') return problem('locked', `${path} keeps a ref from being changed; git made it ${age}`, hint);
+  const what = `${path} keeps a pack from being folded`;
+  if (holder === undefined) return warning('pack-kept', `${what}; it is git's, made ${age}`, hint);
   const { owner, isAlive } = holder;
-  const leftMs = isAlive === false ? 0 : (kind === 'lock' ? LOCK_MS : KEEP_MS) - ageMs;
+  const leftMs = isAlive === false ? 0 : KEEP_MS - ageMs;
   const when = leftMs > 0 ? `in ${Math.ceil(leftMs / 1000)} s, unless its process works` : 'now';
   const fate = isAlive === false ? 'has ended' : 'cannot be seen from here';
-  const message = `${path} ${what}; process ${owner.pid} of uwf on ${owner.host}, which ${fate}, made it ${age}`;
-  const hint =
-    kind === 'lock' ? `the next command that changes a ref removes it ${when}` : `'uwf gc' removes it ${when}`;
-  return warning(code, message, hint);
+  const message = `${what}; process ${owner.pid} of uwf on ${owner.host}, which ${fate}, made it ${age}`;
+  return warning('pack-kept', message, `'uwf gc' removes it ${when}`);
 }

@@ -28,8 +28,8 @@ import { findAbandoned, findLeaseRecord, listLeases } from '../leases/find-lease
 import { listDamage } from '../../verify/list-damage.ts';
 import { describeInterruption, findInterruption, hintAtInterruption } from '../recovery/interruption.ts';
 
-/** The first git with everything that uwf asks of it: `repack --geometric` of 2.33. */
-const OLDEST_GIT = [2, 33] as const;
+/** The first git with everything that uwf asks of it: `merge-tree --write-tree` of 2.38. */
+const OLDEST_GIT = [2, 38] as const;
 /** Clocks of machines that ask for the time differ by less. */
 const CLOCK_SLACK_MS = 5 * 60_000;
 const LONG_UNPUSHED_MS = 14 * 86_400_000;

@@ -30,7 +30,6 @@ export async function withThread<T>(
   const { repository } = engine;
   const { id } = await getThread(repository, idOrPrefix);
   return withLease(engine, id, adopt, async (lease) => {
-    await repository.refs.removeStaleLocks();
     return work(await readCurrent(repository, id), lease);
   });
 }

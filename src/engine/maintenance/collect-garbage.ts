@@ -80,7 +80,6 @@ export async function collectGarbage(
   onProgress?: (line: string) => void,
 ): Promise<Collected> {
   const { repository, env } = engine;
-  await repository.refs.removeStaleLocks();
   const { stateDir, location } = repository;
   const found = {
     leases:

@@ -4,25 +4,19 @@ import { UwfError } from '../../errors.ts';
 export type LockFacts = {
   /** The path of the lock file. */
   lockPath: string;
-  /** Its holder, if known: `process 4711 on this host`. */
-  holder?: string | undefined;
   /** How long it was waited for. */
   waitedMs: number;
 };
 
-/** A ref stayed locked by git or another uwf for longer than the timeout. */
+/** A ref stayed locked for longer than the timeout. */
 export class RefLocked extends UwfError {
   /** @param ref the ref's name, or `packed-refs` */
-  constructor(ref: string, facts: LockFacts) {
-    const by = facts.holder === undefined ? '' : ` by ${facts.holder}`;
-    super(`${ref} is locked${by} (${facts.lockPath}), waited ${facts.waitedMs} ms`, {
+  constructor(ref: string, { lockPath, waitedMs }: LockFacts) {
+    super(`${ref} is locked (${lockPath}), waited ${waitedMs} ms`, {
       code: 'ref-locked',
       kind: 'conflict',
-      hint:
-        facts.holder === undefined
-          ? `repeat; if no git is running in this repository, remove ${facts.lockPath} by hand`
-          : 'repeat when it has finished',
-      facts: { ref, lockPath: facts.lockPath, holder: facts.holder, waitedMs: facts.waitedMs },
+      hint: `repeat; if no git is running in this repository, one that was killed left the lock: remove ${lockPath} by hand`,
+      facts: { ref, lockPath, waitedMs },
     });
   }
 }

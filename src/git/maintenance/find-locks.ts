@@ -1,17 +1,16 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from '../system/names-in.ts';
-import { isAlive } from '../system/process-identity.ts';
+import { isAlive, type ProcessIdentity } from '../system/process-identity.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { LockRecords, type LockHolder } from '../stores/disk/lock-records.ts';
 import { contentOf, keeperOf } from '../stores/disk/pack-keep.ts';
 
-/** A lock or a keep. */
+/** A lock of git, or the keep of a pack. */
 export type FoundLock = {
   path: string;
   kind: 'lock' | 'keep';
   /** The process of uwf that made it, and whether it still runs; `undefined` if git or a person made it. */
-  holder: LockHolder | undefined;
+  holder: { owner: ProcessIdentity; isAlive: boolean | 'other-host' } | undefined;
   /** Its age. */
   ageMs: number;
 };
@@ -21,17 +20,16 @@ const keptByGit = /^(?:fetch-pack|receive-pack) \d+ on /;
 
 /** Finds the locks of refs, and the keeps of packs that are not made by people. Changes nothing. */
 export function findLocks({ commonDir }: RepositoryLocation): FoundLock[] {
-  const records = new LockRecords(commonDir);
   const locks = [...locksBelow(join(commonDir, 'refs')), join(commonDir, 'packed-refs.lock')];
   const packs = join(commonDir, 'objects', 'pack');
   const keeps = namesIn(packs).filter((name) => name.endsWith('.keep'));
   return [
-    ...locks.flatMap((path) => describe(path, 'lock', () => records.identify(path))),
+    ...locks.flatMap((path) => describe(path, 'lock')),
     ...keeps.flatMap((name) => {
       const path = join(packs, name);
       const owner = keeperOf(path);
       if (owner === undefined && !keptByGit.test(contentOf(path))) return [];
-      return describe(path, 'keep', () => owner && { owner, isAlive: isAlive(owner) });
+      return describe(path, 'keep', owner && { owner, isAlive: isAlive(owner) });
     }),
   ];
 }
@@ -44,8 +42,8 @@ function locksBelow(folder: string): string[] {
   });
 }
 
-function describe(path: string, kind: FoundLock['kind'], holderOf: () => FoundLock['holder']): FoundLock[] {
+function describe(path: string, kind: FoundLock['kind'], holder?: FoundLock['holder']): FoundLock[] {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isFile()) return [];
-  return [{ path, kind, holder: holderOf(), ageMs: Date.now() - stats.mtimeMs }];
+  return [{ path, kind, holder, ageMs: Date.now() - stats.mtimeMs }];
 }

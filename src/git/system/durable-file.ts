@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { errnoOf, isNotThere } from '../format/object-errors.ts';
 import { share } from './sharing.ts';
 import { orElse } from '../../or-else.ts';
@@ -52,18 +52,6 @@ export function syncFolder(path: string): void {
 /** Removes a file, if there is one. */
 export function removeFile(path: string): void {
   orElse(() => unlinkSync(path), undefined, isNotThere);
-}
-
-/** Gives a file its name back, unless a newer file has it. */
-export function putBack(taken: string, path: string): void {
-  try {
-    linkSync(taken, path);
-  } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return removeFile(taken);
-    // This file system has no hard links.
-    return renameSync(taken, path);
-  }
-  removeFile(taken);
 }
 
 function writeWhole(descriptor: number, bytes: Uint8Array): void {

@@ -62,8 +62,6 @@ export async function fetchFrom(
   options: SyncOptions,
   mayBeMissing = false,
 ): Promise<Fetched> {
-  // A fetch that changes no ref would leave the locks of a killed process, for which git waits.
-  await repository.refs.removeStaleLocks();
   const selection = await selectRefs(remote, options, mayBeMissing);
   const fetched = await fetchSelection(repository, remote, selection, options);
   await fetchArchived(repository, remote, { ...fetched, selection, mayBeMissing }, options);

@@ -47,8 +47,6 @@ export async function pushThreads(
   remote: Remote,
   options: SyncOptions = {},
 ): Promise<PushReport> {
-  // A push that changes no ref would leave the locks of a killed process, for which git waits.
-  await repository.refs.removeStaleLocks();
   const scope = await pushScope(repository, options.threads);
   let there: readonly RemoteRef[] = remote.isConfigured
     ? refsOf(await readTracked(repository, remote))

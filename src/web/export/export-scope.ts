@@ -105,10 +105,6 @@ class RefsOfThreads implements RefStore {
     return Promise.reject(new Error('an export changes no ref'));
   }
 
-  removeStaleLocks(): Promise<void> {
-    return Promise.resolve();
-  }
-
   #isIn(name: string): boolean {
     if (!name.startsWith(ACTIVE_PREFIX) && !name.startsWith(HISTORY_PREFIX)) return true;
     const id = name.slice(name.lastIndexOf('/') + 1);

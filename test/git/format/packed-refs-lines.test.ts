@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BrokenPackedRefs } from '../../../src/git/format/ref-errors.ts';
-import { PackedRefsLines } from '../../../src/git/format/packed-refs-lines.ts';
+import { PackedRefsLines } from '../../../src/git/format/ref-files.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 const path = '/repository/packed-refs';

@@ -34,9 +34,7 @@ vi.mock('node:fs', async (importOriginal) => {
 
 /** A path without what differs each time. */
 function shown(path: string): string {
-  return basename(path)
-    .replace(/^pack-[0-9a-f]+/, 'pack-*')
-    .replace(/^.*\+@/, 'staged ');
+  return basename(path).replace(/^pack-[0-9a-f]+/, 'pack-*');
 }
 
 beforeEach(() => {
@@ -55,12 +53,13 @@ test('a pack is on the disk before its index, and both before the folder that na
   ]);
 });
 
-test('a ref is on the disk before it has its name, and its folder after', async () => {
+test('the folders above a ref are on the disk before its change is acknowledged; git has synced its file', async () => {
   const repository = await createTemporaryRepository().open();
   const [id] = (await writeChain(repository, undefined, 'one')) as [ObjectId];
   calls.length = 0;
-  await repository.refs.update([{ name: parseRefName('refs/threads/n'), expected: null, value: id }]);
-  expect(calls).toEqual(['sync staged refs%2Fthreads%2Fn.lock', 'rename n', 'sync threads', 'sync refs']);
+  await repository.refs.update([{ name: parseRefName('refs/history/2026-11-21/n'), expected: null, value: id }]);
+  expect(calls).toEqual(['sync .git', 'sync refs', 'sync history', 'sync 2026-11-21']);
+  await repository.close();
 });
 
 test("packs that git wrote are the repository's once their folder is on the disk", () => {

@@ -7,7 +7,7 @@ import type { BrokenPackedRefs } from '../../format/ref-errors.ts';
 import { READ } from '../../system/read-regular-file.ts';
 import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
 import { readAt } from '../../system/read-at.ts';
-import { PackedRefsLines, soundRefs, withoutRefs, type PackedLine } from '../../format/packed-refs-lines.ts';
+import { PackedRefsLines, soundRefs, type PackedLine } from '../../format/ref-files.ts';
 
 /** A file of up to this size is kept in memory once as many bytes of it were read as it has. */
 const MAX_KEPT_BYTES = 2 ** 25;
@@ -16,9 +16,7 @@ const MAX_KEPT_BYTES = 2 ** 25;
 type Snapshot = {
   descriptor: number;
   stats: BigIntStats;
-  read: ReadPart;
   lines: PackedRefsLines;
-  mode: number;
   broken: BrokenPackedRefs | undefined;
 };
 /** Reads bytes from a position on; fewer at the end of the file. */
@@ -92,20 +90,6 @@ export class PackedRefs {
     }
   }
 
-  /**
-   * The file without some refs, and its permissions; `undefined` if none of them is in it.
-   *
-   * Call it under the file's lock.
-   * @throws {BrokenPackedRefs} if any line is damaged: a broken file is not rewritten
-   */
-  without(names: ReadonlySet<string>): { content: Buffer; mode: number } | undefined {
-    const snapshot = this.#readable();
-    if (snapshot === undefined) return undefined;
-    const whole = snapshot.read(0, Number(snapshot.stats.size));
-    const content = withoutRefs(this.path, whole, names);
-    return content && { content, mode: snapshot.mode };
-  }
-
   close(): void {
     if (this.#snapshot !== undefined) closeSync(this.#snapshot.descriptor);
     this.#snapshot = undefined;
@@ -134,8 +118,7 @@ export class PackedRefs {
     const size = Number(opened.size);
     const read = readerOf(descriptor, size);
     const lines = new PackedRefsLines({ path: this.path, size, read });
-    const mode = Number(opened.mode & 0o777n);
-    this.#snapshot = { descriptor, stats: opened, read, lines, mode, broken: lines.brokenEnd };
+    this.#snapshot = { descriptor, stats: opened, lines, broken: lines.brokenEnd };
     return this.#snapshot;
   }
 }

@@ -1,47 +1,29 @@
-import { isObjectId, objectIdBytes, parseObjectId } from '../../format/object-id.ts';
+import { isObjectId, parseObjectId } from '../../format/object-id.ts';
 import type { ObjectFormat, ObjectId } from '../../format/object-id.ts';
-import { BrokenPackedRefs, BrokenRef, InvalidRefName } from '../../format/ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef } from '../../format/ref-errors.ts';
 import { assertPrefix, isRefName } from '../../format/ref-name.ts';
-import { RefMoved } from '../../ref-store.ts';
 import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../../ref-store.ts';
-import { LongLivedGit, type AnswerReader } from '../../process/long-lived-git.ts';
-import { brokenPackedRefs, errorOfRefusal } from './ref-refusal.ts';
-import { GitEnded, GitFailed, runGit } from '../../process/run-git.ts';
+import { GitFailed, runGit } from '../../process/run-git.ts';
 import type { GitPlace } from '../../process/spawn-git.ts';
 import { inPlaceOf } from '../../../or-else.ts';
+import { brokenPackedRefs, RefWriter } from '../ref-writer.ts';
 
 /** As in git (`SYMREF_MAXDEPTH` in refs.c). */
 const MAX_SYMBOLIC_DEPTH = 5;
-const LOCK_TIMEOUT_MS = 10_000;
-/** Names for one run of git; they stay far below the limit of an argument list. */
-const MAX_NAMES = 2_000;
-
 /**
  * The refs of a repository with a ref storage that only git supports.
  *
- * Transactions go through one running `git update-ref`, which holds locks only within a transaction. Every read is a run of
- * git. A lock that a killed git leaves belongs to git: it is waited for and named, never broken.
+ * Every read is a run of git.
  */
 export class NativeRefStore implements RefStore {
   readonly #start: GitPlace;
-  readonly #format: ObjectFormat;
-  readonly #lockTimeoutMs: number;
-  readonly #transactions: LongLivedGit;
+  readonly #writer: RefWriter;
 
   /** @param lockTimeoutMs how long to wait for a lock of another process */
-  constructor(start: GitPlace, format: ObjectFormat, lockTimeoutMs: number = LOCK_TIMEOUT_MS) {
+  constructor(start: GitPlace, objects: ObjectFormat, lockTimeoutMs?: number) {
     this.#start = start;
-    this.#format = format;
-    this.#lockTimeoutMs = lockTimeoutMs;
-    const settings = [
-      ...['core.filesRefLockTimeout', 'core.packedRefsTimeout', 'reftable.lockTimeout'].map(
-        (name) => `${name}=${lockTimeoutMs}`,
-      ),
-      'core.fsync=committed,reference',
-      // As in the disk store; a reflog would also need a committer.
-      'core.logAllRefUpdates=false',
-    ];
-    this.#transactions = new LongLivedGit({ ...this.#start, settings, args: ['update-ref', '--stdin'] });
+    const read: RefStore['read'] = (name) => this.read(name);
+    this.#writer = new RefWriter(start, { objects, refs: 'reftable', lockTimeoutMs, read });
   }
 
   async read(name: RefName): Promise<ObjectId | undefined> {
@@ -73,66 +55,12 @@ export class NativeRefStore implements RefStore {
     }
   }
 
-  async update(edits: readonly RefEdit[]): Promise<void> {
-    if (edits.length === 0) return;
-    const names = new Set<RefName>();
-    for (const { name } of edits) {
-      if (names.has(name)) throw new InvalidRefName(name, 'it is changed twice in one transaction');
-      names.add(name);
-    }
-    const lines = ['start', ...edits.map((edit) => this.#command(edit)), 'prepare', 'commit', ''];
-    const commit = (): Promise<void> => this.#transactions.ask(lines.join('\n'), readCommitted, false);
-    try {
-      await commit();
-    } catch (error) {
-      if (!(error instanceof GitFailed || error instanceof GitEnded)) throw error;
-      const outcome = await this.#explain(error, edits);
-      if (outcome === 'not made') await commit();
-    }
+  update(edits: readonly RefEdit[]): Promise<void> {
+    return this.#writer.update(edits);
   }
-
-  /** git removes its locks when it is stopped. Other locks cannot be told from those in use. */
-  async removeStaleLocks(): Promise<void> {}
 
   close(): Promise<void> {
-    return this.#transactions.close();
-  }
-
-  /** Source: git-update-ref(1). */
-  #command({ name, expected, value }: RefEdit): string {
-    const nothing = '0'.repeat(2 * objectIdBytes(this.#format));
-    if (value === expected) return `verify ${name} ${expected ?? nothing}`;
-    return value === null ? `delete ${name} ${expected}` : `update ${name} ${value} ${expected ?? nothing}`;
-  }
-
-  /** Throws the reason why a transaction failed. If git was killed, tells whether the transaction was made. */
-  async #explain(failure: GitFailed | GitEnded, edits: readonly RefEdit[]): Promise<'made' | 'not made'> {
-    const facts = { path: this.#start.location.commonDir, waitedMs: this.#lockTimeoutMs };
-    const said = failure instanceof GitFailed ? failure.said : '';
-    const error = errorOfRefusal(said, edits, facts);
-    if (error !== undefined) throw error;
-    const actual = await this.#readAll(edits.map(({ name }) => name));
-    // A killed git says nothing, and may have finished.
-    const isKilled = !said.includes('fatal:');
-    if (isKilled && edits.every(({ name, value }) => (actual.get(name) ?? null) === value)) return 'made';
-    for (const { name, expected } of edits) {
-      const id = actual.get(name) ?? null;
-      if (id !== expected) throw new RefMoved(name, expected, id);
-    }
-    if (isKilled) return 'not made';
-    throw failure;
-  }
-
-  /** @throws {BrokenRef} if one of them cannot be read */
-  async #readAll(names: readonly RefName[]): Promise<Map<RefName, ObjectId>> {
-    const values = new Map<RefName, ObjectId>();
-    for (let at = 0; at < names.length; at += MAX_NAMES) {
-      const some = names.slice(at, at + MAX_NAMES);
-      const { refs, broken } = await listRefs(this.#start, some);
-      for (const { name, id } of refs) values.set(name, id);
-      for (const name of some) if (broken.has(name)) throw new BrokenRef(name, 'git cannot read it');
-    }
-    return values;
+    return this.#writer.close();
   }
 
   /** Reads `HEAD` and other pseudo refs, which git does not list. */
@@ -141,11 +69,6 @@ export class NativeRefStore implements RefStore {
     const printed = await run.catch(inPlaceOf(GitFailed, undefined));
     return printed && parseObjectId(printed.toString('latin1').trim());
   }
-}
-
-/** Reads `start: ok`, `prepare: ok`, `commit: ok`; git ends after anything else. */
-function* readCommitted(): AnswerReader<void> {
-  for (let line = ''; line !== 'commit: ok';) line = (yield 'line').toString('latin1');
 }
 
 /** Refs as git lists them, sorted by the bytes of their names, and the names of broken refs. */

@@ -1,6 +1,6 @@
-import { isPassedOver, parseLooseRef, type LooseRef } from '../../format/loose-ref.ts';
+import { isPassedOver, parseLooseRef, type LooseRef } from '../../format/ref-files.ts';
 import type { ObjectId } from '../../format/object-id.ts';
-import { PackedRefsLines, soundRefs, withoutRefs } from '../../format/packed-refs-lines.ts';
+import { PackedRefsLines, soundRefs, withoutRefs } from '../../format/ref-files.ts';
 import { BrokenRef, InvalidRefName, RefNameConflict } from '../../format/ref-errors.ts';
 import { isRefName, parseRefName } from '../../format/ref-name.ts';
 import { RefMoved } from '../../ref-store.ts';
@@ -56,9 +56,6 @@ export class PortableRefStore implements RefStore {
     if (edits.length === 0) return;
     await inTurn(this.#lockOwner, this.#gitdir, () => this.#updateInTurn(edits));
   }
-
-  /** Its locks are in memory and go with their process. */
-  async removeStaleLocks(): Promise<void> {}
 
   async #updateInTurn(edits: readonly RefEdit[]): Promise<void> {
     const packed = await this.#packed();

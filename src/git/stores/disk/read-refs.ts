@@ -1,12 +1,15 @@
+import { readdirSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
+import { orElse } from '../../../or-else.ts';
+import { errnoOf } from '../../format/object-errors.ts';
 import type { ObjectId } from '../../format/object-id.ts';
-import { BrokenPackedRefs, BrokenRef } from '../../format/ref-errors.ts';
-import { assertPrefix } from '../../format/ref-name.ts';
-import type { RefDamage } from '../../format/ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef, type RefDamage } from '../../format/ref-errors.ts';
+import { isPassedOver, parseLooseRef, type LooseRef } from '../../format/ref-files.ts';
+import { assertPrefix, isRefName } from '../../format/ref-name.ts';
 import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
-import type { RepositoryLocation } from '../../repository.ts';
 import { realPath } from '../../repository/git-directory.ts';
-import { hasLooseRef, listLooseRefs, readLooseRef } from './loose-refs.ts';
+import type { RepositoryLocation } from '../../repository.ts';
+import { FileRefused, readRegularFile } from '../../system/read-regular-file.ts';
 import { PackedRefs } from './packed-refs.ts';
 
 /** As in git (`SYMREF_MAXDEPTH` in refs.c). */
@@ -15,7 +18,7 @@ const MAX_SYMBOLIC_DEPTH = 5;
 const highCharacters = /[\ud800-\uffff]/;
 
 /** A ref at the end of a chain of symbolic refs; without `id` it does not exist. */
-export type FollowedRef = { name: RefName; id: ObjectId | undefined };
+type FollowedRef = { name: RefName; id: ObjectId | undefined };
 
 /** Which packed refs are read. */
 type PackedRange = Required<Pick<WantedRefs, 'startsWith' | 'notBefore' | 'lastPart' | 'last'>>;
@@ -90,18 +93,6 @@ export class RefReader {
     return inByteOrder(refs, ({ name }) => name).slice(-last);
   }
 
-  /** Tells whether there is a ref of this name, sound or broken. */
-  exists(name: RefName): boolean {
-    return hasLooseRef(this.#location, name) || this.packed.find(name) !== undefined;
-  }
-
-  /** The first ref there is below `name/`, or `undefined`. */
-  firstBelow(name: RefName): string | undefined {
-    const [loose] = listLooseRefs(this.#location, `${name}/`);
-    if (loose !== undefined) return loose;
-    return this.packed.below(`${name}/`)[0]?.name;
-  }
-
   #packedBelow(
     prefix: string,
     { startsWith, notBefore, lastPart, last }: PackedRange,
@@ -143,4 +134,82 @@ function inByteOrder<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
     return items.toSorted((a, b) => Buffer.compare(Buffer.from(nameOf(a)), Buffer.from(nameOf(b))));
   }
   return items.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+}
+
+/** There is no file of this name: nothing, a folder, or a file in place of its folder. */
+const absences = new Set<string | undefined>(['ENOENT', 'ENOTDIR', 'EISDIR']);
+/** The file is there, and cannot be read. */
+const unreadable = new Set<string | undefined>(['EACCES', 'EPERM', 'EIO']);
+/** More than any ref name with text after it. */
+const MAX_BYTES = 64 * 1024;
+
+/**
+ * Reads the file of a ref; `undefined` if it has none.
+ *
+ * @throws {BrokenRef} if the file holds neither an id nor the name of a ref
+ */
+function readLooseRef(location: RepositoryLocation, name: RefName): LooseRef | undefined {
+  let text: string;
+  try {
+    text = readRegularFile(refPath(location, name), MAX_BYTES).toString('utf8');
+  } catch (error) {
+    if (error instanceof FileRefused) throw new BrokenRef(name, `its file ${error.reason}`);
+    const code = errnoOf(error);
+    if (absences.has(code)) return undefined;
+    if (unreadable.has(code)) throw new BrokenRef(name, `its file cannot be read (${code})`);
+    throw error;
+  }
+  return parseLooseRef(name, text);
+}
+
+/**
+ * The names of the refs below a prefix (ending in `/`) that have files, in no order; locks left out.
+ *
+ * @param badName is called for files whose names are not ref names
+ */
+function listLooseRefs(location: RepositoryLocation, prefix: string, badName?: BadName): RefName[] {
+  const found = { names: [], badName };
+  const ofWorktree = isOwnOfWorktree(prefix);
+  collect(ofWorktree ? location.gitDir : location.commonDir, prefix, ofWorktree, found);
+  for (const own of worktreePrefixesBelow(prefix)) collect(location.gitDir, own, true, found);
+  return found.names;
+}
+
+type BadName = (name: string) => void;
+type Found = { names: RefName[]; badName: BadName | undefined };
+
+function collect(root: string, prefix: string, ofWorktree: boolean, found: Found): void {
+  const list = (): Dirent[] => readdirSync(join(root, prefix), { withFileTypes: true });
+  for (const entry of orElse(list, [], (error) => absences.has(errnoOf(error)))) {
+    const name = prefix + entry.name;
+    if (entry.isDirectory()) {
+      if (isOwnOfWorktree(`${name}/`) === ofWorktree) collect(root, `${name}/`, ofWorktree, found);
+    } else if (isRefName(name)) {
+      found.names.push(name);
+    } else if (!isPassedOver(name)) {
+      found.badName?.(name);
+    }
+  }
+}
+
+/** Prefixes of refs that every linked worktree has for itself, like `HEAD` and other pseudo refs. */
+const ownOfWorktree: readonly string[] = ['refs/bisect/', 'refs/worktree/', 'refs/rewritten/'];
+
+/**
+ * The file of a loose ref.
+ *
+ * Source: gitrepository-layout(5), git-worktree(1) "Refs".
+ */
+export function refPath(location: RepositoryLocation, name: RefName): string {
+  return join(isOwnOfWorktree(name) ? location.gitDir : location.commonDir, name);
+}
+
+/** Tells whether a ref, or every ref below a prefix that ends in `/`, belongs to one worktree. */
+function isOwnOfWorktree(name: string): boolean {
+  return !name.startsWith('refs/') || ownOfWorktree.some((prefix) => name.startsWith(prefix));
+}
+
+/** The prefixes below `prefix` whose refs are in the folder of the worktree. */
+function worktreePrefixesBelow(prefix: string): readonly string[] {
+  return ownOfWorktree.filter((own) => own !== prefix && own.startsWith(prefix));
 }

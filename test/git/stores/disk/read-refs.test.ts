@@ -3,12 +3,14 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { BrokenPackedRefs, BrokenRef, InvalidRefName, type RefDamage } from '../../../../src/git/format/ref-errors.ts';
 import { parseRefName } from '../../../../src/git/format/ref-name.ts';
-import { RefReader } from '../../../../src/git/stores/disk/ref-reader.ts';
+import { RefReader } from '../../../../src/git/stores/disk/read-refs.ts';
 import type { Ref } from '../../../../src/git/ref-store.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
 
 const id = (digit: string): string => digit.repeat(40);
+const some = `0${'1'.repeat(39)}`;
+const name = parseRefName('refs/heads/main');
 let dir: string;
 let reader: RefReader;
 
@@ -17,9 +19,9 @@ beforeEach(() => {
   reader = new RefReader({ gitDir: dir, commonDir: dir, workTree: undefined });
 });
 
-function write(name: string, content: string): void {
-  mkdirSync(dirname(join(dir, name)), { recursive: true });
-  writeFileSync(join(dir, name), `${content}\n`);
+function write(path: string, content: string, end = '\n'): void {
+  mkdirSync(dirname(join(dir, path)), { recursive: true });
+  writeFileSync(join(dir, path), content + end);
 }
 
 function pack(refs: Record<string, string>): void {
@@ -190,12 +192,84 @@ describe('damage', () => {
   });
 });
 
-test('whether a ref exists, and the first below it, is known of loose and packed refs', () => {
-  pack({ 'p/q': '1', 'p/r': '1' });
-  write('refs/threads/l/m', 'broken');
-  const [p, pq, l, lm] = ['p', 'p/q', 'l', 'l/m'].map((name) => parseRefName(`refs/threads/${name}`));
-  expect([p!, pq!, l!, lm!].map((name) => reader.exists(name))).toEqual([false, true, false, true]);
-  expect(reader.firstBelow(p!)).toBe(pq);
-  expect(reader.firstBelow(l!)).toBe(lm);
-  expect(reader.firstBelow(pq!)).toBeUndefined();
+describe('the file of a ref', () => {
+  test.each([
+    [`${some}\n`, { name, id: some }],
+    [some, { name, id: some }],
+    ['10'.repeat(20), { name, id: '10'.repeat(20) }],
+    [`${some} and more`, { name, id: some }],
+    [`${'aB'.repeat(20)}\n`, { name, id: 'ab'.repeat(20) }],
+    ['ref: refs/heads/other\n', { name: 'refs/heads/other', id: undefined }],
+    ['ref:refs/heads/other', { name: 'refs/heads/other', id: undefined }],
+    ['ref: \t refs/heads/other', { name: 'refs/heads/other', id: undefined }],
+  ])('may be %j', (content, expected) => {
+    write(name, content, '');
+    expect(reader.follow(name)).toEqual(expected);
+  });
+
+  test.each([
+    ['', 'its file is empty'],
+    [`${'0'.repeat(40)}\n`, 'its file holds the id of no object'],
+    [`x${some}\n`, 'its file holds neither an object id nor a ref'],
+    [`${some.slice(1)}\n`, 'its file holds neither an object id nor a ref'],
+    [`${some}x\n`, 'its file holds neither an object id nor a ref'],
+    ['ref: bad..name\n', 'its file holds neither an object id nor a ref'],
+    [' '.repeat(64 * 1024 + 1), 'its file has more than 65536 bytes'],
+  ])('is broken where it is %j', (content, reason) => {
+    write(name, content, '');
+    expect(() => reader.follow(name)).toThrow(BrokenRef);
+    expect(() => reader.follow(name)).toThrow(expect.objectContaining({ ref: name, reason }));
+  });
+
+  test.each(['EACCES', 'EPERM', 'EIO', 'ELOOP'])('is broken where it cannot be read: %s', (code) => {
+    write(name, some);
+    failFs('openSync', { code });
+    const reason = code === 'ELOOP' ? 'its file is a link' : `its file cannot be read (${code})`;
+    expect(() => reader.follow(name)).toThrow(expect.objectContaining({ ref: name, reason }));
+  });
+
+  test('is an error of the process where that has too many files open', () => {
+    write(name, some);
+    failFs('openSync', { code: 'EMFILE' });
+    expect(() => reader.follow(name)).toThrow('EMFILE');
+    expect(() => reader.follow(name)).not.toThrow(BrokenRef);
+  });
+
+  test('is absent where there is nothing, a folder, or a file in place of its folder', () => {
+    expect(reader.follow(name).id).toBeUndefined();
+    write(`${name}/below`, some);
+    expect(reader.follow(name).id).toBeUndefined();
+    expect(reader.follow(parseRefName(`${name}/below/that`)).id).toBeUndefined();
+  });
+});
+
+describe('a list of files', () => {
+  const names = (prefix: string): string[] => reader.list(prefix).map(({ name: found }) => found);
+
+  test('names refs; git ignores locks and hidden files, and others are reported', () => {
+    for (const file of ['a', 'b/c', 'a.lock', '.hidden', 'bad..name', 'd.lock/e']) write(`refs/heads/${file}`, some);
+    const bad: string[] = [];
+    reader.list('refs/heads/', { damaged: ({ ref }) => void bad.push(ref) });
+    expect(bad.toSorted()).toEqual(['refs/heads/bad..name', 'refs/heads/d.lock/e']);
+    expect(names('refs/heads/')).toEqual(['refs/heads/a', 'refs/heads/b/c']);
+  });
+
+  test('has the refs of its own work tree, and all others of the repository', () => {
+    reader = new RefReader({ gitDir: join(dir, 'worktrees/one'), commonDir: dir, workTree: undefined });
+    write('refs/heads/main', some);
+    write('refs/bisect/of-another', some);
+    write('worktrees/one/refs/bisect/own', some);
+    write('worktrees/one/refs/heads/none', some);
+    const both = ['refs/bisect/own', 'refs/heads/main'];
+    expect(names('refs/')).toEqual(both);
+    expect(names('refs/bisect/')).toEqual(['refs/bisect/own']);
+    write('worktrees/one/refs/bisect/deep/er', some);
+    expect(names('refs/')).toEqual(['refs/bisect/deep/er', ...both]);
+  });
+
+  test('is empty where there is no folder, and an error where it cannot be read', () => {
+    expect(names('refs/none/')).toEqual([]);
+    failFs('readdirSync', { code: 'EACCES' });
+    expect(() => names('refs/heads/')).toThrow('EACCES');
+  });
 });

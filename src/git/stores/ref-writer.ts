@@ -1,0 +1,218 @@
+import { join } from 'node:path';
+import { orElse } from '../../or-else.ts';
+import { UwfError } from '../../errors.ts';
+import {
+  FULL_DISK,
+  isNotThere,
+  ObjectMissing,
+  StorageFull,
+  StorageReadOnly,
+  storing,
+} from '../format/object-errors.ts';
+import { isObjectId, objectIdBytes } from '../format/object-id.ts';
+import type { ObjectFormat, ObjectId } from '../format/object-id.ts';
+import { BrokenPackedRefs, InvalidRefName, RefLocked, RefNameConflict } from '../format/ref-errors.ts';
+import { isRefName } from '../format/ref-name.ts';
+import { LongLivedGit, type AnswerReader } from '../process/long-lived-git.ts';
+import { GitEnded, GitFailed } from '../process/run-git.ts';
+import type { GitPlace } from '../process/spawn-git.ts';
+import type { RepositoryLocation } from '../repository.ts';
+import { RefMoved, type RefEdit, type RefName } from '../ref-store.ts';
+import { syncFolder } from '../system/durable-file.ts';
+import { inTurn } from '../system/in-turn.ts';
+import { refPath } from './disk/read-refs.ts';
+
+/** A lock is held for moments: one that stays longer was left by a git that somebody killed. */
+const LOCK_TIMEOUT_MS = 5_000;
+/** A git that has nothing to do any more is not kept. */
+const IDLE_MS = 2_000;
+/** How often a transaction is tried whose expected values are right, each time a moment too late. */
+const MOST_TRIES = 5;
+
+/** How refs are changed. */
+export type RefWriterOptions = {
+  objects: ObjectFormat;
+  refs: 'files' | 'reftable';
+  /** How long to wait for a lock of another process; default: 5 s. */
+  lockTimeoutMs?: number | undefined;
+  /** Reads the value of a ref, to say which one was not as expected. */
+  read: (name: RefName) => Promise<ObjectId | undefined>;
+};
+
+/**
+ * Changes the refs of a repository through one running `git update-ref`, which knows every ref storage and takes git's locks.
+ *
+ * It runs from the first change until there is nothing more to do, and holds locks only within a transaction, of which one is
+ * made at a time. No reflog is made and no hook is run. git syncs the files of refs, and the folders that name them are synced
+ * here, before a change is acknowledged. A lock that a killed git left is waited for and named, never broken.
+ */
+export class RefWriter {
+  readonly #place: GitPlace;
+  readonly #options: RefWriterOptions;
+  readonly #lockTimeoutMs: number;
+  readonly #git: LongLivedGit;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(place: GitPlace, options: RefWriterOptions) {
+    this.#place = place;
+    this.#options = options;
+    this.#lockTimeoutMs = options.lockTimeoutMs ?? LOCK_TIMEOUT_MS;
+    const timeouts = ['core.filesRefLockTimeout', 'core.packedRefsTimeout', 'reftable.lockTimeout'];
+    const settings = [
+      ...timeouts.map((name) => `${name}=${this.#lockTimeoutMs}`),
+      'core.fsync=committed,reference',
+      'core.fsyncMethod=fsync',
+      // A reflog would also need a committer.
+      'core.logAllRefUpdates=false',
+    ];
+    const { commonDir } = place.location;
+    // Refs need no work tree, and one that was made for an agent may be gone.
+    const location = { ...place.location, workTree: commonDir };
+    this.#git = new LongLivedGit({ location, env: place.env, settings, args: ['update-ref', '--stdin'] });
+  }
+
+  /** Changes refs as `RefStore.update` does. */
+  async update(edits: readonly RefEdit[]): Promise<void> {
+    if (edits.length === 0) return;
+    // A hook of `git receive-pack` runs before the push is accepted.
+    if (this.#place.env['GIT_QUARANTINE_PATH'] !== undefined) throw inQuarantine();
+    clearTimeout(this.#idle);
+    try {
+      // git ends at a refusal, and transactions that wait for its answer would be refused with it.
+      await inTurn(this, '', () => this.#transact(edits));
+    } finally {
+      clearTimeout(this.#idle);
+      this.#idle = setTimeout(() => void this.#git.close(), IDLE_MS).unref();
+    }
+    this.#syncFolders(edits);
+  }
+
+  /** Waits for the end of git. */
+  close(): Promise<void> {
+    clearTimeout(this.#idle);
+    return this.#git.close();
+  }
+
+  async #transact(edits: readonly RefEdit[]): Promise<void> {
+    const lines = ['start', ...edits.map((edit) => this.#command(edit)), 'prepare', 'commit', ''];
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#git.ask(lines.join('\n'), readCommitted, false);
+      } catch (error) {
+        if (!(error instanceof GitFailed || error instanceof GitEnded)) throw error;
+        if ((await this.#explain(error, edits, tries === MOST_TRIES)) === 'made') return;
+      }
+    }
+  }
+
+  /** Source: git-update-ref(1). */
+  #command({ name, expected, value }: RefEdit): string {
+    const nothing = '0'.repeat(2 * objectIdBytes(this.#options.objects));
+    if (value === expected) return `verify ${name} ${expected ?? nothing}`;
+    return value === null ? `delete ${name} ${expected}` : `update ${name} ${value} ${expected ?? nothing}`;
+  }
+
+  /** Throws the reason why a transaction failed, unless it was made by a git that was killed, or may succeed if it is repeated. */
+  async #explain(
+    failure: GitFailed | GitEnded,
+    edits: readonly RefEdit[],
+    isLast: boolean,
+  ): Promise<'made' | 'repeat'> {
+    const said = failure instanceof GitFailed ? failure.said : '';
+    const error = this.#refusal(said, edits);
+    if (error !== undefined) throw error;
+    const actual: (ObjectId | null)[] = [];
+    for (const { name } of edits) actual.push((await this.#options.read(name)) ?? null);
+    // A killed git says nothing, and may have finished.
+    const isKilled = !said.includes('fatal:');
+    if (isKilled && edits.every(({ value }, at) => actual[at] === value)) return 'made';
+    for (const [at, { name, expected }] of edits.entries()) {
+      const id = actual[at] ?? null;
+      if (id !== expected) throw new RefMoved(name, expected, id);
+    }
+    if (isLast || !(isKilled || sayings.moved.test(said))) throw failure;
+    return 'repeat';
+  }
+
+  /** Converts a refusal of git into an error; `undefined` if the refs have to be read to tell. */
+  #refusal(said: string, edits: readonly RefEdit[]): Error | undefined {
+    const path = this.#place.location.commonDir;
+    const [, name, actual = ''] = sayings.movedTo.exec(said) ?? [];
+    const edit = edits.find((one) => one.name === name);
+    if (edit !== undefined && isObjectId(actual)) return new RefMoved(edit.name, edit.expected, actual);
+    const [, twice] = sayings.twice.exec(said) ?? [];
+    if (twice !== undefined) return new InvalidRefName(twice, 'it is changed twice in one transaction');
+    const [, wanted = '', existing = ''] = sayings.conflict.exec(said) ?? sayings.together.exec(said) ?? [];
+    if (isRefName(wanted)) return new RefNameConflict(wanted, existing);
+    const [, missing = ''] = sayings.missing.exec(said) ?? [];
+    if (isObjectId(missing)) return new ObjectMissing(missing);
+    const packed = brokenPackedRefs(said);
+    if (packed !== undefined) return packed;
+    const [, lockPath] = sayings.locked.exec(said) ?? [];
+    if (lockPath !== undefined) {
+      const [, locked = 'packed-refs'] = sayings.lockedRef.exec(said) ?? [];
+      return new RefLocked(locked, { lockPath, waitedMs: this.#lockTimeoutMs });
+    }
+    if (FULL_DISK.test(said)) return new StorageFull(path);
+    return sayings.readOnly.test(said) ? new StorageReadOnly(path) : undefined;
+  }
+
+  /** git syncs no folder. The order in which new names and removals reach the disk is that of the file system's journal. */
+  #syncFolders(edits: readonly RefEdit[]): void {
+    const { location } = this.#place;
+    const folders = new Set<string>();
+    for (const { name, expected, value } of edits) {
+      if (value === expected) continue;
+      if (this.#options.refs === 'reftable') folders.add(join(location.commonDir, 'reftable'));
+      else for (const folder of foldersAbove(location, name)) folders.add(folder);
+    }
+    // A folder that was removed meanwhile was empty.
+    storing(location.commonDir, () => {
+      for (const folder of folders) orElse(() => syncFolder(folder), undefined, isNotThere);
+    });
+  }
+}
+
+/** The folders above the file of a ref, any of which can be new, up to the one with `packed-refs`. */
+function foldersAbove(location: RepositoryLocation, name: RefName): string[] {
+  const root = refPath(location, name).slice(0, -name.length - 1);
+  const parts = name.split('/').slice(0, -1);
+  return [root, ...parts.map((_, at) => join(root, ...parts.slice(0, at + 1)))];
+}
+
+/** Reads `start: ok`, `prepare: ok`, `commit: ok`; git ends after anything else. */
+function* readCommitted(): AnswerReader<void> {
+  for (let line = ''; line !== 'commit: ok';) line = (yield 'line').toString('latin1');
+}
+
+/** What git says when it refuses a transaction. Source: git's refs.c, refs/files-backend.c and refs/packed-backend.c. */
+const sayings = {
+  movedTo: /cannot lock ref '(.+)': is at ([0-9a-f]+) but expected/,
+  moved: /but expected|reference already exists|unable to resolve reference|reference is missing/,
+  twice: /multiple updates for (?:ref )?'(.+?)'/,
+  conflict: /cannot lock ref '(.+?)': '(.+?)' exists; cannot create/,
+  together: /cannot process '(.+?)' and '(.+?)' at the same time/,
+  missing: /with nonexistent object ([0-9a-f]+)/,
+  packedBroken: /(unterminated|unexpected) line in (.*packed-refs): /,
+  lockedRef: /cannot lock ref '(.+?)'/,
+  locked: /Unable to create '(.+?\.lock)': File exists/,
+  readOnly: /(?:Permission denied|Read-only file system)/,
+};
+
+/** The error about a broken file of packed refs; `undefined` if git says nothing about it. */
+export function brokenPackedRefs(said: string): BrokenPackedRefs | undefined {
+  const [, what, path] = sayings.packedBroken.exec(said) ?? [];
+  return what === undefined || path === undefined ? undefined : new BrokenPackedRefs(path, `it has an ${what} line`);
+}
+
+/** Source: git-receive-pack(1), "QUARANTINE ENVIRONMENT". */
+function inQuarantine(): UwfError {
+  return new UwfError(
+    'git keeps all that is written here in quarantine until it accepts a push, and refuses changes of refs',
+    {
+      code: 'in-quarantine',
+      kind: 'environment',
+      hint: "let the hook 'post-receive' run it, or run it in another repository",
+    },
+  );
+}
