@@ -9,9 +9,9 @@ export type ThreadChange = {
   thread: ThreadId;
   /**
    * `new`: the thread was created. `forward`: it has more commits. `ended`: it has ended. `removed`: it was deleted.
-   * `redacted`: it was rewritten without secrets. `forked`: this is the fork that keeps a diverged tip of the thread `of`.
+   * `forked`: this is the fork that keeps a diverged tip of the thread `of`.
    */
-  change: 'new' | 'forward' | 'ended' | 'removed' | 'forked' | 'redacted';
+  change: 'new' | 'forward' | 'ended' | 'removed' | 'forked';
   /** Its head after the change; `null` if it was removed. */
   head: ObjectId | null;
   /** Its head before the change; `null` if it did not exist. */
@@ -55,7 +55,7 @@ export type Held = {
   secrets?: SecretPlace[];
   /** True if the thread is not sound. */
   isUnsound?: true;
-  /** A command after which the same can be done again. */
+  /** What to do, after which the same can be done again. */
   remedy?: string;
 };
 

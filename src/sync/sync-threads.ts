@@ -4,7 +4,7 @@ import type { Repository } from '../git/repository.ts';
 import { fetchFrom } from './fetch/fetch-threads.ts';
 import { pushScope } from './push/plan-push.ts';
 import { pushArchive } from './archive/push-archive.ts';
-import { addArchivePush, emptyReport, mergeReports, newThreads, pushOnce } from './push/push-threads.ts';
+import { addFurther, emptyReport, mergeReports, newThreads, pushOnce, pushRemovals } from './push/push-threads.ts';
 import type { NewThreads } from './push/new-threads.ts';
 import type { FetchReport, SyncReport } from './report.ts';
 import type { SyncOptions } from './sync-options.ts';
@@ -33,10 +33,13 @@ export async function syncThreads(
     fetched = fetched ? later(fetched, report) : report;
     const scope = await pushScope(repository, options.threads);
     news ??= newThreads(repository, scope, options);
-    const push = await pushOnce(repository, remote, { there, scope, refused, news }, options);
+    // A fetch does not ask for what was redacted here.
+    const removed = await pushRemovals(repository, remote, { there, isAsked: false }, options);
+    const push = await pushOnce(repository, remote, { there: removed.there, scope, refused, news }, options);
     mergeReports(pushed, push.report, refused);
+    addFurther(pushed, removed.removals);
     if (!push.isContended || round === MAX_ROUNDS) {
-      if (scope === undefined) addArchivePush(pushed, await pushArchive(repository, remote, options, { news }));
+      if (scope === undefined) addFurther(pushed, await pushArchive(repository, remote, options, { news }));
       if (news !== undefined) pushed.unsent = news.unsent;
       return { fetched, pushed };
     }

@@ -14,7 +14,7 @@ import { checkNodes } from './commit/check-nodes.ts';
 import { attempt, type Fault, type ReportFault } from './fault.ts';
 import { KnownNodes, NodeCache } from './chain/known-nodes.ts';
 import { readFiles } from './commit/read-files.ts';
-import { readRecord, REDACTED_PREFIX } from '../thread/secrets/redaction-record.ts';
+import { makeRemovalMark, REMOVED_PREFIX } from '../thread/remove/removal-mark.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/registry/workflow-refs.ts';
 import { listDamage, PREFIXES } from './list-damage.ts';
 import { verifyThreads, type VerifyContext } from './verify-threads.ts';
@@ -73,10 +73,9 @@ async function checkRef(cache: NodeCache, ref: RefName, head: ObjectId): Promise
     return [{ commit: head, path: null, what: `${ref} is none of uwf's refs` }];
   }
   const findings: Fault[] = [];
-  if (ref.startsWith(REDACTED_PREFIX)) {
-    const report = (path: string | null, what: string): void => void findings.push({ commit: head, path, what });
-    await attempt(report, null, () => readRecord(repository.objects, head));
-    return findings;
+  if (ref.startsWith(REMOVED_PREFIX)) {
+    const isMark = makeRemovalMark(repository.objects.format).id === head;
+    return isMark ? [] : [{ commit: head, path: null, what: 'it is not the mark of a removal' }];
   }
   if (ref === LIST_REF) {
     const what = await findListFault(repository.objects, head);
@@ -100,7 +99,7 @@ function isOurs(ref: RefName): boolean {
   const [kind, name = '', ...more] = ref.startsWith(UWF_PREFIX) ? ref.slice(UWF_PREFIX.length).split('/') : [];
   if (more.length > 0) return false;
   return (
-    ((kind === 'scratch' || kind === 'redacted') && isThreadId(name)) ||
+    ((kind === 'scratch' || kind === 'removed') && isThreadId(name)) ||
     (kind === 'schemas' && isNodeHash(name)) ||
     ref === PINS_REF
   );

@@ -56,7 +56,7 @@ const shared = [
 ] as const;
 
 /** For each change that a fetch can bring a game that has somebody meet it: chance alone may leave one out. */
-const madeFor: Record<Exclude<ThreadChange['change'], 'redacted'> | WorkflowChange['change'], Game> = {
+const madeFor: Record<ThreadChange['change'] | WorkflowChange['change'], Game> = {
   new: inTurn([ada, 'start']),
   forward: inTurn(...shared, [ada, 'append']),
   forked: inTurn(...shared, [ada, 'append'], [ben, 'append']),

@@ -52,7 +52,7 @@ export function hintAtHeldBack(
     if (hint !== undefined) out.hint(hint);
   }
   const [stuck] = held.flatMap(({ remedy = [] }) => remedy);
-  if (stuck !== undefined) out.hint(`to bring all that is archived there, and push again: ${stuck}`);
+  if (stuck !== undefined) out.hint(stuck);
   if (held.some(({ isUnsound }) => isUnsound)) {
     out.hint("'uwf thread verify <thread>' says all that is wrong; 'uwf thread rm <thread> --force' removes it");
   }

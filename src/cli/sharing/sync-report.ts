@@ -148,7 +148,6 @@ function threadLine(
   const remark = [
     ...(commits === undefined || before === null ? [] : [plural(commits, 'commit')]),
     ...(change === 'ended' ? ['ended'] : []),
-    ...(change === 'redacted' ? ['secrets were taken out'] : []),
   ].join(', ');
   if (before === null) return line(paint.good(' * '), '[new thread]', id, remark);
   return line('   ', `${short(before)}..${short(head)}`, id, remark);

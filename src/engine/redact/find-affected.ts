@@ -1,27 +1,27 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import type { Ref } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 
 /** Clocks of machines that work on one thread may differ by so much. */
 const SKEW_MS = 24 * 60 * 60 * 1000;
 
-/** Refs that lead to some commits, and all commits on the way there. */
+/** Threads that lead to some commits, and all commits on the way there. */
 export type Affected = {
-  refs: Ref[];
+  threads: ThreadPointer[];
   /** Those commits and all that stand on them, each after what it stands on. */
   commits: ObjectId[];
 };
 
 /**
- * Finds what stands on some commits, among refs: forks, callers, child threads.
+ * Finds what stands on some commits, among threads: forks, callers, child threads.
  *
  * Looks no further back than a day before the oldest of the commits.
  */
 export async function findAffected(
   { objects }: Repository,
-  refs: readonly Ref[],
+  threads: readonly ThreadPointer[],
   dirty: ReadonlySet<ObjectId>,
 ): Promise<Affected> {
   const times = await Promise.all([...dirty].map(async (id) => (await readCommit(objects, id)).committer.atMs));
@@ -53,10 +53,10 @@ export async function findAffected(
       stack.pop();
     }
   };
-  const found: Ref[] = [];
-  for (const ref of refs) {
-    await settle(ref.id);
-    if (leads.get(ref.id) === true) found.push(ref);
+  const found: ThreadPointer[] = [];
+  for (const thread of threads) {
+    await settle(thread.head);
+    if (leads.get(thread.head) === true) found.push(thread);
   }
-  return { refs: found, commits };
+  return { threads: found, commits };
 }

@@ -1,44 +1,37 @@
+import { existsSync } from 'node:fs';
 import { prepareHashing } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { repositoryWith } from '../../git/stores/object-batch.ts';
-import { publish } from '../../git/stores/publish.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
-import type { Ref, RefEdit, RefName } from '../../git/ref-store.ts';
+import type { RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { findArchived } from '../../thread/archive/find-archived.ts';
-import { takeOut } from '../../thread/archive/take-out.ts';
-import { getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
-import {
-  addRecord,
-  fitsInRecord,
-  joinRecords,
-  readRecord,
-  redactedRef,
-  type RedactionRecord,
-} from '../../thread/secrets/redaction-record.ts';
-import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
-import { rememberRemoved } from '../../thread/remove/removed-threads.ts';
+import { findCalledNow } from '../../thread/find/find-children.ts';
+import { EVERYWHERE, findThread, getThread, listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { forkIdFor } from '../../thread/new-thread-id.ts';
+import { findStart } from '../../thread/read/read-start.ts';
+import { readState } from '../../thread/read/thread-state.ts';
+import { makeRemovalMark, removedRef } from '../../thread/remove/removal-mark.ts';
+import { removeThreads } from '../../thread/remove/remove-thread.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
 import { SecretScan, type SecretPlace } from '../../thread/secrets/secret-scan.ts';
 import { CorruptThread, NoRefOfItsOwn } from '../../thread/thread-errors.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, scratchRef, threadOfRef } from '../../thread/thread-refs.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { REMOTES_PREFIX, scratchRef } from '../../thread/thread-refs.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import { NewCommits } from '../../verify/chain/new-commits.ts';
-import { findKeptTurn } from '../recovery/kept-path.ts';
+import { keptPath } from '../recovery/kept-path.ts';
 import { takeLease, type Lease } from '../leases/lease.ts';
-import { forgetThread } from '../../thread/remove/local-traces.ts';
 import { findAffected } from './find-affected.ts';
 import { Rewriter } from './rewrite-thread.ts';
 
-/** A thread that was written anew. */
+/** A thread that was written anew, as another one. */
 export type RewrittenThread = {
   thread: ThreadId;
-  /** Its id now; another one only for a child thread, whose id follows from a commit of its caller. */
+  /** The id of the thread that took its place. */
   now: ThreadId;
   before: ObjectId;
   after: ObjectId;
@@ -74,11 +67,12 @@ export type PlannedRedaction = ThreadRedaction & {
 };
 
 /**
- * Writes a thread anew without its secrets, and with it all threads that share the commits that change. What it gives has
- * been verified; nothing is changed before it is applied.
+ * Writes a thread anew without its secrets, as a thread of another id, and with it all threads that share the commits that
+ * change. The threads themselves are removed, and leave marks. What it gives has been verified; nothing is changed before it is
+ * applied.
  *
  * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` {NoRefOfItsOwn}
- * @throws {UwfError} `redaction-refused` if what would be written is not sound
+ * @throws {UwfError} `redaction-refused` if what would be written is not sound, or a caller waits for the thread
  */
 export async function planRedaction(repository: Repository, redactor: Redactor, id: string): Promise<PlannedRedaction> {
   await prepareHashing();
@@ -87,47 +81,60 @@ export async function planRedaction(repository: Repository, redactor: Redactor, 
   const secrets = await findSecrets(repository, redactor, pointer);
   const nothing = { secrets, threads: [], commits: 0, remains: [], heldBy: [], apply: () => Promise.resolve() };
   if (secrets.length === 0) return nothing;
-  const archived = await findArchived(repository, '');
-  const refs = [
-    ...(await repository.refs.list(ACTIVE_PREFIX)),
-    ...(await repository.refs.list(HISTORY_PREFIX)),
-    ...archived.map(({ ref, head }) => ({ name: ref, id: head })),
-  ];
-  const affected = await findAffected(repository, refs, new Set(secrets.map(({ commit }) => commit)));
+  const all = await listPointers(repository, EVERYWHERE);
+  const dirty = new Set(secrets.map(({ commit }) => commit));
+  const found = await findAffected(repository, all, dirty);
+  // Callers come first: the ids of the children that they wait for follow from theirs.
+  const depths = new Map<ThreadId, number>();
+  for (const { id, head } of found.threads) depths.set(id, (await findStart(repository, head))?.node.depth ?? 0);
+  const callersFirst = found.threads.toSorted((a, b) => (depths.get(a.id) ?? 0) - (depths.get(b.id) ?? 0));
+  const affected = await findAffected(repository, callersFirst, dirty);
   const batch = new ObjectBatch(repository.objects.format);
   const rewriter = new Rewriter(repository, redactor, batch);
-  for (const id of affected.commits) await rewriter.rewrite(id);
+  for (const id of affected.commits) {
+    await rewriter.rewrite(id);
+    for (const thread of affected.threads) if (thread.head === id) await giveNewId(repository, rewriter, thread);
+  }
   const view = repositoryWith(repository, batch);
-  const threads = threadsOf(affected.refs, rewriter);
+  const threads = affected.threads.flatMap((thread): Moved[] => {
+    const [now, after] = [rewriter.ids.get(thread.id), rewriter.commits.get(thread.head)];
+    return now === undefined || after === undefined ? [] : [{ pointer: thread, now, after }];
+  });
   await assertSound(view, threads, new Set(rewriter.commits.values()));
-  for (const moved of threads) {
-    if (fitsInRecord((await recordOf(repository, rewriter, moved)).record)) continue;
-    const hint = `nothing was changed; 'uwf thread rm ${moved.thread}' removes it`;
-    throw redactionRefused(moved.thread, 'no clone could read the record of so many commits', hint);
-  }
   const remains: SecretPlace[] = [];
-  for (const { now, after, ref } of threads) {
-    remains.push(...(await findSecrets(view, redactor, { id: now, ref, head: after, isHistory: false })));
+  for (const { pointer: old, now, after } of threads) {
+    remains.push(...(await findSecrets(view, redactor, { id: now, ref: old.ref, head: after, isHistory: false })));
   }
-  const heldBy = await findHolders(repository, rewriter, new Set(affected.refs.map(({ name }) => name)));
+  const heldBy = await findHolders(repository, rewriter, new Set(affected.threads.map(({ ref }) => ref)));
   const commits = rewriter.commits.size;
-  const told = threads.map(({ thread, now, before, after }) => ({ thread, now, before, after }));
+  const told = threads.map(({ pointer: { id: thread, head: before }, now, after }) => ({ thread, now, before, after }));
   const apply = (): Promise<void> => applyRedaction(repository, batch, rewriter, threads);
   return threads.length === 0
     ? { ...nothing, remains: secrets }
     : { secrets, threads: told, commits, remains, heldBy, apply };
 }
 
-type Moved = RewrittenThread & { ref: RefName };
+type Moved = { pointer: ThreadPointer; now: ThreadId; after: ObjectId };
 
-function threadsOf(refs: readonly Ref[], { commits, ids }: Rewriter): Moved[] {
-  return refs.flatMap(({ name, id }) => {
-    const thread = threadOfRef(name)?.id;
-    const after = commits.get(id);
-    return thread === undefined || after === undefined
-      ? []
-      : [{ thread, now: ids.get(thread) ?? thread, before: id, after, ref: name }];
-  });
+/**
+ * Names the thread that takes the place of one whose head was just written anew: as the fork that keeps that head. The id of a
+ * child whose start was written anew follows from its call.
+ */
+async function giveNewId(repository: Repository, { commits, ids }: Rewriter, thread: ThreadPointer): Promise<void> {
+  const after = commits.get(thread.head);
+  if (after === undefined || ids.has(thread.id)) return;
+  const { node } = (await findStart(repository, thread.head)) ?? {};
+  // The caller finds the child by its id alone.
+  const waiting = node?.call && node.id === thread.id ? parseThreadId(node.call.thread) : undefined;
+  const caller = waiting && (await findThread(repository, waiting));
+  if (caller && !caller.isHistory) {
+    const called = await findCalledNow(repository, await readState(repository, caller.id, caller.head), caller.id);
+    const hint = `'uwf thread run ${caller.id}' goes on with that thread, 'uwf thread cancel ${caller.id}' ends it; repeat then`;
+    if (called.some(({ pointer }) => pointer.id === thread.id))
+      throw redactionRefused(thread.id, `thread ${caller.id} waits for it`, hint);
+  }
+  const { committer } = await readCommit(repository.objects, thread.head);
+  ids.set(thread.id, forkIdFor(thread.id, after, committer.atMs));
 }
 
 async function findSecrets(repository: Repository, redactor: Redactor, pointer: ThreadPointer): Promise<SecretPlace[]> {
@@ -147,10 +154,10 @@ async function assertSound(view: Repository, threads: readonly Moved[], written:
     checkCode: () => Promise.resolve(),
   };
   const verification = new NewCommits(view, origin, INCOMING_LIMITS);
-  for (const { thread, after } of threads) {
+  for (const { pointer, after } of threads) {
     const wrong = await verification.verify(after);
-    const hint = `'uwf thread verify ${thread}' tells whether it is sound as it is; 'uwf thread rm ${thread}' removes it`;
-    if (wrong !== undefined) throw redactionRefused(thread, `it would not be sound: ${wrong}`, hint);
+    const hint = `'uwf thread verify ${pointer.id}' tells whether it is sound as it is; 'uwf thread rm ${pointer.id}' removes it`;
+    if (wrong !== undefined) throw redactionRefused(pointer.id, `it would not be sound: ${wrong}`, hint);
   }
 }
 
@@ -167,7 +174,10 @@ async function findHolders(
     .map(({ name }) => name);
 }
 
-/** Moves all refs in one change, under the leases of all threads, so that no turn goes on from what is left behind. */
+/**
+ * Makes the new threads, and removes the old ones, in one change, under the leases of all of them, so that no turn goes on from
+ * what is left behind.
+ */
 async function applyRedaction(
   repository: Repository,
   batch: ObjectBatch,
@@ -176,70 +186,48 @@ async function applyRedaction(
 ): Promise<void> {
   const leases: Lease[] = [];
   try {
-    for (const { thread } of threads.toSorted((a, b) => (a.thread < b.thread ? -1 : 1))) {
-      leases.push(await takeLease(repository, thread));
-      if (findKeptTurn(repository, thread) === undefined) continue;
-      const hint = `'uwf thread step ${thread}' stores it; repeat then`;
-      throw redactionRefused(thread, 'a finished turn of it is not stored yet', hint);
+    for (const { pointer } of threads) {
+      leases.push(await takeLease(repository, pointer.id));
+      const turns = (['kept', 'held'] as const).flatMap((folder) => keptPath(repository, pointer.id, folder) ?? []);
+      if (!turns.some((path) => existsSync(path))) continue;
+      const hint = `'uwf thread show ${pointer.id}' says how it is stored; repeat then`;
+      throw redactionRefused(pointer.id, 'a finished turn of it is not stored yet', hint);
     }
-    // A thread that is rewritten gets its history ref back.
-    await takeOut(repository, [...new Set(threads.map(({ thread }) => thread))], { isRestored: true });
+    const mark = makeRemovalMark(repository.objects.format);
+    for (const object of mark.batch.objects) batch.add(object);
     const edits: RefEdit[] = [];
-    for (const moved of threads) edits.push(...(await editsOf(repository, batch, rewriter, moved)));
+    for (const moved of threads) edits.push(...(await editsOf(repository, rewriter, moved, mark.id)));
     for (const { name, id } of await repository.refs.list(REMOTES_PREFIX)) {
-      if (rewriter.commits.has(id)) edits.push({ name, expected: id, value: null });
+      const isOfThread = threads.some(({ pointer }) => name.endsWith(`/${pointer.id}`));
+      if (rewriter.commits.has(id) && !isOfThread) edits.push({ name, expected: id, value: null });
     }
-    for (const { thread, now, ref } of threads) if (now !== thread) rememberRemoved(repository, thread, [ref]);
-    await publish(repository, batch, edits);
-    // Journals, sessions and facts have what was said.
-    for (const { thread } of threads) forgetThread(repository, thread);
+    const written = await repository.objects.write(batch.objects);
+    try {
+      const old = threads.map(({ pointer }) => pointer);
+      await removeThreads(repository, old, edits);
+    } finally {
+      await written.release();
+    }
   } finally {
     for (const lease of leases) lease.release();
   }
 }
 
-/** The ref of a thread, what was put under it, and the record of what became of its commits. */
+/** The refs of the thread that takes the place of one, and the mark of that one. */
 async function editsOf(
   repository: Repository,
-  batch: ObjectBatch,
   rewriter: Rewriter,
-  moved: Moved,
+  { pointer, now, after }: Moved,
+  mark: ObjectId,
 ): Promise<RefEdit[]> {
-  const { thread, now, before, after, ref } = moved;
   const { refs } = repository;
-  const edits = moving(ref, parseRefName(ref.replace(thread, now)), before, after);
-  const scratch = await refs.read(scratchRef(thread));
-  if (scratch !== undefined) {
-    await rewriter.rewrite(scratch);
-    edits.push(...moving(scratchRef(thread), scratchRef(now), scratch, rewriter.commits.get(scratch) ?? scratch));
-  }
-  const { record, earlier } = await recordOf(repository, rewriter, moved);
-  const value = addRecord(batch, record, earlier === undefined ? [] : [earlier]);
-  return [...edits, { name: redactedRef(thread), expected: earlier ?? null, value }];
-}
-
-/** The record of what became of a thread's commits, now and earlier, and the commit of the earlier one. */
-async function recordOf(
-  { refs, objects }: Repository,
-  rewriter: Rewriter,
-  { thread, now, before }: Moved,
-): Promise<{ record: RedactionRecord; earlier: ObjectId | undefined }> {
-  const commits = new Map<ObjectId, ObjectId>();
-  for (let at: ObjectId | undefined = before; at !== undefined;) {
-    const written = rewriter.commits.get(at);
-    if (written === undefined) break;
-    commits.set(at, written);
-    [at] = (await readCommit(objects, at)).parents;
-  }
-  const earlier = await refs.read(redactedRef(thread));
-  const record = { thread: now, commits };
-  return { record: earlier === undefined ? record : joinRecords(await readRecord(objects, earlier), record), earlier };
-}
-
-function moving(from: RefName, to: RefName, before: ObjectId, after: ObjectId): RefEdit[] {
-  if (from === to) return before === after ? [] : [{ name: from, expected: before, value: after }];
-  return [
-    { name: to, expected: null, value: after },
-    { name: from, expected: before, value: null },
-  ];
+  const name = removedRef(pointer.id);
+  const edits: RefEdit[] = [{ name, expected: (await refs.read(name)) ?? null, value: mark }];
+  // It was fetched and redacted before, and may have gone on.
+  if (await findThread(repository, now)) return edits;
+  edits.push({ name: parseRefName(pointer.ref.replace(pointer.id, now)), expected: null, value: after });
+  const scratch = await refs.read(scratchRef(pointer.id));
+  if (scratch === undefined) return edits;
+  await rewriter.rewrite(scratch);
+  return [...edits, { name: scratchRef(now), expected: null, value: rewriter.commits.get(scratch) ?? scratch }];
 }

@@ -56,7 +56,7 @@ type Scene = {
 export class Rewriter {
   /** Commits that were written anew, and what they became. */
   readonly commits: Map<ObjectId, ObjectId> = new Map();
-  /** Child threads whose ids follow from a commit that was written anew, and their ids now. */
+  /** The ids of the threads that take the place of others: of a child by its call, of any other as the caller says. */
   readonly ids: Map<ThreadId, ThreadId> = new Map();
   /** What a cut has left of secrets in steps of blocks. Prompts after them quote it. */
   readonly #cuts: CutText[] = [];

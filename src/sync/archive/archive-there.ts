@@ -2,9 +2,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ArchiveList, findListFault, LIST_REF, type ArchivedThread } from '../../thread/archive/archive-list.ts';
-import type { Redactions } from '../reconcile/redactions.ts';
 import type { Tip } from '../refs/shared-ref.ts';
-import type { SortedRefs } from '../refs/sorted-refs.ts';
 import { readTrackedRef } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
@@ -42,23 +40,6 @@ export async function openArchiveThere(
   const { bringList } = await import('./bring-list.ts');
   const brought = await bringList(repository, remote, options);
   return { ...brought, list: new ArchiveList(objects, brought.fault === undefined ? brought.commit : undefined) };
-}
-
-/**
- * Finds the threads of a list from whose ends secrets were taken out since.
- * @param redacted the redaction records here, by the ids of their threads
- */
-export async function findRewritten(
-  list: ArchiveList,
-  redactions: Redactions,
-  redacted: SortedRefs['redacted'],
-): Promise<ArchivedThread[]> {
-  const found: ArchivedThread[] = [];
-  for (const id of redacted.keys()) {
-    const line = await list.find(id);
-    if (line && redactions.isGone(line.end)) found.push(line);
-  }
-  return found;
 }
 
 /** An archived thread as a tip of the remote. */

@@ -5,8 +5,6 @@ import { takeOut } from '../../thread/archive/take-out.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { ThreadNotThere, resolve, type Selection } from '../fetch/select-refs.ts';
-import { findRewritten } from './archive-there.ts';
-import { Redactions } from '../reconcile/redactions.ts';
 import { refOfTip } from '../refs/shared-ref.ts';
 import { readSortedRefs, type SortedRefs } from '../refs/sorted-refs.ts';
 
@@ -63,7 +61,7 @@ export async function compareWithArchive(
 }
 
 /**
- * Takes threads out of the archive here that the remote has removed, or from whose ends secrets were taken out.
+ * Takes threads out of the archive here that the remote has removed.
  * @param there the remote's refs
  * @param hadSeen tells whether the remote had the end of a thread when it was last seen
  * @returns the threads that were removed
@@ -74,15 +72,12 @@ export async function dropFromArchive(
   hadSeen: (line: ArchivedThread) => Promise<boolean>,
 ): Promise<ArchivedThread[]> {
   const own = await openArchive(repository);
-  const { redacted } = await readSortedRefs(repository);
-  const redactions = await Redactions.read(repository.objects, redacted);
   const removed: ArchivedThread[] = [];
-  const rewritten = await findRewritten(own, redactions, redacted);
   for (const id of there.removed.keys()) {
     const line = await own.find(id);
     if (line && (await hadSeen(line))) removed.push(line);
   }
-  const gone = [...rewritten, ...removed].map(({ id }) => id);
+  const gone = removed.map(({ id }) => id);
   if (gone.length > 0) await takeOut(repository, gone, { isRestored: false });
   return removed;
 }

@@ -18,15 +18,14 @@ import { nothingForDataError } from '../../thread/fault-of.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { HoldBack } from '../push/hold-back.ts';
 import type { Offer } from '../push/offer-thread.ts';
-import { Redactions } from '../reconcile/redactions.ts';
 import { relateTips } from '../reconcile/relate-tips.ts';
 import { deletionOf } from '../refs/shared-ref.ts';
 import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
 import { trackingName } from '../refs/tracking.ts';
-import type { NewThreads } from '../push/new-threads.ts';
+import { presenceAt, type NewThreads } from '../push/new-threads.ts';
 import type { Held, ThreadChange } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
-import { findRewritten, type ArchiveThere } from './archive-there.ts';
+import type { ArchiveThere } from './archive-there.ts';
 
 /** Why a thread stays in the archive of a remote: a commit that keeps its end is written anew only by a clone that has it. */
 export const OF_ANOTHER_CLONE =
@@ -80,27 +79,23 @@ export async function planArchivePush(
   { there: refs, archive, threads, news }: ArchiveFacts,
   options: SyncOptions,
 ): Promise<ArchivePlan> {
-  const { redacted } = await readSortedRefs(repository);
-  const redactions = await Redactions.read(repository.objects, redacted);
+  const here = await readSortedRefs(repository);
   const there = sortRefs(refs);
   const found: Intake[] = [];
   for await (const line of threads ?? (await openArchive(repository)).startingWith('')) {
-    const isRewritten = redactions.isGone(line.end) || there.redacted.get(line.id) !== redacted.get(line.id);
-    if (isRewritten || there.removed.has(line.id)) continue;
+    if (here.removed.has(line.id) || there.removed.has(line.id)) continue;
     const intake = await intakeOf(repository, line, there, archive.list);
     if (intake) found.push(intake);
   }
   const withheld = new Set<ThreadId>();
   if (news !== undefined) {
     const heads = new Map(found.flatMap(({ line, isUnknown }) => (isUnknown ? [[line.id, line.end]] : [])));
-    const has = async (id: ThreadId): Promise<boolean> =>
-      there.threads.has(id) || (await archive.list.find(id)) !== undefined;
-    for (const id of await news.withhold(heads, { ids: [...there.threads.keys()], has })) withheld.add(id);
+    for (const id of await news.withhold(heads, presenceAt(there, here, archive.list))) withheld.add(id);
   }
   const intakes = found.filter(({ line }) => !withheld.has(line.id));
   const offers = intakes.flatMap(({ offer }) => (offer ? [offer] : []));
   const listAll = (): Promise<RemoteRef[]> => remote.list(['refs/*'], options.signal);
-  await new HoldBack(repository, listAll, redactions, options).threads(offers);
+  await new HoldBack(repository, listAll, options).threads(offers);
   const held = offers.flatMap(({ thread, held: reason, commits, secrets, isUnsound }): Held[] =>
     reason === undefined
       ? []
@@ -115,10 +110,7 @@ export async function planArchivePush(
         ],
   );
   const taken = intakes.filter(({ offer }) => offer?.held === undefined);
-  const rewritten = await findRewritten(archive.list, redactions, redacted);
-  const changes = await archiveEdits(repository, refs, archive, taken, rewritten);
-  const remedy = toBringChains(remote);
-  held.push(...changes.stuck.map((thread) => ({ thread, reason: OF_ANOTHER_CLONE, remedy })));
+  const changes = await archiveEdits(repository, refs, archive, taken, []);
   const edits = [...changes.edits, ...taken.flatMap(({ deletions }) => deletions)];
   const fresh = taken.flatMap(({ offer }) => offer?.change ?? []);
   const archived = taken.map(({ line }) => line.id);

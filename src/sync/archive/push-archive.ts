@@ -8,11 +8,9 @@ import { Refusals } from '../refusals.ts';
 import type { PushReport, ThreadChange } from '../report.ts';
 import type { NewThreads } from '../push/new-threads.ts';
 import { SHARED_PATTERNS } from '../refs/shared-ref.ts';
-import { readSortedRefs } from '../refs/sorted-refs.ts';
 import { readTrackedRef, remember } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
-import { findRewritten, openArchiveThere } from './archive-there.ts';
-import { Redactions } from '../reconcile/redactions.ts';
+import { openArchiveThere } from './archive-there.ts';
 
 const MAX_ROUNDS = 5;
 
@@ -44,7 +42,7 @@ export async function pushArchive(
 ): Promise<ArchivePush> {
   const done: ArchivePush = { archived: [], threads: [], held: [], rejected: [] };
   const here = await repository.refs.read(LIST_REF);
-  if (threads === undefined && !(await isDue(repository, remote, here, options))) return done;
+  if (threads === undefined && !(await isDue(repository, remote, here))) return done;
   const { planArchivePush } = await import('./plan-archive-push.ts');
   const { dryRun, signal, onProgress } = options;
   for (let round = 1; ; round += 1) {
@@ -82,19 +80,9 @@ export async function pushArchive(
   }
 }
 
-/** Tells whether something may be here that the remote's archive does not have, or has it and must not. */
-async function isDue(
-  repository: Repository,
-  remote: Remote,
-  here: ObjectId | undefined,
-  options: SyncOptions,
-): Promise<boolean> {
+/** Tells whether something may be here that the remote's archive does not have. */
+async function isDue(repository: Repository, remote: Remote, here: ObjectId | undefined): Promise<boolean> {
   const there = await readTrackedRef(repository, remote, LIST_REF);
   const sent = there === undefined ? undefined : await readTrackedRef(repository, remote, SENT_REF);
-  if (here !== undefined && here !== sent) return true;
-  const { redacted } = await readSortedRefs(repository);
-  if (redacted.size === 0 || there === undefined) return false;
-  const { list } = await openArchiveThere(repository, remote, [{ name: LIST_REF, id: there }], options);
-  const redactions = await Redactions.read(repository.objects, redacted);
-  return (await findRewritten(list, redactions, redacted)).length > 0;
+  return here !== undefined && here !== sent;
 }

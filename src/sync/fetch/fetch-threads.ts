@@ -86,7 +86,7 @@ export async function fetchSelection(
   const report: FetchReport = { remote: name, url, threads: [], workflows: [], refused: [], held: [] };
   if (selection.refs.length === 0) return { report, there: [], known: [] };
   const here = await readSortedRefs(repository);
-  const removed = [...listRemoved(repository)].filter(([thread]) => !here.threads.has(thread));
+  const removed = [...(await listRemoved(repository))].filter(([thread]) => !here.threads.has(thread));
   const except = removed.flatMap(([thread, refs]) => (selection.named.has(thread) ? [] : refs));
   // A remote without a name has no tracking refs. Refs of the same name here often have the same value there.
   const known = remote.isConfigured ? refsOf(await readTracked(repository, remote)) : await listSharedRefs(repository);
@@ -171,7 +171,7 @@ async function take(
   report: FetchReport,
   options: SyncOptions,
 ): Promise<void> {
-  const removed = listRemoved(repository);
+  const removed = await listRemoved(repository);
   const damagedThreads = new Set<ThreadId>();
   const damaged = (damage: RefDamage): void => {
     if (!(damage instanceof BrokenRef)) throw damage;
@@ -180,7 +180,7 @@ async function take(
   };
   const here = await readSortedRefs(repository, { damaged });
   const expectations = { here, removed, named: selection.named, damaged: damagedThreads };
-  const { refs: accepted, refused, redactions } = await receiveRefs(repository, incoming, expectations, options);
+  const { refs: accepted, refused } = await receiveRefs(repository, incoming, expectations, options);
   report.refused = refused;
   options.signal?.throwIfAborted();
   const known = new Set((await repository.refs.list('refs/')).map(({ id }) => id));
@@ -188,7 +188,7 @@ async function take(
   const guard = await incoming.accept([...news]);
   try {
     const namesThere = new Set(incoming.refs.map(({ name }) => name));
-    const facts = { remote, accepted, namesThere, selection, removed, redactions, remoteWins: options.remoteWins };
+    const facts = { remote, accepted, namesThere, selection, removed, remoteWins: options.remoteWins };
     await apply(repository, facts, report);
   } finally {
     await guard.release();

@@ -7,9 +7,9 @@ import type { SyncOptions } from '../sync-options.ts';
 
 /**
  * Finds threads of this repository of which a remote does not say what became of them: it has no ref of the thread, no line in
- * its archive, no mark of a removal and no record of a redaction.
+ * its archive, and no mark of a removal.
  * @param threads threads that the remote had when it was last seen
- * @param refs all its refs of threads now, with the marks, the records and the archive
+ * @param refs all its refs of threads now, with the marks and the archive
  */
 export async function findVanished(
   repository: Repository,
@@ -19,9 +19,7 @@ export async function findVanished(
   options: Pick<SyncOptions, 'signal' | 'onProgress'>,
 ): Promise<ThreadId[]> {
   const there = sortRefs(refs);
-  const isTold = (thread: ThreadId): boolean =>
-    there.threads.has(thread) || there.removed.has(thread) || there.redacted.has(thread);
-  const missing = threads.filter((thread) => !isTold(thread));
+  const missing = threads.filter((thread) => !there.threads.has(thread) && !there.removed.has(thread));
   if (missing.length === 0) return [];
   const here = await readSortedRefs(repository);
   const { list } = await openArchiveThere(repository, remote, refs, options);

@@ -6,15 +6,12 @@ import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertDataError } from '../../thread/fault-of.ts';
 import type { RemovedThreads } from '../../thread/remove/removed-threads.ts';
-import { redactedRef } from '../../thread/secrets/redaction-record.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { scratchRef } from '../../thread/thread-refs.ts';
 import { workflowRef } from '../../workflow/registry/workflow-refs.ts';
 import { joinRegistrations } from '../reconcile/join-registrations.ts';
 import { createLineage } from '../reconcile/lineage.ts';
-import { reconcileRecord, reconcileRedacted } from '../reconcile/reconcile-redacted.ts';
-import type { Redactions } from '../reconcile/redactions.ts';
-import { hold, reconcileThread, type ForkClaim, type Lineage, type Reconciled } from '../reconcile/reconcile-thread.ts';
+import { hold, reconcileThread, type ForkClaim, type Reconciled } from '../reconcile/reconcile-thread.ts';
 import type { Held, Refusal, ThreadChange, WorkflowChange } from '../report.ts';
 import type { Selection } from './select-refs.ts';
 import type { Tip } from '../refs/shared-ref.ts';
@@ -52,8 +49,6 @@ export type FetchFacts = {
   selection: Selection;
   removed: RemovedThreads;
   remoteWins?: boolean | undefined;
-  /** The redaction records of both sides. */
-  redactions: Redactions;
 };
 
 /** Compares what was fetched with this repository's refs. Writes nothing. */
@@ -70,11 +65,6 @@ export async function planFetch(repository: Repository, facts: FetchFacts): Prom
     if (scratch !== undefined) edits.push({ name: scratchRef(thread), expected: scratch, value: null });
     (change?.change === 'forked' ? plan.forks : plan.parts).push({ edits, ...(change && { thread: change }) });
   }
-  for (const [thread, id] of there.redacted) {
-    const refuse = refusing(plan, redactedRef(thread));
-    const part = await reconcileRecord(repository, thread, here.redacted.get(thread), id).catch(refuse);
-    if (part) plan.parts.push(part);
-  }
   for (const [workflow, id] of there.workflows) {
     const before = here.workflows.get(workflow) ?? null;
     const name = workflowRef(workflow);
@@ -89,24 +79,16 @@ export async function planFetch(repository: Repository, facts: FetchFacts): Prom
 
 async function reconcileAll(
   repository: Repository,
-  { selection, removed, redactions, remoteWins }: FetchFacts,
+  { selection, removed, remoteWins }: FetchFacts,
   here: SortedRefs,
   there: SortedRefs,
   seen: SortedRefs,
 ): Promise<Map<ThreadId, Reconciled>> {
-  const { relate, forkId } = createLineage(repository.objects);
-  const lineage: Lineage = { relate: redactions.relating(relate), forkId };
+  const lineage = createLineage(repository.objects);
   const running = new Set(findRunning(repository));
   const done = new Map<ThreadId, Reconciled>();
   const claims = new Map<ThreadId, ForkClaim[]>();
-  const waiting = [
-    ...new Set([
-      ...there.threads.keys(),
-      ...there.removed.keys(),
-      ...there.redacted.keys(),
-      ...cutInTwo(here, selection),
-    ]),
-  ];
+  const waiting = [...new Set([...there.threads.keys(), ...there.removed.keys(), ...cutInTwo(here, selection)])];
   for (let thread = waiting.pop(); thread !== undefined; thread = waiting.pop()) {
     const sides = {
       thread,
@@ -120,12 +102,9 @@ async function reconcileAll(
       isRunning: running.has(thread),
       remoteWins,
     };
-    const isGone = sides.here.some(({ id }) => redactions.isGone(id));
-    const isOpen = sides.claims.length > 0 || sides.isRemovedThere || isGone;
+    const isOpen = sides.claims.length > 0 || sides.isRemovedThere;
     if (isSettled(sides.here, sides.there) && !isOpen) continue;
-    const result = await reconcileRedacted(repository, sides, redactions, () => reconcileThread(sides, lineage)).catch(
-      asHeld,
-    );
+    const result = await reconcileThread(sides, lineage).catch(asHeld);
     done.set(thread, result);
     for (const claim of result.claims) {
       const known = claims.get(claim.fork) ?? [];

@@ -3,26 +3,23 @@ import type { ObjectStore } from '../../git/object-store.ts';
 import type { IncomingObjects, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findListFault } from '../../thread/archive/archive-list.ts';
-import { readRecord } from '../../thread/secrets/redaction-record.ts';
+import { makeRemovalMark } from '../../thread/remove/removal-mark.ts';
 import { rememberRemoved, type RemovedThreads } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { asFault, faultOf } from '../../thread/fault-of.ts';
+import { faultOf } from '../../thread/fault-of.ts';
 import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
-import { isTrueRedaction } from '../../verify/incoming/check-redaction.ts';
 import { checkIncoming, type IncomingTip } from '../../verify/incoming/check-incoming.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import { readClaim } from '../claims/claim.ts';
-import { Redactions } from '../reconcile/redactions.ts';
 import { Refusals } from '../refusals.ts';
 import type { Refusal } from '../report.ts';
 import { relateTips } from '../reconcile/relate-tips.ts';
-import { makeRemovalMark } from '../removal/removal-mark.ts';
-import { parseSharedRef, type SharedRef, type Tip } from '../refs/shared-ref.ts';
+import { parseSharedRef, type SharedRef } from '../refs/shared-ref.ts';
 import type { SortedRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
 /** The remote's refs that this repository may take over, and those that it refuses. */
-type Received = { refs: RemoteRef[]; refused: Refusal[]; redactions: Redactions };
+type Received = { refs: RemoteRef[]; refused: Refusal[] };
 
 /** What is known before the fetched objects are checked. */
 type Expectations = {
@@ -56,18 +53,13 @@ export async function receiveRefs(
   const parsed = parseRefs(repository, incoming, refusals);
   const view = incomingView(repository, incoming);
   const objects = boundedObjects(view.objects, INCOMING_LIMITS);
-  const records = recordsOf(parsed);
-  const redactions = await Redactions.read(objects, [...here.redacted, ...records]);
-  const wanted = await selectWanted(repository, parsed, expectations, refusals);
+  const wanted = selectWanted(repository, parsed, expectations, refusals);
   const unchecked: IncomingTip[] = [];
   const faults = new Map<string, string>();
   for (const one of wanted) {
     if (await isKnown(objects, one, here)) continue;
     if (one.ref.kind === 'archive') {
       const fault = await findListFault(objects, one.id);
-      if (fault !== undefined) faults.set(one.name, fault);
-    } else if (one.ref.kind === 'redacted') {
-      const fault = await faultOfRecord(objects, one.id, here.threads.get(one.ref.thread) ?? []);
       if (fault !== undefined) faults.set(one.name, fault);
     } else if (one.ref.kind === 'claim') {
       if (!(await isClaimOf(objects, one.id, one.ref.thread))) faults.set(one.name, 'it is no claim of a worker');
@@ -82,15 +74,7 @@ export async function receiveRefs(
     if (fault !== undefined) refusals.add(name, fault);
   }
   const taken = wanted.filter(({ name }) => !faults.has(name));
-  const soundRecords = recordsOf(taken);
-  return {
-    refs: taken.map(({ name, id }) => ({ name, id })),
-    refused: refusals.list(),
-    redactions:
-      soundRecords.length === records.length
-        ? redactions
-        : await Redactions.read(objects, [...here.redacted, ...soundRecords]),
-  };
+  return { refs: taken.map(({ name, id }) => ({ name, id })), refused: refusals.list() };
 }
 
 function parseRefs(repository: Repository, incoming: IncomingObjects, refusals: Refusals): ParsedRef[] {
@@ -105,22 +89,16 @@ function parseRefs(repository: Repository, incoming: IncomingObjects, refusals: 
   return parsed;
 }
 
-function recordsOf(parsed: readonly ParsedRef[]): (readonly [ThreadId, ObjectId])[] {
-  return parsed.flatMap(({ ref, id }) => (ref.kind === 'redacted' ? [[ref.thread, id] as const] : []));
-}
-
-/** Leaves out threads that were removed, redacted commits, and threads whose refs here are damaged. */
-async function selectWanted(
+/** Leaves out threads that were removed, and threads whose refs here are damaged. */
+function selectWanted(
   repository: Repository,
   parsed: readonly ParsedRef[],
   { here, removed, named, damaged }: Expectations,
   refusals: Refusals,
-): Promise<ParsedRef[]> {
+): ParsedRef[] {
   const marked = new Set(parsed.flatMap(({ ref }) => (ref.kind === 'removed' ? [ref.thread] : [])));
-  const redactedHere = await Redactions.read(repository.objects, here.redacted);
-  return parsed.filter(({ name, ref, id }) => {
+  return parsed.filter(({ name, ref }) => {
     if (ref.kind !== 'thread') return true;
-    if (redactedHere.isGone(id)) return false;
     if (damaged.has(ref.thread)) {
       refusals.add(name, "its ref here is damaged; 'uwf doctor' says how");
       return false;
@@ -137,7 +115,6 @@ async function selectWanted(
 async function isKnown(objects: ObjectStore, { id, ref }: ParsedRef, here: SortedRefs): Promise<boolean> {
   if (ref.kind === 'removed') return true;
   if (ref.kind === 'claim' || ref.kind === 'archive') return false;
-  if (ref.kind === 'redacted') return here.redacted.get(ref.thread) === id;
   if (ref.kind === 'workflow') return here.workflows.get(ref.workflow) === id;
   for (const tip of here.threads.get(ref.thread) ?? []) {
     const isReached =
@@ -145,20 +122,6 @@ async function isKnown(objects: ObjectStore, { id, ref }: ParsedRef, here: Sorte
     if (isReached) return true;
   }
   return false;
-}
-
-/** Checks a redaction record against the thread as it is here. @returns what is wrong, or `undefined` */
-async function faultOfRecord(objects: ObjectStore, id: ObjectId, here: readonly Tip[]): Promise<string | undefined> {
-  try {
-    const record = await readRecord(objects, id);
-    for (const tip of here) {
-      if (!(await isTrueRedaction(objects, record, tip.id)))
-        return 'what it says took the place of a thread is another one';
-    }
-    return undefined;
-  } catch (error) {
-    return asFault(error);
-  }
 }
 
 /** A remote can lead a claim's ref to anything. What is no claim is not brought here. */

@@ -5,13 +5,11 @@ import { assertDataError } from '../../thread/fault-of.ts';
 import { SecretScan } from '../../thread/secrets/secret-scan.ts';
 import type { Offer } from './offer-thread.ts';
 import { Outgoing, type OutgoingVerdict } from './outgoing.ts';
-import type { Redactions } from '../reconcile/redactions.ts';
 import type { Refusal, WorkflowChange } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { findUnpublishedCode } from './unpublished-code.ts';
 
 const UNPUBLISHED = 'its steps follow commits of your code that the remote does not have';
-const REDACTED = 'it stands on what secrets were taken out of: take them out here, too';
 
 /** A report names at most this many places and commits of one thread. */
 const MAX_NAMED = 1_000;
@@ -25,16 +23,11 @@ export class HoldBack {
   readonly #listAll: () => Promise<readonly RemoteRef[]>;
 
   /** @param listAll lists all refs of the remote */
-  constructor(
-    repository: Repository,
-    listAll: () => Promise<readonly RemoteRef[]>,
-    redactions: Redactions,
-    options: SyncOptions,
-  ) {
+  constructor(repository: Repository, listAll: () => Promise<readonly RemoteRef[]>, options: SyncOptions) {
     this.#repository = repository;
     this.#options = options;
     this.#scan = options.redactor && new SecretScan(repository, options.redactor);
-    this.#outgoing = new Outgoing(repository, listAll, (id) => redactions.isGone(id), this.#scan);
+    this.#outgoing = new Outgoing(repository, listAll, this.#scan);
     this.#listAll = listAll;
   }
 
@@ -83,15 +76,14 @@ export class HoldBack {
     const name = edits.find(({ value }) => value !== null)?.name;
     if (change === undefined || change.head === null || name === undefined) return;
     const ref = { name, thread, head: change.head, before: await this.#baseOf(offer) };
-    const { fault, isRedacted, secrets } = await orFault(this.#outgoing.check(ref, this.#options.signal));
+    const { fault, secrets } = await orFault(this.#outgoing.check(ref, this.#options.signal));
     offer.secrets = secrets;
-    if (isRedacted) offer.held = REDACTED;
-    else if (fault !== undefined) holdUnsound(offer, fault);
+    if (fault !== undefined) holdUnsound(offer, fault);
   }
 
-  /** A commit at the remote that the push builds on; `null` if none is known, or the thread was rewritten. */
+  /** A commit at the remote that the push builds on; `null` if none is known. */
   async #baseOf({ change }: Offer): Promise<ObjectId | null> {
-    if (change === undefined || change.change === 'redacted' || change.head === null) return null;
+    if (change === undefined || change.head === null) return null;
     return change.before ?? (await this.#outgoing.findBase(change.head));
   }
 

@@ -6,6 +6,8 @@ import { forkIdFor } from '../../thread/new-thread-id.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import { callerCommit } from '../../thread/read/thread-state.ts';
 import { isThreadId, threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
+import type { ArchiveList } from '../../thread/archive/archive-list.ts';
+import type { SortedRefs } from '../refs/sorted-refs.ts';
 
 /** A thread that the remote has nothing of, with the threads below it, which go with it and are as new. */
 export type NewThread = { thread: ThreadId; head: ObjectId; below: ThreadId[] };
@@ -15,6 +17,13 @@ export type ChooseNew = (threads: readonly NewThread[]) => Promise<ReadonlySet<T
 
 /** What the remote has: the ids of its threads, and a test that knows its archive, too. */
 type Presence = { ids: readonly ThreadId[]; has: (thread: ThreadId) => boolean | Promise<boolean> };
+
+/** What a remote has by its refs and its archive, and had before it was redacted here: another thread takes the place of that. */
+export function presenceAt({ threads, removed }: SortedRefs, here: SortedRefs, archive: ArchiveList): Presence {
+  const has = async (thread: ThreadId): Promise<boolean> =>
+    threads.has(thread) || (await archive.find(thread)) !== undefined;
+  return { ids: [...threads.keys(), ...[...here.removed.keys()].filter((thread) => removed.has(thread))], has };
+}
 
 /**
  * Has a caller choose which threads a push of all sends for the first time, each once in all rounds of the push.
@@ -86,7 +95,8 @@ export class NewThreads {
       }
       if (start === undefined) break;
     }
-    return root;
+    const top = heads.get(root);
+    return root === thread || top === undefined ? root : this.#rootOf(root, top, heads, there);
   }
 
   /** Whether uwf itself made the fork, of a thread that the remote has: its id is made of that thread and of a commit of the fork. */

@@ -7,7 +7,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { describeMove, type Lineage } from '../reconcile/reconcile-thread.ts';
 import type { Relation } from '../reconcile/relate-tips.ts';
 import type { ThreadChange } from '../report.ts';
-import { deletionOf, refOfTip, removedRef, type Tip } from '../refs/shared-ref.ts';
+import { deletionOf, refOfTip, type Tip } from '../refs/shared-ref.ts';
 
 /** What a push knows of one thread. */
 export type OfferSides = {
@@ -15,10 +15,8 @@ export type OfferSides = {
   here: Tip;
   /** The remote's refs of the thread, as far as they are known. Their commits may be missing here. */
   there: readonly Tip[];
-  /** The remote's removal mark of the thread, if it has one. */
-  mark: ObjectId | undefined;
-  /** Whether the user named the thread. */
-  isNamed: boolean;
+  /** What became of a thread that has a removal mark, at the remote or here: it is not pushed. */
+  removed?: 'removed at the remote' | 'redacted here' | undefined;
 };
 
 /** Answers questions about commits. A relation is `undefined` if the remote's commit is missing here. */
@@ -46,7 +44,7 @@ export type Offer = {
   isUnsound?: true;
 };
 
-export const FETCH_FIRST = 'the remote has steps of it that are not here; fetch first';
+const FETCH_FIRST = 'the remote has steps of it that are not here; fetch first';
 
 /**
  * Plans which refs of a remote change so that it has a thread as it is here. No ref is forced: if the remote has a commit
@@ -55,13 +53,16 @@ export const FETCH_FIRST = 'the remote has steps of it that are not here; fetch 
  * Every edit names the value that the ref was seen to have, so that a push does not revive a thread which has ended there.
  */
 export async function offerThread(sides: OfferSides, lineage: OfferLineage): Promise<Offer> {
-  const { thread, here, there, mark, isNamed } = sides;
+  const { thread, here, there, removed } = sides;
   const offer: Offer = { thread, edits: [], needs: [] };
-  if (mark !== undefined && !isNamed) {
-    return { ...offer, held: 'it was removed at the remote; name it to push it nevertheless' };
+  if (removed !== undefined) {
+    return { ...offer, held: `it was ${removed}; 'uwf thread rm ${thread}' removes it here, too` };
   }
   const archived = there.find(({ isArchived }) => isArchived);
-  if (archived !== undefined) return offerBesideArchived(offer, sides, archived, lineage);
+  if (archived !== undefined) {
+    const kind = (await lineage.relate(archived.id, here.id))?.kind;
+    return kind === 'same' || kind === 'ahead' ? offer : { ...offer, held: FETCH_FIRST };
+  }
   const name = refOfTip(thread, here);
   const same = there.find(({ endedOn }) => endedOn === here.endedOn);
   const others = there.filter((tip) => tip !== same);
@@ -85,26 +86,8 @@ export async function offerThread(sides: OfferSides, lineage: OfferLineage): Pro
     offer.edits.push({ name, value: here.id, expected: same?.id ?? null });
   offer.edits.push(...deletions);
   if (offer.edits.length === 0) return offer;
-  if (mark !== undefined) offer.edits.push({ name: removedRef(thread), value: null, expected: mark });
   const active = others.find(({ endedOn }) => endedOn === undefined);
   if (active !== undefined) offer.spare = refOfTip(thread, active);
   const change = await describeMove(thread, same ?? others[0], here, lineage.relate);
   return { ...offer, ...(change && { change }) };
-}
-
-/**
- * Plans what a push does with a thread that the remote has archived: nothing, unless secrets were taken out of it here. Then
- * it becomes a thread with a history ref, and the push of the archive takes the old end out.
- */
-async function offerBesideArchived(
-  offer: Offer,
-  { thread, here }: OfferSides,
-  archived: Tip,
-  { relate }: OfferLineage,
-): Promise<Offer> {
-  const relation = await relate(archived.id, here.id);
-  if (relation?.kind === 'same' || relation?.kind === 'ahead') return offer;
-  if (relation?.kind !== 'behind') return { ...offer, held: FETCH_FIRST };
-  const change = { thread, change: 'redacted' as const, head: here.id, before: archived.id };
-  return { ...offer, edits: [{ name: refOfTip(thread, here), value: here.id, expected: null }], change };
 }

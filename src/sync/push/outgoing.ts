@@ -28,8 +28,6 @@ export type OutgoingRef = {
 export type OutgoingVerdict = {
   /** Why it is no sound thread. */
   fault?: string;
-  /** True if it contains a commit that secrets were taken out of since. */
-  isRedacted?: true;
   secrets: SecretPlace[];
 };
 
@@ -48,7 +46,6 @@ type Seen = OutgoingVerdict & { threads: readonly ObjectId[] };
  */
 export class Outgoing {
   readonly #listAll: () => Promise<readonly RemoteRef[]>;
-  readonly #isGone: (id: ObjectId) => boolean;
   readonly #scan: SecretScan | undefined;
   readonly #cache: NodeCache;
   readonly #seen = new Map<ObjectId, Seen>();
@@ -57,17 +54,10 @@ export class Outgoing {
 
   /**
    * @param listAll lists all refs of the remote
-   * @param isGone tells a commit that secrets were taken out of
    * @param scan finds secrets; default: they are not searched for
    */
-  constructor(
-    repository: Repository,
-    listAll: () => Promise<readonly RemoteRef[]>,
-    isGone: (id: ObjectId) => boolean,
-    scan?: SecretScan,
-  ) {
+  constructor(repository: Repository, listAll: () => Promise<readonly RemoteRef[]>, scan?: SecretScan) {
     this.#listAll = listAll;
-    this.#isGone = isGone;
     this.#scan = scan;
     this.#cache = new NodeCache(repository);
   }
@@ -83,9 +73,9 @@ export class Outgoing {
     for (const id of eachOnce(waiting, passed)) {
       signal?.throwIfAborted();
       const { threads, ...seen } = this.#seen.get(id) ?? (await this.#look(id));
-      const isOdd = seen.fault !== undefined || seen.isRedacted || seen.secrets.length > 0;
+      const isOdd = seen.fault !== undefined || seen.secrets.length > 0;
       if (isOdd && (await this.#isThere(id))) continue;
-      if (seen.fault !== undefined || seen.isRedacted) return { ...seen, secrets };
+      if (seen.fault !== undefined) return { ...seen, secrets };
       secrets.push(...seen.secrets);
       waiting.push(...threads);
     }
@@ -131,9 +121,7 @@ export class Outgoing {
   }
 
   async #look(id: ObjectId): Promise<Seen> {
-    const seen = this.#isGone(id)
-      ? { isRedacted: true as const, secrets: [], threads: [] }
-      : await this.#checkCommit(id);
+    const seen = await this.#checkCommit(id);
     this.#seen.set(id, seen);
     return seen;
   }

@@ -16,10 +16,8 @@ import { openArchiveThere, tipOfArchived } from '../archive/archive-there.ts';
 import { leadsTo } from '../reconcile/join-registrations.ts';
 import { HoldBack } from './hold-back.ts';
 import { createLineage } from '../reconcile/lineage.ts';
-import type { NewThreads } from './new-threads.ts';
+import { presenceAt, type NewThreads } from './new-threads.ts';
 import { offerThread, type Offer, type OfferLineage } from './offer-thread.ts';
-import { offerRecords, type PushSides } from './offer-records.ts';
-import { Redactions } from '../reconcile/redactions.ts';
 import { Refusals } from '../refusals.ts';
 import type { Held, Refusal, ThreadChange, WorkflowChange } from '../report.ts';
 import type { Tip } from '../refs/shared-ref.ts';
@@ -47,6 +45,9 @@ export type PushPlan = {
   /** Threads that are new to the remote, and were not chosen. */
   withheld: ReadonlySet<ThreadId>;
 };
+
+/** The refs of both sides, and the threads to push: `undefined` for all. */
+type PushSides = { here: SortedRefs; there: SortedRefs; scope: PushScope };
 
 /** The threads to push; `undefined`: all threads and workflows. */
 type PushScope = ReadonlySet<ThreadId> | undefined;
@@ -96,25 +97,15 @@ export async function planThreadPush(
   const here = await readSortedRefs(repository);
   await addNamedArchived(repository, here, scope);
   const there = sortRefs(listed);
-  const redactions = await Redactions.read(repository.objects, here.redacted);
   let all: Promise<RemoteRef[]> | undefined;
   const listAll = (): Promise<RemoteRef[]> => (all ??= remote.list(['refs/*'], options.signal));
-  const holdBack = new HoldBack(repository, listAll, redactions, options);
-  const sides: PushSides = { here, there, redactions, scope };
+  const holdBack = new HoldBack(repository, listAll, options);
+  const sides: PushSides = { here, there, scope };
   const archive = await openArchiveThere(repository, remote, listed, options);
   const offers = await offerAll(repository, sides, archive.list);
   const withheld = news === undefined ? new Set<ThreadId>() : await withholdNew(news, offers, sides, archive.list);
-  // Of a thread that stays here no record of its redaction leaves either.
-  for (const thread of withheld) for (const known of [offers, here.threads]) known.delete(thread);
+  for (const thread of withheld) offers.delete(thread);
   const plan: PushPlan = { parts: [], held: [], rejected: [], withheld };
-  for (const offer of await offerRecords(repository, sides)) {
-    const known = offers.get(offer.thread);
-    if (known === undefined) offers.set(offer.thread, offer);
-    else if (known.held === undefined) {
-      if (offer.held !== undefined) known.held = offer.held;
-      known.edits.push(...offer.edits);
-    }
-  }
   const isTried = ({ edits }: Offer): boolean => !edits.some(({ name }) => refused.has(name));
   await holdBack.threads([...offers.values()].filter((offer) => offer.held === undefined && isTried(offer)));
   for (const [thread, offer] of offers) {
@@ -161,14 +152,12 @@ async function addNamedArchived(repository: Repository, here: SortedRefs, scope:
 
 async function offerAll(
   repository: Repository,
-  { here, there, redactions, scope }: PushSides,
+  { here, there, scope }: PushSides,
   archive: ArchiveList,
 ): Promise<Map<ThreadId, Offer>> {
   const { relate, forkId } = createLineage(repository.objects);
   const lineage: OfferLineage = {
-    relate: redactions.relating(async (theirs, ours) =>
-      (await repository.objects.has(theirs)) ? relate(theirs, ours) : undefined,
-    ),
+    relate: async (theirs, ours) => ((await repository.objects.has(theirs)) ? relate(theirs, ours) : undefined),
     forkId,
   };
   const offers = new Map<ThreadId, Offer>();
@@ -177,38 +166,27 @@ async function offerAll(
     const tips = there.threads.get(thread) ?? (await archivedTips(archive, thread));
     const [theirs] = tips;
     if (tips.length === 1 && theirs?.id === tip.id && theirs.endedOn === tip.endedOn) continue;
-    const isNamed = scope !== undefined;
-    const sides = { thread, here: tip, there: tips, mark: there.removed.get(thread), isNamed };
-    const offer = await offerThread(sides, lineage).catch((error: unknown) => asHeld(thread, error));
-    if (offer.change && redactions.isGone(offer.change.before)) offer.change.change = 'redacted';
-    if (tips.some(({ id }) => redactions.isGone(id))) {
-      // The ref leads to secrets, so it must be deleted. What replaces its commit does not descend from it.
-      delete offer.spare;
-      for (const edit of offer.edits) delete edit.via;
-    }
-    offers.set(thread, offer);
+    const isRedacted = here.removed.has(thread) ? 'redacted here' : undefined;
+    const removed = there.removed.has(thread) ? 'removed at the remote' : isRedacted;
+    const sides = { thread, here: tip, there: tips, removed } as const;
+    offers.set(thread, await offerThread(sides, lineage).catch((error: unknown) => asHeld(thread, error)));
   }
   return offers;
 }
 
-/** Finds the threads that the remote has nothing of and that stay here. One that a redaction gave another id is known there. */
+/** Finds the threads that the remote has nothing of and that stay here. */
 function withholdNew(
   news: NewThreads,
   offers: ReadonlyMap<ThreadId, Offer>,
-  { there, redactions }: PushSides,
+  { here, there }: PushSides,
   archive: ArchiveList,
 ): Promise<Set<ThreadId>> {
-  const has = async (thread: ThreadId): Promise<boolean> =>
-    there.threads.has(thread) || (await archive.find(thread)) !== undefined;
-  const renamed = new Set<ThreadId>();
-  for (const [before, records] of redactions.records)
-    if (there.threads.has(before)) for (const { thread } of records) renamed.add(thread);
   const heads = new Map<ThreadId, ObjectId>();
   for (const [thread, { change, held }] of offers) {
-    if (change?.change !== 'new' || change.head === null || held !== undefined || renamed.has(thread)) continue;
+    if (change?.change !== 'new' || change.head === null || held !== undefined) continue;
     heads.set(thread, change.head);
   }
-  return news.withhold(heads, { ids: [...there.threads.keys()], has: async (id) => renamed.has(id) || has(id) });
+  return news.withhold(heads, presenceAt(there, here, archive));
 }
 
 /** The end of a thread in the remote's archive, for a thread of which the remote has no ref. */

@@ -14,7 +14,7 @@ import type { CommitLine } from '../../git/process/list-commits.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { pushArchive, type ArchivePush } from '../archive/push-archive.ts';
+import { pushArchive } from '../archive/push-archive.ts';
 import { NewThreads } from './new-threads.ts';
 import { editsOf, planThreadPush, pushScope, type PushFacts, type PushPart } from './plan-push.ts';
 import { Refusals } from '../refusals.ts';
@@ -28,7 +28,6 @@ import { readTracked, refsOf, remember } from '../refs/tracking.ts';
 const MAX_ROUNDS = 5;
 
 const MOVED = 'others push it at the same time; fetch first';
-const REMOVED_SINCE = 'it was removed at the remote, and a fetch removes it here too';
 
 /** The result of one push; `isContended`: a part of it was not done because the remote's refs have moved. */
 export type Pushed = { report: PushReport; isContended: boolean };
@@ -59,6 +58,8 @@ export async function pushThreads(
     isAsked = true;
   }
   const report = emptyReport(remote);
+  const removed = await pushRemovals(repository, remote, { there, isAsked }, options);
+  ({ there, isAsked } = removed);
   const refused = new Set<string>();
   for (let round = 1; ; round += 1) {
     const pushed = await pushOnce(repository, remote, { there, scope, refused, news }, options);
@@ -69,7 +70,8 @@ export async function pushThreads(
     isAsked = true;
   }
   if (!isAsked && refused.size === 0) await pushLost(repository, remote, { scope, report, refused }, options);
-  if (scope === undefined) addArchivePush(report, await pushArchive(repository, remote, options, { news }));
+  addFurther(report, removed.removals);
+  if (scope === undefined) addFurther(report, await pushArchive(repository, remote, options, { news }));
   if (news !== undefined) report.unsent = news.unsent;
   return report;
 }
@@ -102,19 +104,39 @@ async function pushLost(
   const idle = [...scope].filter((thread) => !told.has(thread));
   if (idle.length === 0) return;
   const there = await remote.list(SHARED_PATTERNS, options.signal);
-  const { threads, removed } = sortRefs(there);
+  const { threads } = sortRefs(there);
   const lost = new Set(idle.filter((thread) => !threads.has(thread)));
   if (lost.size === 0) return;
-  // A push would undo a removal that the user does not know of.
-  const gone = [...lost].filter((thread) => removed.has(thread));
-  for (const thread of gone) lost.delete(thread);
   const { report: later } = await pushOnce(repository, remote, { there, scope: lost, refused }, options);
-  const held = gone.map((thread) => ({ thread, reason: REMOVED_SINCE }));
-  mergeReports(report, { ...later, held: [...report.held, ...later.held, ...held] }, refused);
+  mergeReports(report, { ...later, held: [...report.held, ...later.held] }, refused);
 }
 
-/** Adds what the push of the archive did, which follows that of the threads. */
-export function addArchivePush(report: PushReport, { archived, threads, held, rejected }: ArchivePush): void {
+/**
+ * Removes at the remote what was redacted here. What takes its place can then be pushed as belonging to what the remote had.
+ * @param there its refs as they are known
+ * @param isAsked whether they were just listed, and all of them
+ * @returns what was done, and its refs with the marks
+ */
+export async function pushRemovals(
+  repository: Repository,
+  remote: Remote,
+  { there, isAsked }: { there: readonly RemoteRef[]; isAsked: boolean },
+  options: SyncOptions,
+): Promise<{ removals: Further; there: readonly RemoteRef[]; isAsked: boolean }> {
+  const { removed } = sortRefs(there);
+  const open = [...(await readSortedRefs(repository)).removed.keys()].filter((thread) => !removed.has(thread));
+  if (open.length === 0) return { removals: { threads: [], held: [], rejected: [] }, there, isAsked };
+  const { removeRedacted } = await import('../removal/remove-remote-thread.ts');
+  const listed = isAsked ? there : await remote.list(SHARED_PATTERNS, options.signal);
+  const { there: now, ...removals } = await removeRedacted(repository, remote, listed, options);
+  return { removals, there: now, isAsked: true };
+}
+
+/** What goes with a push of threads: the removal of what was redacted, the push of the archive. */
+type Further = Pick<PushReport, 'threads' | 'held' | 'rejected' | 'archived'>;
+
+/** Adds what went with the push of the threads. */
+export function addFurther(report: PushReport, { archived = [], threads, held, rejected }: Further): void {
   report.threads.push(...threads);
   if (archived.length > 0) report.archived = archived;
   report.held.push(...held);

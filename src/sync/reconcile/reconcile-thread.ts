@@ -142,19 +142,20 @@ export function hold(reason: string): Reconciled {
 }
 
 /** Removes all refs of a thread from this repository. */
-export function removeRefs({ thread, here }: Pick<ThreadSides, 'thread' | 'here'>): Reconciled {
+function removeRefs({ thread, here }: Pick<ThreadSides, 'thread' | 'here'>): Reconciled {
   const edits = here.map((tip) => deletionOf(thread, tip));
   return { edits, claims: [], change: { thread, change: 'removed', head: null, before: here[0]?.id ?? null } };
 }
 
 /** Removes a thread that was removed at the remote, if the remote had all of its commits. */
 async function removeSeen(sides: ThreadSides, { relate }: Lineage): Promise<Reconciled> {
-  const { here, seen, isRunning } = sides;
+  const { thread, here, seen, isRunning } = sides;
   if (here.length === 0) return unchanged;
   for (const tip of here) {
     const relations = await Promise.all(seen.map(({ id }) => relate(tip.id, id)));
     if (!relations.some(({ kind }) => kind === 'same' || kind === 'behind')) {
-      return hold('it was removed at the remote, and has steps here that were never there');
+      const remedy = `'uwf thread rm ${thread}' removes it here, too`;
+      return hold(`it was removed at the remote, and has steps here that were never there; ${remedy}`);
     }
   }
   return isRunning ? hold('it was removed at the remote, and a process works on it here') : removeRefs(sides);

@@ -2,15 +2,12 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import { LIST_REF } from '../../thread/archive/archive-list.ts';
-import { REDACTED_PREFIX } from '../../thread/secrets/redaction-record.ts';
+import { REMOVED_PREFIX } from '../../thread/remove/removal-mark.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
 import { CLAIMS_PREFIX } from '../claims/claim.ts';
-
-/** Removal marks: a ref for each removed thread. */
-const REMOVED_PREFIX = 'refs/uwf/removed/';
 
 /** Patterns of the refs that uwf reads from a remote. */
 export const SHARED_PATTERNS: readonly string[] = [
@@ -18,7 +15,6 @@ export const SHARED_PATTERNS: readonly string[] = [
   HISTORY_PREFIX,
   WORKFLOWS_PREFIX,
   REMOVED_PREFIX,
-  REDACTED_PREFIX,
   CLAIMS_PREFIX,
 ]
   .map((prefix) => `${prefix}*`)
@@ -29,7 +25,6 @@ export type SharedRef =
   | { kind: 'thread'; thread: ThreadId; date: string | undefined }
   | { kind: 'workflow'; workflow: string }
   | { kind: 'removed'; thread: ThreadId }
-  | { kind: 'redacted'; thread: ThreadId }
   | { kind: 'claim'; thread: ThreadId }
   | { kind: 'archive' };
 
@@ -64,13 +59,11 @@ export function parseSharedRef(name: string): SharedRef | string {
   }
   const active = after(ACTIVE_PREFIX);
   const removed = after(REMOVED_PREFIX);
-  const redacted = after(REDACTED_PREFIX);
-  const thread = active ?? removed ?? redacted ?? after(CLAIMS_PREFIX);
+  const thread = active ?? removed ?? after(CLAIMS_PREFIX);
   if (thread === undefined) return 'it is no ref of a thread or a workflow';
   if (!isThreadId(thread)) return 'its name is no thread id';
   if (active !== undefined) return { kind: 'thread', thread, date: undefined };
-  if (removed !== undefined) return { kind: 'removed', thread };
-  return { kind: redacted === undefined ? 'claim' : 'redacted', thread };
+  return { kind: removed === undefined ? 'claim' : 'removed', thread };
 }
 
 /** The ref of a thread's tip; the same in every repository. */
@@ -81,9 +74,4 @@ export function refOfTip(thread: ThreadId, { endedOn }: Tip): RefName {
 /** The edit that deletes the ref of a thread's tip, if it still points there. */
 export function deletionOf(thread: ThreadId, tip: Tip): { name: RefName; value: null; expected: ObjectId } {
   return { name: refOfTip(thread, tip), value: null, expected: tip.id };
-}
-
-/** The ref of a thread's removal mark. */
-export function removedRef(thread: ThreadId): RefName {
-  return parseRefName(REMOVED_PREFIX + thread);
 }

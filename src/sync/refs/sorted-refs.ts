@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { REDACTED_PREFIX } from '../../thread/secrets/redaction-record.ts';
+import { REMOVED_PREFIX } from '../../thread/remove/removal-mark.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
 import { parseSharedRef, type Tip } from './shared-ref.ts';
@@ -15,8 +15,6 @@ export type SortedRefs = {
   workflows: Map<string, ObjectId>;
   /** Removal marks. */
   removed: Map<ThreadId, ObjectId>;
-  /** Redaction records, by the ids that the threads had before. */
-  redacted: Map<ThreadId, ObjectId>;
   /** Claims of workers; a repository has none but those of its remotes. */
   claims: Map<ThreadId, ObjectId>;
   /** The list of archived threads. */
@@ -31,7 +29,6 @@ export function sortRefs(refs: Iterable<{ name: string; id: ObjectId }>): Sorted
     threads: new Map(),
     workflows: new Map(),
     removed: new Map(),
-    redacted: new Map(),
     claims: new Map(),
     archive: undefined,
     strays: new Map(),
@@ -42,7 +39,6 @@ export function sortRefs(refs: Iterable<{ name: string; id: ObjectId }>): Sorted
     else if (ref.kind === 'archive') standing.archive = id;
     else if (ref.kind === 'workflow') standing.workflows.set(ref.workflow, id);
     else if (ref.kind === 'removed') standing.removed.set(ref.thread, id);
-    else if (ref.kind === 'redacted') standing.redacted.set(ref.thread, id);
     else if (ref.kind === 'claim') standing.claims.set(ref.thread, id);
     else {
       const tips = standing.threads.get(ref.thread) ?? [];
@@ -57,10 +53,10 @@ export async function readSortedRefs(repository: Pick<Repository, 'refs'>, onDam
   return sortRefs(await listSharedRefs(repository, onDamage));
 }
 
-/** Lists the shared refs of this repository. It has no removal marks. */
+/** Lists the shared refs of this repository. Its removal marks are those of threads that were redacted here. */
 export async function listSharedRefs({ refs }: Pick<Repository, 'refs'>, onDamage?: OnDamage): Promise<RemoteRef[]> {
   const found: RemoteRef[] = [];
-  for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX, REDACTED_PREFIX]) {
+  for (const prefix of [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX, REMOVED_PREFIX]) {
     found.push(...(await refs.list(prefix, onDamage)));
   }
   return found;

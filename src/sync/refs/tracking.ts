@@ -46,7 +46,7 @@ export async function readTrackedRef(
 }
 
 function nameThere(rest: string): string {
-  return /^(?:removed|redacted|claims|archive)\//.test(rest) ? `refs/uwf/${rest}` : `refs/${rest}`;
+  return /^(?:removed|claims|archive)\//.test(rest) ? `refs/uwf/${rest}` : `refs/${rest}`;
 }
 
 /** What a ref of the remote has become; `null` if it was deleted. */

@@ -1,19 +1,22 @@
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
-import type { PushResult, Remote } from '../../git/transport/remote.ts';
+import type { PushResult, Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
+import { nothingForDataError } from '../../thread/fault-of.ts';
 import { LIST_REF } from '../../thread/archive/archive-list.ts';
 import { ENDS_PREFIX } from '../../thread/archive/kept-ends.ts';
+import { makeRemovalMark, removedRef } from '../../thread/remove/removal-mark.ts';
+import { headsOfRemoved } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { activeRef, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { openArchiveThere, tipOfArchived } from '../archive/archive-there.ts';
 import { OF_ANOTHER_CLONE, planArchiveRemoval, toBringChains } from '../archive/plan-archive-push.ts';
+import { relateTips } from '../reconcile/relate-tips.ts';
 import { claimRef } from '../claims/claim.ts';
-import { makeRemovalMark } from './removal-mark.ts';
-import type { ThreadChange } from '../report.ts';
+import type { PushReport, ThreadChange } from '../report.ts';
 import { ThreadNotThere } from '../fetch/select-refs.ts';
-import { deletionOf, removedRef, type Tip } from '../refs/shared-ref.ts';
+import { deletionOf, type Tip } from '../refs/shared-ref.ts';
 import { readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
@@ -50,7 +53,17 @@ export async function removeRemoteThread(
   { repository }: { repository: Repository },
   remote: Remote,
   thread: ThreadId,
-  { signal, onProgress }: Pick<SyncOptions, 'signal' | 'onProgress'> = {},
+  options: Pick<SyncOptions, 'signal' | 'onProgress'> = {},
+): Promise<ThreadChange> {
+  return removeAt(repository, remote, thread, options, assertSeen);
+}
+
+async function removeAt(
+  repository: Repository,
+  remote: Remote,
+  thread: ThreadId,
+  { signal, onProgress }: Pick<SyncOptions, 'signal' | 'onProgress'>,
+  assertMayGo: typeof assertSeen,
 ): Promise<ThreadChange> {
   const patterns = [
     activeRef(thread),
@@ -67,7 +80,7 @@ export async function removeRemoteThread(
   const archive = await openArchiveThere(repository, remote, refs, { signal, onProgress });
   const archived = await archive.list.find(thread);
   if (tips.length === 0 && known === null && archived === undefined) throw new ThreadNotThere(thread, remote.name);
-  await assertSeen(repository, remote, thread, archived ? [...tips, tipOfArchived(archived)] : tips);
+  await assertMayGo(repository, remote, thread, archived ? [...tips, tipOfArchived(archived)] : tips);
 
   const mark = makeRemovalMark(repository.objects.format);
   const fromArchive = archived && (await planArchiveRemoval(repository, refs, archive, archived));
@@ -110,6 +123,60 @@ async function assertSeen(
   const unseen: ObjectId[] = [];
   for (const { id } of tips) if (!(await repository.objects.has(id))) unseen.push(id);
   if (unseen.length > 0) throw notRemovedThere(thread, remote, 'it has steps that are not here', 'conflict');
+}
+
+/** What came of the removal of redacted threads, and the refs of the remote with their marks. */
+type RedactedThere = Pick<PushReport, 'threads' | 'held' | 'rejected'> & { there: readonly RemoteRef[] };
+
+/**
+ * Removes from a remote the threads that were redacted here, and leaves their marks there.
+ * @param there all shared refs of the remote, as they were just listed
+ */
+export async function removeRedacted(
+  repository: Repository,
+  remote: Remote,
+  there: readonly RemoteRef[],
+  options: SyncOptions,
+): Promise<RedactedThere> {
+  const done: RedactedThere = { threads: [], held: [], rejected: [], there };
+  const known = sortRefs(there);
+  const { list } = await openArchiveThere(repository, remote, there, options);
+  for (const [thread, mark] of (await readSortedRefs(repository)).removed) {
+    const before = known.threads.get(thread)?.[0]?.id ?? (await list.find(thread))?.end;
+    if (before === undefined) continue;
+    try {
+      if (!options.dryRun) await removeAt(repository, remote, thread, options, assertRedacted);
+      done.threads.push({ thread, change: 'removed', head: null, before });
+      done.there = [...done.there, { name: removedRef(thread), id: mark }];
+    } catch (error) {
+      if (!(error instanceof UwfError) || error.code !== 'not-removed-there') throw error;
+      const { kind, message, hint } = error;
+      if (kind === 'conflict') done.held.push({ thread, reason: message, ...(hint !== undefined && { remedy: hint }) });
+      else done.rejected.push({ ref: removedRef(thread), reason: message, isRefusedThere: true });
+    }
+  }
+  return done;
+}
+
+/** Refuses to remove steps that were not redacted here: the clone that made them would lose them, too. */
+async function assertRedacted(
+  { stateDir, objects }: Repository,
+  remote: Remote,
+  thread: ThreadId,
+  tips: readonly Tip[],
+): Promise<void> {
+  const heads = headsOfRemoved({ stateDir }, thread);
+  for (const { id } of tips) {
+    let isKnown = heads.includes(id);
+    for (const head of heads) {
+      // git may have collected them.
+      const relation = await relateTips(objects, id, head).catch(nothingForDataError);
+      isKnown ||= relation?.kind === 'behind';
+    }
+    if (isKnown) continue;
+    const hint = `'uwf fetch ${remote.name} ${thread}' brings it: redact it again; 'uwf thread rm ${thread} --remote=${remote.name}' removes it there as it is`;
+    throw notRemovedThere(thread, remote, 'it has steps that were not redacted here', 'conflict', hint);
+  }
 }
 
 function assertDone(results: readonly PushResult[], thread: ThreadId, remote: Remote): void {

@@ -18,11 +18,17 @@ export async function removeThread(repository: Repository, thread: ThreadPointer
   await removeThreads(repository, [thread]);
 }
 
-/** Removes several threads in one transaction, because each change of packed refs rewrites all of them. */
-export async function removeThreads(repository: Repository, threads: readonly ThreadPointer[]): Promise<void> {
+/**
+ * Removes several threads in one transaction, because each change of packed refs rewrites all of them.
+ * @param others changes of other refs that are made in the same transaction
+ */
+export async function removeThreads(
+  repository: Repository,
+  threads: readonly ThreadPointer[],
+  others: readonly RefEdit[] = [],
+): Promise<void> {
   const fetched = await repository.refs.list(REMOTES_PREFIX);
-  const edits: RefEdit[] = [];
-  const archived = threads.filter(({ isArchived }) => isArchived).map(({ id }) => id);
+  const edits: RefEdit[] = [...others];
   for (const { id, ref, head, keptBy, isArchived } of threads) {
     if (keptBy !== undefined) throw new NoRefOfItsOwn(id, keptBy);
     if (!isArchived) edits.push({ name: ref, expected: head, value: null });
@@ -36,9 +42,9 @@ export async function removeThreads(repository: Repository, threads: readonly Th
       edits.push({ name: other.name, expected: other.id, value: null });
     }
     // Before the refs are deleted: the note about a thread that still exists has no effect.
-    rememberRemoved(repository, id, ref === activeRef(id) ? [ref] : [activeRef(id), ref]);
+    rememberRemoved(repository, id, [activeRef(id), ref, head]);
   }
-  if (archived.length > 0) await takeOut(repository, archived, { isRestored: false, others: edits });
-  else if (edits.length > 0) await repository.refs.update(edits);
-  for (const { id } of threads) forgetThread(repository, id);
+  const ids = threads.map(({ id }) => id);
+  await takeOut(repository, ids, { isRestored: false, others: edits });
+  for (const id of ids) forgetThread(repository, id);
 }

@@ -1,10 +1,12 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { readDerivedFile, writeDerivedFile } from '../../git/system/derived-file.ts';
 import { namesIn } from '../../git/system/names-in.ts';
 import { storing } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
+import { REMOVED_PREFIX } from './removal-mark.ts';
 
 type Place = Pick<Repository, 'stateDir'>;
 
@@ -13,9 +15,13 @@ const FORM = 'removed 1';
 /** The threads that this machine removed, with their refs, so that a fetch does not ask for them. */
 export type RemovedThreads = ReadonlyMap<ThreadId, readonly string[]>;
 
-/** Lists the threads that were removed on this machine and not fetched again since. */
-export function listRemoved({ stateDir }: Place): RemovedThreads {
+/** Lists the threads that were removed on this machine and not fetched again since, and those that have a mark here. */
+export async function listRemoved({ stateDir, refs }: Pick<Repository, 'stateDir' | 'refs'>): Promise<RemovedThreads> {
   const removed = new Map<ThreadId, readonly string[]>();
+  for (const { name } of await refs.list(REMOVED_PREFIX)) {
+    const thread = name.slice(REMOVED_PREFIX.length);
+    if (isThreadId(thread)) removed.set(thread, []);
+  }
   if (stateDir === undefined) return removed;
   for (const thread of namesIn(folder(stateDir))) {
     if (isThreadId(thread)) removed.set(thread, refsIn(join(folder(stateDir), thread)));
@@ -23,17 +29,22 @@ export function listRemoved({ stateDir }: Place): RemovedThreads {
   return removed;
 }
 
+/** The heads at which a thread was removed on this machine, as far as it remembers. */
+export function headsOfRemoved({ stateDir }: Place, thread: ThreadId): ObjectId[] {
+  return stateDir === undefined ? [] : linesIn(join(folder(stateDir), thread)).filter(isObjectId);
+}
+
 /**
  * Remembers on this machine that a thread was removed, so that a fetch does not bring it back. Does nothing without a disk.
  *
- * @param refs names of its refs, added to those that are remembered
+ * @param more names of its refs, and its head, added to those that are remembered
  * @throws {StorageFull} / {StorageReadOnly}
  */
-export function rememberRemoved({ stateDir }: Place, thread: ThreadId, refs: readonly string[]): void {
+export function rememberRemoved({ stateDir }: Place, thread: ThreadId, more: readonly string[]): void {
   if (stateDir === undefined) return;
   const path = join(folder(stateDir), thread);
-  const names = new Set([...refsIn(path), ...refs]);
-  storing(path, () => writeDerivedFile(path, FORM, [...names].map((name) => `${name}\n`).join('')));
+  const lines = new Set([...linesIn(path), ...more]);
+  storing(path, () => writeDerivedFile(path, FORM, [...lines].map((line) => `${line}\n`).join('')));
 }
 
 /** Forgets that a thread was removed, because the user asked for it again. */
@@ -45,7 +56,11 @@ function folder(stateDir: string): string {
   return join(stateDir, 'removed');
 }
 
-/** Reads the refs of a removed thread. If the file is damaged, a fetch brings objects in vain. */
 function refsIn(path: string): string[] {
+  return linesIn(path).filter((line) => !isObjectId(line));
+}
+
+/** Reads what is remembered of a removed thread. If the file is damaged, a fetch brings objects in vain. */
+function linesIn(path: string): string[] {
   return readDerivedFile(path, FORM)?.split('\n').filter(Boolean) ?? [];
 }

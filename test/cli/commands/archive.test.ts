@@ -162,8 +162,9 @@ describe('uwf archive', () => {
 
     const env = { DEPLOY_TOKEN: secret };
     expect((await ada.uwf(['scan'], { env })).code).toBe(1);
-    const { code, stderr } = await ada.uwf(['thread', 'redact', thread], { env });
+    const { code, stdout, stderr } = await ada.uwf(['thread', 'redact', thread], { env });
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("'uwf push origin'") });
+    const now = /anew: (\w+)/.exec(stdout)?.[1] ?? '';
     expect((await ada.uwf(['push', '--all'], { env })).code).toBe(0);
     expect((await ben.uwf(['sync', '--all'], { env })).code).toBe(0);
     expect((await ben.uwf(['archive', ...everything])).code).toBe(0);
@@ -176,7 +177,7 @@ describe('uwf archive', () => {
       expect(all).not.toContain(secret);
       expectCleanFsck(repository.dir);
     }
-    expect((await ben.uwf(['thread', 'verify', thread])).code).toBe(0);
+    expect((await ben.uwf(['thread', 'verify', now])).code).toBe(0);
   });
 
   test('of another clone is changed after the command that a refused removal and a refused redaction name', async () => {
@@ -197,7 +198,8 @@ describe('uwf archive', () => {
 
     const env = { DEPLOY_TOKEN: secret };
     const remedyIn = (stderr: string): string => /git fetch origin .*$/m.exec(stderr)?.[0] ?? '';
-    expect((await ben.uwf(['thread', 'redact', thread], { env })).code).toBe(0);
+    const redacted = await ben.uwf(['thread', 'redact', thread], { env });
+    expect(redacted.code).toBe(0);
     const push = await ben.uwf(['push', '--all'], { env });
     expect(push).toMatchObject({ code: 5, stdout: expect.stringContaining('the commits that keep it are not here') });
     expect(push.stderr).not.toContain('uwf sync');
@@ -215,7 +217,7 @@ describe('uwf archive', () => {
       expect(() => repository.git('cat-file', '-e', head)).toThrow('exited with');
       expectCleanFsck(repository.dir);
     }
-    expect((await ben.uwf(['thread', 'show', thread])).code).toBe(0);
+    expect((await ben.uwf(['thread', 'show', /anew: (\w+)/.exec(redacted.stdout)?.[1] ?? ''])).code).toBe(0);
   });
 });
 

@@ -162,7 +162,6 @@ describe('init --remote', () => {
     '+refs/history/*:refs/uwf/remotes/origin/history/*',
     '+refs/workflows/*:refs/uwf/remotes/origin/workflows/*',
     '+refs/uwf/removed/*:refs/uwf/remotes/origin/removed/*',
-    '+refs/uwf/redacted/*:refs/uwf/remotes/origin/redacted/*',
   ];
 
   test("adds to what git's own fetch brings, once, and changes nothing else of its configuration", async () => {

@@ -108,7 +108,7 @@ describe.each(ways)('a host that takes only branches and tags, over %s', (way) =
     setPrefix(away);
     const { refspecs } = (await away.json(['init', '--remote', 'origin'])) as { refspecs: string[] };
     expect(refspecs[0]).toBe('+refs/heads/uwf/threads/*:refs/uwf/remotes/origin/threads/*');
-    expect(refspecs.at(-1)).toBe('+refs/heads/uwf/uwf/redacted/*:refs/uwf/remotes/origin/redacted/*');
+    expect(refspecs.at(-1)).toBe('+refs/heads/uwf/uwf/removed/*:refs/uwf/remotes/origin/removed/*');
   });
 });
 

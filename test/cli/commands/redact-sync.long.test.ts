@@ -13,7 +13,6 @@ import { startGitHttpServer } from '../../helpers/git-http-server.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,
-  runGit,
   type TemporaryRepository,
 } from '../../helpers/temporary-repository.ts';
 
@@ -47,78 +46,97 @@ async function createScene(written: string = told): Promise<Scene> {
   return { server, ada, ben, thread };
 }
 
-describe('what secrets were taken out of', () => {
-  test('is replaced at the remote by a push, and at others by a fetch', async () => {
+/** Redacts the thread. @returns the id of the thread that took its place */
+async function redact(home: CliRepository, thread: string, env: Record<string, string> = knowing.env): Promise<string> {
+  const { code, stdout } = await home.uwf(['thread', 'redact', thread], { env });
+  expect({ code, stdout }).toMatchObject({ code: 0 });
+  return /anew: (\w+)/.exec(stdout)?.[1] ?? '';
+}
+
+function threadsOf({ git }: Pick<TemporaryRepository, 'git'>): string[] {
+  return git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads').split('\n').filter(Boolean);
+}
+
+describe('a thread that was redacted', () => {
+  test('is removed at the remote by a push, and at others by a fetch, and another one comes', async () => {
     const { server, ada, ben, thread } = await createScene();
     const { stdout, stderr } = await ada.uwf(['thread', 'redact', thread], knowing);
     expect(stdout).toContain('origin had it when it was last seen');
     expect(stderr).toContain("'uwf push origin'");
+    const [now = ''] = threadsOf(ada);
     // What the remote still has does not come back.
     expect(await ada.uwf(['fetch'])).toMatchObject({ code: 0 });
+    expect(threadsOf(ada)).toEqual([now]);
     expect(reachable(ada.dir)).not.toContain(KNOWN);
-    const pushed = await ada.uwf(['push', '--all'], knowing);
-    expect(pushed).toMatchObject({ code: 0, stdout: expect.stringContaining('secrets were taken out') });
-    const after = ada.git('rev-parse', `refs/threads/${thread}`);
-    expect(server.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
+    // The remote had the thread whose place it takes, so that it is no new one.
+    const pushed = await ada.uwf(['push', '-n'], knowing);
+    expect(pushed).toMatchObject({ code: 0, stdout: expect.stringContaining(now) });
+    expect(threadsOf(server)).toEqual([thread]);
+    expect(await ada.uwf(['push'], knowing)).toMatchObject({ code: 0, stdout: expect.stringContaining('[removed]') });
+    expect(threadsOf(server)).toEqual([now]);
     expect(reachable(server.dir)).not.toContain(KNOWN);
     const fetched = await ben.uwf(['fetch']);
-    expect(fetched).toMatchObject({ code: 0, stdout: expect.stringContaining('secrets were taken out') });
-    expect(ben.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
+    expect(fetched).toMatchObject({ code: 0, stdout: expect.stringContaining('[removed]') });
+    expect(threadsOf(ben)).toEqual([now]);
     expect(reachable(ben.dir)).not.toContain(KNOWN);
-    expect((await ben.uwf(['fsck'])).code).toBe(0);
-    for (const each of [ada, ben]) expect((await each.uwf(['sync', '--all'])).code).toBe(0);
-    await ben.uwf(['thread', 'step', thread, '--role', 'writer']);
-    expect((await ben.uwf(['push', '--all'])).code).toBe(0);
-    expect((await ada.uwf(['sync', '--all'])).code).toBe(0);
-    expect(ada.git('rev-parse', `refs/threads/${thread}`)).toBe(ben.git('rev-parse', `refs/threads/${thread}`));
+    for (const each of [ada, ben]) {
+      expect((await each.uwf(['fsck'])).code).toBe(0);
+      expect((await each.uwf(['sync'])).code).toBe(0);
+    }
+    await ben.uwf(['thread', 'step', now, '--role', 'writer']);
+    expect((await ben.uwf(['push'])).code).toBe(0);
+    expect((await ada.uwf(['sync'])).code).toBe(0);
+    expect(ada.git('rev-parse', `refs/threads/${now}`)).toBe(ben.git('rev-parse', `refs/threads/${now}`));
   });
 
-  test('is replaced in a bundle, too', async () => {
+  test('is removed in a bundle, too', async () => {
     const { ada, thread } = await createScene();
     const bundle = join(createTemporaryFolder(), 'all.bundle');
     expect((await ada.uwf(['push', '--all', bundle])).code).toBe(0);
-    await ada.uwf(['thread', 'redact', thread], knowing);
+    const now = await redact(ada, thread);
     expect((await ada.uwf(['push', bundle], knowing)).code).toBe(0);
     const reader = createTemporaryRepository();
     reader.git('fetch', '--quiet', bundle, 'refs/*:refs/*');
-    expect(reader.git('rev-parse', `refs/threads/${thread}`)).toBe(ada.git('rev-parse', `refs/threads/${thread}`));
+    expect(threadsOf(reader)).toEqual([now]);
     expect(reachable(reader.dir)).not.toContain(KNOWN);
   });
 
-  test('is taken by others where names of fields were secrets, whichever mark comes first', async () => {
+  test('has no secret in the names of fields', async () => {
     const long = '√another-stapled-horse-of-more-than-a-few-words-0815';
-    // The marks come the other way round, and what is all mark may have been either name.
     const fields = JSON.stringify({ $status: 'written', words: 3, [`→${KNOWN}`]: 1, [long]: 'x' });
     const { ada, ben, thread } = await createScene(`---\n${fields}\n---\nDone.`);
-    await ada.uwf(['thread', 'redact', thread], { env: { DEPLOY_TOKEN: KNOWN, OTHER_TOKEN: long } });
-    expect((await ada.uwf(['push', '--all'])).code).toBe(0);
-    const fetched = await ben.uwf(['fetch']);
-    expect(fetched).toMatchObject({ code: 0, stdout: expect.stringContaining('secrets were taken out') });
+    const now = await redact(ada, thread, { DEPLOY_TOKEN: KNOWN, OTHER_TOKEN: long });
+    expect((await ada.uwf(['push'])).code).toBe(0);
+    expect(await ben.uwf(['fetch'])).toMatchObject({ code: 0 });
+    expect(threadsOf(ben)).toEqual([now]);
     for (const secret of [KNOWN, long]) expect(reachable(ben.dir)).not.toContain(secret);
   });
 
-  test('replaces what somebody has who is behind, and a sync does both', async () => {
+  test('is held by who does not know that the remote had it, and a sync sends nothing of it', async () => {
     const { ada, ben, thread, server } = await createScene();
     ben.git('update-ref', `refs/threads/${thread}`, `refs/threads/${thread}^1`);
     ben
       .git('for-each-ref', '--format=%(refname)', 'refs/uwf/remotes')
       .split('\n')
       .forEach((ref) => ben.git('update-ref', '-d', ref));
-    await ada.uwf(['thread', 'redact', thread], knowing);
-    expect((await ada.uwf(['sync', '--all'], knowing)).code).toBe(0);
+    const now = await redact(ada, thread);
+    expect((await ada.uwf(['sync'], knowing)).code).toBe(0);
+    const { code, stdout } = await ben.uwf(['sync', '--all']);
+    expect({ code, stdout }).toMatchObject({ code: 5, stdout: expect.stringContaining(`'uwf thread rm ${thread}'`) });
+    expect(threadsOf(server)).toEqual([now]);
+    expect((await ben.uwf(['thread', 'rm', thread, '--force'])).code).toBe(0);
     expect((await ben.uwf(['sync', '--all'])).code).toBe(0);
-    expect(ben.git('rev-parse', `refs/threads/${thread}`)).toBe(server.git('rev-parse', `refs/threads/${thread}`));
-    expect(server.git('for-each-ref', '--format=%(refname)', 'refs/threads')).toBe(`refs/threads/${thread}`);
+    expect(threadsOf(ben)).toEqual([now]);
     expect(reachable(ben.dir)).not.toContain(KNOWN);
   });
 
-  test('is replaced over HTTP, too', async () => {
+  test('is removed over HTTP, too', async () => {
     const { server, ada, thread } = await createScene();
     server.git('config', 'http.receivepack', 'true');
     const { urlOf } = await startGitHttpServer(dirname(server.dir));
     ada.git('remote', 'set-url', 'origin', urlOf(basename(server.dir)));
-    await ada.uwf(['thread', 'redact', thread], knowing);
-    expect(await ada.uwf(['push', '--all'], knowing)).toMatchObject({ code: 0 });
+    await redact(ada, thread);
+    expect(await ada.uwf(['push'], knowing)).toMatchObject({ code: 0 });
     expect(reachable(server.dir)).not.toContain(KNOWN);
     const ben = createCliRepository(filesOf(told));
     ben.git('remote', 'add', 'origin', urlOf(basename(server.dir)));
@@ -126,16 +144,16 @@ describe('what secrets were taken out of', () => {
     expect((await ben.uwf(['fsck'])).code).toBe(0);
   });
 
-  test('may be rejected by a remote, and stays replaced here', async () => {
+  test('may stay at a remote that refuses it, and does not come back', async () => {
     const { server, ada, thread } = await createScene();
     mkdirSync(join(server.dir, 'hooks'), { recursive: true });
     writeFileSync(join(server.dir, 'hooks', 'update'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
-    await ada.uwf(['thread', 'redact', thread], knowing);
-    const after = ada.git('rev-parse', `refs/threads/${thread}`);
-    const { code, stdout } = await ada.uwf(['push', '--all'], knowing);
+    const now = await redact(ada, thread);
+    const { code, stdout } = await ada.uwf(['push'], knowing);
     expect({ code, stdout }).toMatchObject({ code: 7, stdout: expect.stringContaining('[rejected]') });
-    expect((await ada.uwf(['fetch'])).code).toBe(0);
-    expect(ada.git('rev-parse', `refs/threads/${thread}`)).toBe(after);
+    expect(threadsOf(server)).toEqual([thread]);
+    for (const words of [['fetch'], ['sync']]) await ada.uwf(words, knowing);
+    expect(threadsOf(ada)).toEqual([now]);
     expect(reachable(ada.dir)).not.toContain(KNOWN);
   });
 
@@ -143,50 +161,42 @@ describe('what secrets were taken out of', () => {
     const { ada, ben, thread, server } = await createScene();
     await ben.uwf(['thread', 'step', thread, '--role', 'writer']);
     const beyond = ben.git('rev-parse', `refs/threads/${thread}`);
-    await ada.uwf(['thread', 'redact', thread], knowing);
-    expect((await ada.uwf(['push', '--all'], knowing)).code).toBe(0);
-    for (const words of [['fetch'], ['push', '--all'], ['sync', '--all']]) {
+    await redact(ada, thread);
+    expect((await ada.uwf(['push'], knowing)).code).toBe(0);
+    for (const words of [['fetch'], ['push', '--all'], ['push', 'origin', thread], ['sync', '--all']]) {
       const { code, stdout } = await ben.uwf(words);
-      expect({ words, code, stdout }).toMatchObject({ code: expect.toSatisfy((is: number) => is === 1 || is === 5) });
-      expect(stdout).toContain('[held]');
-      expect(stdout).toContain(words[0] === 'push' ? 'fetch first' : 'secrets were taken out');
+      expect({ words, code, stdout }).toMatchObject({ code: 5, stdout: expect.stringContaining('[held]') });
+      expect(stdout).toContain(`'uwf thread rm ${thread}'`);
     }
     expect(ben.git('rev-parse', `refs/threads/${thread}`)).toBe(beyond);
     expect(reachable(server.dir)).not.toContain(KNOWN);
-    // With what this machine knows the rest of it is taken out here, and goes on as a fork.
-    expect((await ben.uwf(['thread', 'redact', thread], knowing)).code).toBe(0);
-    await ben.uwf(['sync', '--all'], knowing);
+    // With what this machine knows it is redacted here, too.
+    const own = await redact(ben, thread);
+    expect((await ben.uwf(['sync', '--all'], knowing)).code).toBe(0);
+    expect(threadsOf(server)).toContain(own);
     expect(reachable(ben.dir)).not.toContain(KNOWN);
     expect(reachable(server.dir)).not.toContain(KNOWN);
   });
 
-  test('is no way to put another thread in the place of one', async () => {
+  test('stays at a remote where others have gone on from it, until that is redacted, too', async () => {
     const { ada, ben, thread, server } = await createScene();
-    const before = ben.git('rev-parse', `refs/threads/${thread}`);
-    const { thread: other } = (await ada.json(['thread', 'start', 'loop', '-p', 'other'])) as { thread: string };
-    for (let step = 0; step < 2; step += 1) await ada.uwf(['thread', 'step', other]);
-    const chain = (id: string): string[] => ada.git('rev-list', '--first-parent', `refs/threads/${id}`).split('\n');
-    const pairs = chain(thread)
-      .map((id, at) => `${id} ${chain(other)[at]}\n`)
-      .toSorted();
-    const blob = runGit(ada.dir, ['hash-object', '-w', '--stdin'], `${thread}\n${pairs.join('')}`);
-    const tree = runGit(ada.dir, ['mktree'], `100644 blob ${blob}\tredacted\n`);
-    const commit = `tree ${tree}\nauthor uwf <uwf@localhost> 0 +0000\ncommitter uwf <uwf@localhost> 0 +0000\n\nredacted\n`;
-    const record = runGit(ada.dir, ['hash-object', '-t', 'commit', '-w', '--stdin'], commit);
-    const head = ada.git('rev-parse', `refs/threads/${other}`);
-    ada.git(
-      'push',
-      '-q',
-      '--force',
-      'origin',
-      `${record}:refs/uwf/redacted/${thread}`,
-      `${head}:refs/threads/${thread}`,
-    );
-    expect(server.git('rev-parse', `refs/threads/${thread}`)).toBe(head);
-    const { code, stdout } = await ben.uwf(['fetch']);
-    expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringContaining('another one') });
-    // What Ben has is kept as a fork, as of any thread that went another way.
-    expect(ben.git('for-each-ref', '--format=%(objectname)', 'refs/threads')).toContain(before);
-    expect(ben.git('for-each-ref', 'refs/uwf/redacted')).toBe('');
+    await ben.uwf(['thread', 'step', thread, '--role', 'writer']);
+    expect((await ben.uwf(['push'])).code).toBe(0);
+    const beyond = ben.git('rev-parse', `refs/threads/${thread}`);
+    const first = await redact(ada, thread);
+    const { code, stdout, stderr } = await ada.uwf(['push'], knowing);
+    expect({ code, stdout }).toMatchObject({ code: 5, stdout: expect.stringContaining('not redacted here') });
+    expect(stderr).toContain(`'uwf fetch origin ${thread}' brings it`);
+    expect(server.git('rev-parse', `refs/threads/${thread}`)).toBe(beyond);
+    expect((await ada.uwf(['fetch', 'origin', thread])).code).toBe(0);
+    // It is here again, and still not sent.
+    expect(await ada.uwf(['push', 'origin', thread], knowing)).toMatchObject({
+      code: 5,
+      stdout: expect.stringContaining('redacted here'),
+    });
+    const second = await redact(ada, thread);
+    expect((await ada.uwf(['push'], knowing)).code).toBe(0);
+    expect(threadsOf(server).toSorted()).toEqual([first, second].toSorted());
+    expect(reachable(server.dir)).not.toContain(KNOWN);
   });
 });

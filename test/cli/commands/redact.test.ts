@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCliRepository, loopWorkflow, scriptedConfig, type CliRepository } from '../../helpers/cli.ts';
 import { reachable } from '../../helpers/all-written.ts';
-import { runGit } from '../../helpers/temporary-repository.ts';
 
 /** What only a later run of this machine knows to be secret. */
 const KNOWN = 'correct-horse-battery-staple-7731';
@@ -20,6 +19,15 @@ function createScene(more: Record<string, unknown> = {}): CliRepository {
     '.uwf/workflows/loop.yaml': loopWorkflow,
     '.uwf/config.yaml': scriptedConfig(replies, more),
   });
+}
+
+type Redacted = { threads: { thread: string; now: string }[] };
+
+/** Redacts a thread. @returns the ids of the threads that took the place of it and of others, by their ids */
+async function redact(home: CliRepository, thread: string): Promise<Map<string, string>> {
+  const { code, stdout } = await home.uwf(['thread', 'redact', thread, '--json'], knowing);
+  expect({ code, stdout }).toMatchObject({ code: 0 });
+  return new Map((JSON.parse(stdout) as Redacted).threads.map((each) => [each.thread, each.now]));
 }
 
 async function start(home: CliRepository): Promise<string> {
@@ -42,18 +50,20 @@ describe('a redacted thread', () => {
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('git gc --prune=now') });
     expect(stdout).toContain('workspace/src/.env line 2');
     expect(all).not.toContain(KNOWN);
-    const after = home.git('rev-parse', `refs/threads/${thread}`);
-    expect(after).not.toBe(before);
-    const steps = JSON.parse((await home.uwf(['step', 'list', thread, '--json'])).stdout) as object[];
+    const now = home.git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads');
+    expect(stdout).toContain(`wrote thread ${thread} anew: ${now}`);
+    expect(home.git('rev-parse', `refs/uwf/removed/${thread}^{tree}`)).toBe('4b825dc642cb6eb9a060e54bf8d69288fbee4904');
+    const steps = JSON.parse((await home.uwf(['step', 'list', now, '--json'])).stdout) as object[];
     expect(steps).toHaveLength((JSON.parse(story.stdout) as object[]).length);
     expect(reachable(home.dir)).not.toContain(KNOWN);
     expect(reachable(home.dir)).toContain('A=1\nB=‹redacted:known:');
-    expect(await home.uwf(['thread', 'verify', thread])).toMatchObject({ code: 0 });
+    expect(await home.uwf(['thread', 'verify', now])).toMatchObject({ code: 0 });
     expect(home.git('fsck', '--strict', '--no-dangling')).toBe('');
+    expect(await home.uwf(['fsck'])).toMatchObject({ code: 0 });
     expect((await home.uwf(['scan'], knowing)).code).toBe(0);
-    expect((await home.uwf(['thread', 'redact', thread], knowing)).stdout).toBe('no secret found\n');
-    expect((await home.uwf(['thread', 'run', thread])).code).toBe(0);
-    expect(await home.uwf(['thread', 'verify', thread])).toMatchObject({ code: 0 });
+    expect((await home.uwf(['thread', 'redact', now], knowing)).stdout).toBe('no secret found\n');
+    expect((await home.uwf(['thread', 'run', now])).code).toBe(0);
+    expect(await home.uwf(['thread', 'verify', now])).toMatchObject({ code: 0 });
   });
 
   test('keeps what is allowed in a file of that path', async () => {
@@ -62,30 +72,11 @@ describe('a redacted thread', () => {
     for (const path of ['src/.env', 'test/.env']) home.write(path, `A=1\nB=${KNOWN}\n`);
     const thread = await start(home);
     await home.uwf(['thread', 'step', thread]);
-    expect((await home.uwf(['thread', 'redact', thread], knowing)).code).toBe(0);
-    const step = home.git('rev-parse', `refs/threads/${thread}`);
+    const now = (await redact(home, thread)).get(thread);
+    const step = home.git('rev-parse', `refs/threads/${now}`);
     const snapshot = home.git('rev-parse', `${step}^2`);
     expect(home.git('show', `${snapshot}:test/.env`)).toContain(`B=${KNOWN}`);
     expect(home.git('show', `${snapshot}:src/.env`)).toMatch(/B=‹redacted:known:/u);
-  });
-
-  test('stays as it is where the record of its commits could not be read again', async () => {
-    const home = createScene();
-    const thread = await start(home);
-    const lines = Array.from({ length: 204_599 }, (_, at) => `${`${at}`.padStart(40, '0')} ${'a'.repeat(40)}\n`);
-    const blob = runGit(home.dir, ['hash-object', '-w', '--stdin'], `${thread}\n${lines.join('')}`).trim();
-    const tree = runGit(home.dir, ['mktree'], `100644 blob ${blob}\tredacted\n`).trim();
-    const who = 'uwf <uwf@localhost> 0 +0000';
-    const text = `tree ${tree}\nauthor ${who}\ncommitter ${who}\n\nredacted\n`;
-    const commit = runGit(home.dir, ['hash-object', '-w', '-t', 'commit', '--stdin'], text).trim();
-    home.git('update-ref', `refs/uwf/redacted/${thread}`, commit);
-    const before = home.git('for-each-ref');
-    const { code, stderr } = await home.uwf(['thread', 'redact', thread], knowing);
-    expect({ code, stderr }).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('no clone could read the record'),
-    });
-    expect(home.git('for-each-ref')).toBe(before);
   });
 
   test('takes its forks along, and leaves others', async () => {
@@ -100,30 +91,28 @@ describe('a redacted thread', () => {
       .filter((id) => id !== thread && id !== other);
     await home.uwf(['thread', 'step', fork]);
     const clean = home.git('rev-parse', `refs/threads/${other}`);
-    const { stdout } = await home.uwf(['thread', 'redact', thread, '--json'], knowing);
-    const { threads } = JSON.parse(stdout) as { threads: { thread: string }[] };
-    expect(threads.map((each) => each.thread).toSorted()).toEqual([thread, fork].toSorted());
+    const threads = await redact(home, thread);
+    expect([...threads.keys()].toSorted()).toEqual([thread, fork].toSorted());
     expect(home.git('rev-parse', `refs/threads/${other}`)).toBe(clean);
     expect(reachable(home.dir)).not.toContain(KNOWN);
-    for (const id of [thread, fork]) expect((await home.uwf(['thread', 'verify', id])).code).toBe(0);
-    expect(home.git('merge-base', `refs/threads/${thread}`, `refs/threads/${fork}`)).toBe(
-      home.git('rev-parse', `refs/threads/${thread}`),
-    );
+    for (const id of threads.values()) expect((await home.uwf(['thread', 'verify', id])).code).toBe(0);
+    const now = `refs/threads/${threads.get(thread)}`;
+    expect(home.git('merge-base', now, `refs/threads/${threads.get(fork)}`)).toBe(home.git('rev-parse', now));
   });
 
   test('takes along the child that it waits for, which is found again', async () => {
     const home = createCalling('builtin:human');
     const { thread } = (await home.json(['thread', 'start', 'top', '-p', `use ${KNOWN}`])) as { thread: string };
     expect((await home.uwf(['thread', 'run', thread])).code).toBe(4);
-    expect((await home.uwf(['thread', 'redact', thread], knowing)).code).toBe(0);
+    const now = (await redact(home, thread)).get(thread) ?? '';
     expect(reachable(home.dir)).not.toContain(KNOWN);
-    const { children } = (await home.json(['thread', 'show', thread])) as { children: string[] };
+    const { children } = (await home.json(['thread', 'show', now])) as { children: string[] };
     expect(children).toHaveLength(1);
     const [child = ''] = children;
     expect((await home.uwf(['fsck'])).code).toBe(0);
     const answer = '---\n$status: done\n---\nDone';
     expect((await home.uwf(['thread', 'resume', child, '-p', answer])).code).toBe(0);
-    await home.uwf(['thread', 'run', thread]);
+    await home.uwf(['thread', 'run', now]);
     const threads = (await home.json(['thread', 'list', '--all'])) as { thread: string; status: string }[];
     expect(threads.map(({ status }) => status)).toEqual(['ended', 'ended']);
     expect((await home.uwf(['fsck'])).code).toBe(0);
@@ -137,10 +126,32 @@ describe('a redacted thread', () => {
       .git('for-each-ref', '--format=%(refname:lstrip=3)', 'refs/history')
       .split('\n')
       .find((id) => id !== thread);
-    const { stdout, code } = await home.uwf(['thread', 'redact', child ?? '', '--json'], knowing);
-    expect({ code, stdout }).toMatchObject({ code: 0 });
-    expect((JSON.parse(stdout) as { threads: object[] }).threads).toHaveLength(2);
+    const threads = await redact(home, child ?? '');
+    expect(threads.size).toBe(2);
     expect(reachable(home.dir)).not.toContain(KNOWN);
+    expect((await home.uwf(['fsck'])).code).toBe(0);
+    // The step that took it in says which child it was.
+    const { children } = (await home.json(['thread', 'show', threads.get(thread) ?? ''])) as { children: string[] };
+    expect(children).toHaveLength(1);
+    expect((await home.uwf(['thread', 'show', children[0] ?? ''])).code).toBe(0);
+  });
+
+  test('stays as it is while its caller, which has no secret, waits for it', async () => {
+    const home = createCalling('builtin:human');
+    const { thread } = (await home.json(['thread', 'start', 'top', '-p', 'clean'])) as { thread: string };
+    expect((await home.uwf(['thread', 'run', thread])).code).toBe(4);
+    const { children } = (await home.json(['thread', 'show', thread])) as { children: string[] };
+    const [child = ''] = children;
+    expect((await home.uwf(['thread', 'cancel', child, '-m', `not ${KNOWN}`])).code).toBe(0);
+    const before = home.git('for-each-ref');
+    const { code, stderr } = await home.uwf(['thread', 'redact', child], knowing);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`thread ${thread} waits for it`),
+    });
+    expect(home.git('for-each-ref')).toBe(before);
+    expect((await home.uwf(['thread', 'cancel', thread])).code).toBe(0);
+    expect((await redact(home, child)).size).toBe(1);
     expect((await home.uwf(['fsck'])).code).toBe(0);
   });
 });

@@ -13,8 +13,8 @@ async function ask(options: SyncOptions): Promise<{ names: readonly string[]; re
     `refs/history/2026-11-20/${id(2)}`,
     `refs/history/2026-11-21/${id(3)}`,
     `refs/history/2026-11-22/${id(4)}`,
-    `refs/uwf/redacted/${id(3)}`,
-    `refs/uwf/redacted/${id(4)}`,
+    `refs/uwf/removed/${id(3)}`,
+    `refs/uwf/removed/${id(4)}`,
     'refs/workflows/loop',
   ];
   let names: readonly string[] = [];
@@ -34,7 +34,7 @@ async function ask(options: SyncOptions): Promise<{ names: readonly string[]; re
 test('by the day of their end, the names of those days alone are asked for', async () => {
   const { names, refs } = await ask({ endedSinceMs: day('2026-11-21T10:00Z'), endedUntilMs: day('2026-11-22') });
   expect(names.filter((name) => /threads|history/.test(name))).toEqual(['refs/history/2026-11-21/*']);
-  expect(refs).toEqual([`refs/history/2026-11-21/${id(3)}`, `refs/uwf/redacted/${id(3)}`, 'refs/workflows/loop']);
+  expect(refs).toEqual([`refs/history/2026-11-21/${id(3)}`, `refs/uwf/removed/${id(3)}`, 'refs/workflows/loop']);
 });
 
 test.each([

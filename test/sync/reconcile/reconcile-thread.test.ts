@@ -183,11 +183,11 @@ describe('there, by a push', () => {
   async function offer(
     here: string,
     there: string,
-    flags: Partial<Pick<OfferSides, 'mark' | 'isNamed'>> & { unknown?: string } = {},
+    flags: Pick<OfferSides, 'removed'> & { unknown?: string } = {},
   ): Promise<string[]> {
     const { unknown, ...sides } = flags;
     const result = await offerThread(
-      { thread, here: tips(here)[0] as Tip, there: tips(there), mark: undefined, isNamed: false, ...sides },
+      { thread, here: tips(here)[0] as Tip, there: tips(there), ...sides },
       { relate: async (theirs, ours) => (theirs === unknown ? undefined : relate(theirs, ours)), forkId },
     );
     const edits = result.edits.map(({ name, expected, value }) => {
@@ -224,11 +224,8 @@ describe('there, by a push', () => {
     expect(await offer('ab', 'x!21', { unknown: 'x' })).toEqual(['held']);
   });
 
-  test('one that was removed there comes back only by its name, and its mark goes', async () => {
-    // A word stands for a commit.
-    const mark = 'm' as ObjectId;
-    expect(await offer('ab', '', { mark })).toEqual(['held']);
-    const edits = await offer('ab', '', { mark, isNamed: true });
-    expect(edits).toEqual(['threads:=ab', 'uwf/removed:m=']);
+  test('one that was removed there, or redacted here, does not come back', async () => {
+    expect(await offer('ab', '', { removed: 'removed at the remote' })).toEqual(['held']);
+    expect(await offer('ab', 'a', { removed: 'redacted here' })).toEqual(['held']);
   });
 });

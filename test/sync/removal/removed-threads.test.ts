@@ -1,3 +1,4 @@
+import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import { describe, expect, test } from 'vitest';
 import type { FetchRequest } from '../../../src/git/transport/remote.ts';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
@@ -62,9 +63,16 @@ describe('a thread that was removed', () => {
     expect(await cleo.threads()).toEqual(kept);
     expect(await threadsOf(server)).toEqual({});
 
-    // By its name it goes back, and the mark goes.
-    expect((await pushThreads(cleo.context, cleo.remote, { threads: [id] })).threads).toMatchObject([{ thread: id }]);
-    expect(await server.refs.list('refs/uwf/removed/')).toEqual([]);
+    expect(await pushThreads(cleo.context, cleo.remote, { threads: [id] })).toMatchObject({
+      threads: [],
+      held: [{ thread: id }],
+    });
+    const [mark] = await server.refs.list('refs/uwf/removed/');
+    await server.refs.update([
+      { name: parseRefName(`refs/uwf/removed/${id}`), expected: mark?.id ?? null, value: null },
+    ]);
+    // Without its mark it is a thread as any other.
+    await syncThreads(cleo.context, cleo.remote);
     await fetchThreads(ben.context, ben.remote);
     expect(await ben.threads()).toEqual(kept);
   });

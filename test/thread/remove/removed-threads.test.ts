@@ -18,31 +18,31 @@ import { startLoop } from '../thread-fixture.ts';
 const thread = parseThreadId('01KTWEWZ760000000000000000');
 
 describe('what this machine removed', () => {
-  test('is remembered with its refs, those that were known before among them, until it is asked for', () => {
-    const place = { stateDir: createTemporaryFolder() };
-    expect(listRemoved(place)).toEqual(new Map());
+  test('is remembered with its refs, those that were known before among them, until it is asked for', async () => {
+    const place = { ...createMapRepository(), stateDir: createTemporaryFolder() };
+    expect(await listRemoved(place)).toEqual(new Map());
     rememberRemoved(place, thread, ['refs/threads/a']);
     rememberRemoved(place, thread, ['refs/history/b', 'refs/threads/a']);
-    expect(listRemoved(place)).toEqual(new Map([[thread, ['refs/threads/a', 'refs/history/b']]]));
+    expect(await listRemoved(place)).toEqual(new Map([[thread, ['refs/threads/a', 'refs/history/b']]]));
     forgetRemoved(place, thread);
-    expect(listRemoved(place)).toEqual(new Map());
+    expect(await listRemoved(place)).toEqual(new Map());
     forgetRemoved(place, thread);
   });
 
-  test('is said by the name of a file alone, where its content is damaged', () => {
-    const place = { stateDir: createTemporaryFolder() };
+  test('is said by the name of a file alone, where its content is damaged', async () => {
+    const place = { ...createMapRepository(), stateDir: createTemporaryFolder() };
     rememberRemoved(place, thread, ['refs/threads/a']);
     writeFileSync(join(place.stateDir, 'removed', thread), 'damaged');
     writeFileSync(join(place.stateDir, 'removed', 'no-thread'), '');
-    expect(listRemoved(place)).toEqual(new Map([[thread, []]]));
+    expect(await listRemoved(place)).toEqual(new Map([[thread, []]]));
     expect(readdirSync(join(place.stateDir, 'removed'))).toHaveLength(2);
   });
 
-  test('is not remembered without a disk', () => {
-    const place = { stateDir: undefined };
+  test('is not remembered without a disk', async () => {
+    const place = { ...createMapRepository(), stateDir: undefined };
     rememberRemoved(place, thread, ['refs/threads/a']);
     forgetRemoved(place, thread);
-    expect(listRemoved(place)).toEqual(new Map());
+    expect(await listRemoved(place)).toEqual(new Map());
   });
 });
 
@@ -59,7 +59,7 @@ describe('a thread that is removed', () => {
       `refs/uwf/remotes/origin/removed/${state.id}`,
       `refs/uwf/remotes/origin/threads/${thread}`,
     ]);
-    expect(listRemoved(repository)).toEqual(new Map([[state.id, [activeRef(state.id)]]]));
+    expect(await listRemoved(repository)).toEqual(new Map([[state.id, [activeRef(state.id)]]]));
   });
 
   test('loses what this machine keeps of it, and leaves that of other threads', async () => {
@@ -87,7 +87,7 @@ describe('a thread that is removed', () => {
     const pointer = await getThread(repository, begun.id);
     await removeThread(repository, pointer);
     expect(repository.refMap.size).toBe(0);
-    expect(listRemoved(repository)).toEqual(new Map([[begun.id, [activeRef(begun.id), pointer.ref]]]));
+    expect(await listRemoved(repository)).toEqual(new Map([[begun.id, [activeRef(begun.id), pointer.ref]]]));
   });
 
   test('stays as it is where it has moved, or has no ref of its own', async () => {

@@ -15,16 +15,17 @@ import { canAsk } from '../../process/cli-environment.ts';
 type Result = ThreadRedaction & { remotes: string[] };
 
 export const command: Command = defineCommand({
-  description: `Rewrites a thread without its secrets: prompts, replies, fields, traces, commit messages, and recorded files
-with their names. Threads that share the commits that change are rewritten too: forks, callers, children. Times, numbers and
-decisions stay, and what is written is verified before it takes the place of the old, in one change of all refs. Journals
-and sessions of these threads are removed from this machine.
+  description: `Writes a thread anew without its secrets, as a thread with a new id: prompts, replies, fields, traces, commit
+messages, and recorded files with their names. Threads that share the commits that change are written anew too: forks,
+callers, children. Times, numbers and decisions stay, and what is written is verified before the old threads are removed, in one
+change of all refs. Journals and sessions of the old threads are removed from this machine.
 
-Objects that an artifact pins are not changed, but listed. A child thread gets a new id if its id derives from a commit that
-changes.
+Objects that an artifact pins are not changed, but listed. A thread whose caller still waits for it is not redacted: the caller
+could not find it.
 
-A record at refs/uwf/redacted/<thread> maps the old commits to the new ones. 'uwf push' sends it and replaces the remote's
-thread. A fetch by others replaces theirs, unless they have added steps. No fetch brings the old commits back.
+Each old thread leaves a mark at refs/uwf/removed/<thread>. 'uwf push' sends the new threads, removes the old ones at the remote,
+and leaves the marks there. The next fetch by others removes their copy, unless they have added steps, and no push sends an old
+thread to a remote with its mark. No fetch brings it back here unless you name it.
 
 Nothing here tells which URLs and bundles a thread was pushed to, and which files it was exported to: push to these
 again, too, and export again. A secret that was pushed has been read: change it. The old commits stay in this repository
@@ -35,7 +36,7 @@ until git collects them.`,
     yes: { short: 'y', summary: 'do not ask, at a terminal' },
   },
   json: {
-    threads: 'the threads that were written anew: thread, now (its id), before, after',
+    threads: 'the threads that were written anew: thread, now (the id of the new one), before, after',
     commits: 'how many commits were written anew',
     secrets: 'where the secrets were: commit, step, node, file, at, rule',
     remains: 'where secrets stay: what is pinned, or too large',
@@ -75,7 +76,7 @@ until git collects them.`,
       const rules = [...new Set(secrets.map(({ rule }) => rule))].join(', ');
       out.hint(`change what was taken out where it left this machine or was in use: ${oneLine(rules)}`);
       const pushes = remotes.map((name) => `'uwf push ${oneLine(name)}'`).join(', ');
-      if (pushes !== '') out.hint(`replace it where it was, too: ${pushes}`);
+      if (pushes !== '') out.hint(`remove it where it was, and send the new one: ${pushes}`);
       out.hint('no record is kept of URLs, bundles and exports: where it went to one, push again, export again');
       if (!isDry)
         out.hint("'git reflog expire --expire=now --all && git gc --prune=now' collects the old commits here");
@@ -92,10 +93,7 @@ function format(
   if (secrets.length === 0) return 'no secret found';
   const lines = secretLines(secrets).map((line) => `  ${line}`);
   const would = isDry ? 'would write' : 'wrote';
-  const changed = threads.map(({ thread, now, before, after }) => {
-    const name = now === thread ? '' : `, its id is ${now} now`;
-    return `${would} thread ${paint.id(thread)} anew (${before.slice(0, 7)} is ${after.slice(0, 7)}${name})`;
-  });
+  const changed = threads.map(({ thread, now }) => `${would} thread ${paint.id(thread)} anew: ${paint.id(now)}`);
   return [
     `${formatCount(secrets.length)} found:`,
     ...lines,
