@@ -65,7 +65,7 @@ export async function openRemote(
     listVariables: listingAfter(variables, { location, env }),
   });
   const remote = new RestoringRemote(native, {
-    repository: { refs: repository.refs, location },
+    location,
     env,
     isOurs: (ref) => !isBranchOrTag(mapping?.here(ref) ?? ref),
     onRestored,
