@@ -69,6 +69,7 @@ describe('fetching from a hostile remote', () => {
         : { largeBytes: 101 * MIB, garbageRefs: 2_000 };
       const { remote, reasons } = await createHostileRemote({
         sound: 10,
+        isFetched: true,
         endlessRules: isFull || transport === 'file',
         ...size,
       });

@@ -29,6 +29,8 @@ export type HostileOptions = {
   garbageRefs: number;
   /** Whether there are workflows whose rules do not end: each is waited for a second or two. */
   endlessRules: boolean;
+  /** Whether there are objects that only git refuses, which it does where they are fetched. */
+  isFetched: boolean;
 };
 
 const MIB = 1024 * 1024;
@@ -43,6 +45,7 @@ export async function createHostileRemote(options: HostileOptions): Promise<Host
   await registerWorkflow(remote, loop);
   const hostile = new Hostile(remote, reasons);
   await hostile.addObjects(options.largeBytes);
+  if (options.isFetched) await hostile.addUnsound();
   await hostile.addNodes();
   await hostile.addCommits();
   if (options.endlessRules) await hostile.addWorkflows();
@@ -65,19 +68,6 @@ class Hostile {
     const folder = (...lines: [string, string, ObjectId][]): ObjectId => storeTree(remote, lines);
     const large = store(remote, 'blob', Buffer.alloc(largeBytes));
     await this.#workspace(folder(['100644', 'large', large]), /has \d+ bytes, more than/);
-    await this.#workspace(folder(['40000', '..', folder(['100644', 'a', file])]), /\\?"\.\."|'\.\.'/);
-    await this.#workspace(folder(['40000', '.git', folder(['100644', 'config', file])]), /taken for '\.git'/);
-    await this.#workspace(folder(['40000', '.GiT', folder(['100644', 'config', file])]), /taken for '\.git'/);
-    await this.#workspace(folder(['100644', 'git~1', file]), /taken for '\.git'/);
-    await this.#workspace(folder(['100644', '.g\u200cit', file]), /taken for '\.git'/);
-    await this.#workspace(folder(['100644', 'a/b', file]), /holds a '\/'/);
-    await this.#workspace(folder(['100644', 'a', file], ['100644', 'a', file]), /there twice/);
-    await this.#workspace(folder(['100644', 'b', file], ['100644', 'a', file]), /not in order/);
-    await this.#workspace(folder(['100600', 'a', file]), /has the mode/);
-    await this.#workspace(folder(['040000', 'a', folder(['100644', 'a', file])]), /has the mode/);
-    await this.#workspace(folder(['120000', '.gitmodules', file]), /symbolic link/);
-    const modules = store(remote, 'blob', '[submodule "a"]\n\turl = -u./evil\n\tpath = a\n');
-    await this.#workspace(folder(['100644', '.gitmodules', modules]), /has the url/);
     // Ten of ten of ten …: more files than there are atoms.
     let bomb = folder(['100644', 'a', file]);
     for (let level = 0; level < 30; level++) {
@@ -87,7 +77,7 @@ class Hostile {
     let deep = folder(['100644', 'a', file]);
     for (let level = 0; level < 3000; level++) deep = folder(['40000', 'd', deep]);
     await this.#workspace(deep, /more than \d+ deep/);
-    await this.#step(/a mode that git no longer writes/, (draft) => {
+    await this.#step(/a mode that git no longer writes|badFilemode/, (draft) => {
       draft.files.set('output.md', { mode: '100664', id: draft.files.get('output.md')!.id });
     });
     await this.#step(/more than the \d+ allowed/, (draft) => {
@@ -101,6 +91,48 @@ class Hostile {
     });
     await this.#step(/more than \d+ files|deeper than/, (draft) => {
       draft.files.set('trace', { mode: '40000', id: bomb });
+    });
+  }
+
+  /** What `git fsck --strict` refuses. */
+  async addUnsound(): Promise<void> {
+    const remote = this.#remote;
+    const file = store(remote, 'blob', 'a file\n');
+    const folder = (...lines: [string, string, ObjectId][]): ObjectId => storeTree(remote, lines);
+    const inside = folder(['100644', 'config', file]);
+    await this.#workspace(folder(['40000', '..', inside]), /hasDotdot/);
+    await this.#workspace(folder(['40000', '.git', inside]), /hasDotgit/);
+    await this.#workspace(folder(['40000', '.GiT', inside]), /hasDotgit/);
+    await this.#workspace(folder(['100644', 'git~1', file]), /hasDotgit/);
+    await this.#workspace(folder(['100644', '.g\u200cit', file]), /hasDotgit/);
+    await this.#workspace(folder(['100644', 'a/b', file]), /fullPathname/);
+    await this.#workspace(folder(['100644', 'a', file], ['100644', 'a', file]), /duplicateEntries/);
+    await this.#workspace(folder(['100644', 'b', file], ['100644', 'a', file]), /treeNotSorted/);
+    await this.#workspace(folder(['100600', 'a', file]), /badFilemode/);
+    await this.#workspace(folder(['040000', 'a', inside]), /zeroPaddedFilemode/);
+    await this.#workspace(folder(['120000', '.gitmodules', file]), /gitmodulesSymlink/);
+    const modules = (url: string): string => `[submodule "a"]\n\turl = ${url}\n\tpath = a\n`;
+    for (const url of ['-u./evil', `-u./${'e'.repeat(300_000)}`]) {
+      const id = store(remote, 'blob', modules(url));
+      await this.#workspace(folder(['100644', '.gitmodules', id]), /gitmodulesUrl/);
+    }
+    const huge = store(remote, 'blob', `${modules('./fine')}#${'.'.repeat(5 * MIB)}\n`);
+    await this.#workspace(folder(['100644', '.gitmodules', huge]), /gitmodulesLarge/);
+    const attributes = store(remote, 'blob', `${'a'.repeat(3_000)}\n`);
+    await this.#workspace(folder(['100644', '.gitattributes', attributes]), /gitattributesLineLength/);
+    const date = 'committer C O Mitter <committer@example.com> 01795262401 +0000';
+    await this.#commit(/zeroPaddedDate/, (text) => text.replace(/^committer .*$/m, date));
+    await this.#commit(/nulInCommit|control characters/, (text) => `${text}\0`);
+    await this.#commit(/missingEmail/, (text) =>
+      text.replace(/^committer .*$/m, 'committer C O Mitter 1795262401 +0000'),
+    );
+  }
+
+  /** A thread whose only step is a commit that was written in another way. */
+  #commit(reason: RegExp, change: (text: string) => string): Promise<void> {
+    return this.#thread(reason, async (state) => {
+      const { head } = await appendStep(this.#remote, state, stepDraft());
+      return store(this.#remote, 'commit', change(Buffer.from(this.#remote.objectMap.get(head.id)!.data).toString()));
     });
   }
 
@@ -162,15 +194,6 @@ class Hostile {
     });
     await this.#step(/by the rules/, (draft) => {
       draft.node['rule'] = 3;
-    });
-    await this.#thread(/as commit .* stands, git would not take it/, async (state) => {
-      const { head } = await appendStep(remote, state, stepDraft());
-      const text = Buffer.from(remote.objectMap.get(head.id)!.data).toString('utf8');
-      return store(
-        remote,
-        'commit',
-        text.replace(/^committer .*$/m, 'committer C O Mitter <committer@example.com> 01795262401 +0000'),
-      );
     });
     const ended = await endThread(remote, await startLoop(remote), {
       outcome: 'cancelled',

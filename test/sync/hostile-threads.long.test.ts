@@ -11,6 +11,7 @@ describe('of what a hostile remote has', () => {
       largeBytes: 101 * 1024 * 1024,
       garbageRefs: 100,
       endlessRules: true,
+      isFetched: false,
     });
     faults = await checkAll(hostile.remote);
   }, 120_000);

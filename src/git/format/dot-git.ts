@@ -21,24 +21,3 @@ function ntfsNames(name: string): string[] {
   const stems = name.split('\\').map((part) => part.split(':', 1)[0] ?? '');
   return stems.map((stem) => stem.replace(/[. ]+$/, '').toLowerCase());
 }
-
-/** The short names that NTFS gives files whose long name it has to shorten, without the number. */
-const shortNames = {
-  gitmodules: { first: 'gitmod', hashed: 'gi7eba' },
-  gitattributes: { first: 'gitatt', hashed: 'gi7d29' },
-};
-
-/**
- * Tells whether some file system would take a name for `.gitmodules` or `.gitattributes`, which git reads.
- *
- * Source: `is_hfs_dotgitmodules` (utf8.c), `is_ntfs_dot_generic` (path.c), as `fsck_tree` (fsck.c) applies them.
- */
-export function isDotGitFile(name: string, file: keyof typeof shortNames): boolean {
-  if (isOnHfs(name, `.${file}`)) return true;
-  const { first, hashed } = shortNames[file];
-  return ntfsNames(name).some((part) => {
-    const [start = '', number = ''] = part.split('~', 2);
-    if (part === `.${file}` || (start === first && /^[1-4]$/.test(number))) return true;
-    return part.length === 8 && /^[1-9]\d*$/.test(number) && hashed.startsWith(start);
-  });
-}

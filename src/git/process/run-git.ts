@@ -175,7 +175,7 @@ function eachLine(stream: Readable, tell: (line: string) => void): void {
   let rest = '';
   stream.on('data', (chunk: Buffer) => {
     const lines = (rest + decoder.write(chunk)).split(/[\r\n]+/);
-    rest = (lines.pop() ?? '').slice(-MAX_LINE);
+    rest = (lines.pop() ?? '').slice(0, MAX_LINE);
     for (const line of lines) if (line !== '') tell(line);
   });
   stream.on('end', () => rest !== '' && tell(rest));

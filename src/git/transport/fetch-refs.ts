@@ -12,9 +12,8 @@ import { littleMemory, localUploadPack, towardsRemote } from './towards-remote.t
 const landing = 'refs/remote/';
 
 /**
- * Settings for a fetch that only brings objects, and writes them to the disk instead of holding them in memory.
- *
- * git does not check objects here, because one malformed object would fail them all.
+ * Settings for a fetch that only brings objects, and writes them to the disk instead of holding them in memory. What came is
+ * checked afterwards (unsound-objects.ts), because one malformed object would fail them all.
  */
 const settings = [
   'protocol.version=2',

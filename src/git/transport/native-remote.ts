@@ -15,6 +15,7 @@ import { listRemoteRefs } from './list-remote-refs.ts';
 import { incomingObjects } from './native-incoming.ts';
 import { objectFolderOf, objectsApart } from '../stores/quarantine.ts';
 import { pushRefs } from './push-refs.ts';
+import { findUnsound, withoutUnsound } from './unsound-objects.ts';
 import { GitFailed } from '../process/run-git.ts';
 
 /**
@@ -92,7 +93,9 @@ export class NativeRemote implements Remote {
     try {
       const control = { mayAsk, isLocal: isFolder(this.url), ...(request.ids && { ids: request.ids }) };
       const refs = await this.#reach(() => fetchWhatCanBe(folder, address, request, control));
-      const objects = objectsApart(this.#repository.objects, folder.location, folder.env);
+      const here = this.#repository.objects;
+      const unsound = await findUnsound(folder);
+      const objects = withoutUnsound(objectsApart(here, folder.location, folder.env), unsound, here);
       const objectFolder = objectFolderOf(location, env);
       const destination = { objectFolder, parent: incomingFolder(stateDir), has: [...has], isPartial };
       return incomingObjects({ refs, objects }, folder, destination);

@@ -6,7 +6,6 @@ import type { SecretScan } from '../../thread/secrets/secret-scan.ts';
 import { NodeCache } from '../../verify/chain/known-nodes.ts';
 import { readFiles } from '../../verify/commit/read-files.ts';
 import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
-import { CarriedObjects } from '../../verify/incoming/carried-objects.ts';
 import { checkRegistry } from '../../verify/incoming/check-registrations.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import type { OutgoingVerdict } from './outgoing.ts';
@@ -23,11 +22,9 @@ export async function checkRegistration(
   scan: SecretScan | undefined,
 ): Promise<OutgoingVerdict> {
   const bounded: Repository = { ...repository, objects: boundedObjects(repository.objects, INCOMING_LIMITS) };
-  const nothing = { has: () => Promise.resolve(false) };
-  const carried = new CarriedObjects(bounded.objects, nothing, INCOMING_LIMITS);
   const cache = new NodeCache(bounded);
   const isVerified = (id: ObjectId): Promise<boolean> => Promise.resolve(id === before);
-  const check = { carried, budget: new TimeBudget(), cache, isVerified };
+  const check = { budget: new TimeBudget(), cache, isVerified };
   const fault = await checkRegistry(check, workflow, head);
   if (fault !== undefined) return { fault, secrets: [] };
   const secrets: OutgoingVerdict['secrets'] = [];

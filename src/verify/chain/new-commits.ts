@@ -168,7 +168,7 @@ export class NewCommits {
     }
     const wrong = await this.#settle(parent, nesting + 1);
     if (wrong !== undefined) {
-      report(null, `its parent ${parent} is not sound: ${wrong}`);
+      report(null, `its parent is not sound: ${wrong}`);
       return undefined;
     }
     const known = this.#places.get(parent);

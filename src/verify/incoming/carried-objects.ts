@@ -5,10 +5,7 @@ import { parseCommit } from '../../git/format/commit.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
 import { quotePath } from '../../git/format/quote-path.ts';
 import { readTree, readTyped } from '../../git/stores/read.ts';
-import { faultOfCommit } from '../git-objects/commit-object.ts';
-import { faultOfSpecialFile, MAX_SPECIAL_BYTES } from '../git-objects/special-files.ts';
-import { foreignEntry, readForeignTree, type ForeignEntry } from '../git-objects/tree-entries.ts';
-import { readTreeLines } from '../../git/format/tree-lines.ts';
+import { kindOfMode, readTreeLines, type TreeLine } from '../../git/format/tree-lines.ts';
 import { PINNED_FOLDER } from '../../cas/pins.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { CheckedCommit } from '../commit/read-checked.ts';
@@ -23,10 +20,10 @@ const MAX_REMEMBERED = 200_000;
 const MAX_READ_BYTES = 4096;
 
 /**
- * Checks the objects of a thread that are not uwf's: recorded files, pinned objects, commits of the user's code.
+ * Checks that the objects of a thread that are not uwf's are there and within limits: recorded files, pinned objects, commits of
+ * the user's code. git has checked how they are made.
  *
- * Nothing is executed or checked out, and nothing is read that `git fsck --strict` does not read. Shared objects are checked
- * once. An object that this repository has already is not refused: old history may have faults that git tolerates.
+ * Nothing is executed or checked out. Shared objects are checked once.
  */
 export class CarriedObjects {
   readonly #objects: ObjectStore;
@@ -55,11 +52,10 @@ export class CarriedObjects {
     this.#mayLackFiles = mayLackFiles;
   }
 
-  /** Checks a commit of a thread as git's object, and the folders of its tree that contain no nodes. */
+  /** Checks that a commit of a thread can be printed, and the folders of its tree that contain no nodes. */
   async checkCommit({ commit: { id, commit } }: CheckedCommit, report: ReportFault): Promise<void> {
     await attempt(report, null, async () => {
-      const data = await this.checkHeader(id, report);
-      if (data !== undefined && !isPlainText(data)) {
+      if (!isPlainText(await this.#readCommit(id))) {
         report(null, 'it is not UTF-8 without control characters, which could do anything to a terminal');
       }
       for (const { name, mode, id: child } of await readTree(this.#objects, commit.tree)) {
@@ -84,22 +80,15 @@ export class CarriedObjects {
           `it brings more than ${this.#limits.maxCodeObjects} objects of code; fetch the code itself first`,
         );
       }
-      const data = await this.checkHeader(id, report);
-      if (data === undefined) return;
-      const { tree, parents } = parseCommit(data);
+      const { tree, parents } = parseCommit(await this.#readCommit(id));
       if ((await this.#checkTree(tree, `the files of ${id}`, report)) === undefined) return;
       remember(this.#code, id);
       waiting.push(...parents);
     }
   }
 
-  /** Checks a commit as git's object. @returns its bytes; `undefined` if a fault was reported */
-  async checkHeader(id: ObjectId, report: ReportFault): Promise<Uint8Array | undefined> {
-    const data = await readTyped(this.#objects, id, 'commit', { maxBytes: this.#limits.maxCommitBytes });
-    const fault = faultOfCommit(data, id.length);
-    if (fault === undefined) return data;
-    report(null, `as commit ${id} stands, git would not take it: ${fault}`);
-    return undefined;
+  #readCommit(id: ObjectId): Promise<Uint8Array> {
+    return readTyped(this.#objects, id, 'commit', { maxBytes: this.#limits.maxCommitBytes });
   }
 
   /** @returns the size of the tree; `undefined` if a fault was reported */
@@ -109,17 +98,13 @@ export class CarriedObjects {
     const { maxDepth, maxFiles, maxObjectBytes } = this.#limits;
     if (depth > maxDepth) return fail(report, path, `its folders lie more than ${maxDepth} deep`);
     const data = await readTyped(this.#objects, id, 'tree', { maxBytes: maxObjectBytes });
-    let entries = readForeignTree(data, objectIdBytes(this.#objects.format));
+    const entries = readTreeLines(data, objectIdBytes(this.#objects.format));
+    if (entries === undefined) return fail(report, path, 'the tree is cut off');
     const isLocal = await this.#local.has(id);
-    if (typeof entries === 'string') {
-      const lines = isLocal ? readTreeLines(data, objectIdBytes(this.#objects.format)) : undefined;
-      if (lines === undefined) return fail(report, path, `git would not take the folder: ${entries}`);
-      entries = lines.map(foreignEntry);
-    }
     const extent: Extent = { files: entries.length, depth: 1 };
     for (const entry of entries) {
       // The files of a folder that is here are here, too: most files of a snapshot.
-      if (isLocal && entry.kind !== 'folder') continue;
+      if (isLocal && kindOfMode(entry.mode) !== 'folder') continue;
       const below = await this.#checkEntry(entry, `${path}/${entry.name}`, report, depth);
       if (below === undefined) return undefined;
       extent.files += below.files;
@@ -133,24 +118,17 @@ export class CarriedObjects {
   }
 
   async #checkEntry(
-    { id, kind, special }: ForeignEntry,
+    { id, mode }: TreeLine,
     path: string,
     report: ReportFault,
     depth: number,
   ): Promise<Extent | undefined> {
     const nothing: Extent = { files: 0, depth: 0 };
+    const kind = kindOfMode(mode);
     if (kind === 'submodule') return nothing;
     if (kind === 'folder') return this.#checkTree(id, path, report, depth + 1);
     if (this.#mayLackFiles && !(await this.#objects.has(id))) return nothing;
-    if (special !== undefined && kind === 'file') {
-      const fault = faultOfSpecialFile(
-        special,
-        await readTyped(this.#objects, id, 'blob', { maxBytes: MAX_SPECIAL_BYTES }),
-      );
-      if (fault !== undefined && !(await this.#local.has(id))) {
-        return fail(report, path, `git would not take the file: ${fault}`);
-      }
-    } else if (!this.#files.has(id)) await this.#measure(id);
+    if (!this.#files.has(id)) await this.#measure(id);
     remember(this.#files, id);
     return nothing;
   }

@@ -42,8 +42,8 @@ const MAX_AHEAD_MS = 30 * 86_400_000;
 const MAX_REASON = 500;
 
 /**
- * Checks what a fetch brought, before any ref of this repository leads to it. It has to pass the checks of `uwf thread verify`
- * and of `git fsck --strict`, within limits of memory and time.
+ * Checks what a fetch brought, before any ref of this repository leads to it. It has to pass the checks of `uwf thread verify`,
+ * within limits of memory and time. What git would not take cannot be read from `view`.
  *
  * Commits that local refs reach were checked before and are not checked again. Commits that tips share are checked once.
  * Nothing is written but this repository's lookup, and nothing is run but the rules of workflows, in their sandbox. Each tip is checked
@@ -97,7 +97,6 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
   };
   const threads = new NewCommits(bounded, origin, limits, budget);
   const registries: RegistryCheck = {
-    carried,
     budget,
     cache: new NodeCache(bounded),
     isVerified: (id) => ofWorkflows.has(id),

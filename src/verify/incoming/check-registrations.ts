@@ -12,7 +12,6 @@ import { readFiles } from '../commit/read-files.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { validateWorkflow } from '../../workflow/check/validate-workflow.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
-import type { CarriedObjects } from './carried-objects.ts';
 
 /** A registry with more new versions is refused. */
 const MAX_REGISTRATIONS = 10_000;
@@ -20,7 +19,6 @@ const WORKFLOW_FILE = 'workflow/workflow.json';
 
 /** What the registries of one fetch are checked with. */
 export type RegistryCheck = {
-  carried: CarriedObjects;
   budget: TimeBudget;
   cache: NodeCache;
   /** Tells a commit of a registry that was verified before, with its history. */
@@ -41,7 +39,7 @@ export async function checkRegistry(check: RegistryCheck, name: string, head: Ob
     if (await check.isVerified(commitId)) continue;
     const { report, reason } = firstFault(commitId);
     const commit = await attempt(report, null, () => readCommit(check.cache.repository.objects, commitId));
-    if (commit) await attempt(report, null, () => checkVersion(check, name, commitId, commit, report));
+    if (commit) await attempt(report, null, () => checkVersion(check, name, commit, report));
     const wrong = reason();
     if (wrong !== undefined) return wrong;
     const more = (commit?.parents ?? []).filter((parent) => !met.has(parent));
@@ -53,14 +51,12 @@ export async function checkRegistry(check: RegistryCheck, name: string, head: Ob
 }
 
 async function checkVersion(
-  { carried, budget, cache }: RegistryCheck,
+  { budget, cache }: RegistryCheck,
   name: string,
-  id: ObjectId,
   { tree }: Commit,
   report: ReportFault,
 ): Promise<void> {
   const { repository } = cache;
-  await carried.checkHeader(id, report);
   const { index, pinned } = await readFiles(repository, tree, report);
   const entry = index.find(({ path }) => path === WORKFLOW_FILE);
   if (entry === undefined) return report(null, 'it holds no workflow');
