@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { fetchFrom } from './fetch/fetch-threads.ts';
+import { removeRedacted } from './removal/remove-remote-thread.ts';
 import { pushScope } from './push/plan-push.ts';
 import { pushArchive } from './archive/push-archive.ts';
-import { addFurther, emptyReport, mergeReports, newThreads, pushOnce, pushRemovals } from './push/push-threads.ts';
+import { addFurther, emptyReport, mergeReports, newThreads, pushOnce } from './push/push-threads.ts';
 import type { NewThreads } from './push/new-threads.ts';
 import type { FetchReport, SyncReport } from './report.ts';
 import type { SyncOptions } from './sync-options.ts';
@@ -34,7 +35,7 @@ export async function syncThreads(
     const scope = await pushScope(repository, options.threads);
     news ??= newThreads(repository, scope, options);
     // A fetch does not ask for what was redacted here.
-    const removed = await pushRemovals(repository, remote, { there, isAsked: false }, options);
+    const removed = await removeRedacted(repository, remote, { there, isAsked: false }, options);
     const push = await pushOnce(repository, remote, { there: removed.there, scope, refused, news }, options);
     mergeReports(pushed, push.report, refused);
     addFurther(pushed, removed.removals);

@@ -1,5 +1,5 @@
 import { findListFault, LIST_REF } from '../thread/archive/archive-list.ts';
-import { ENDS_PREFIX } from '../thread/archive/kept-ends.ts';
+import { ENDS_PREFIX } from '../thread/archive/archive-threads.ts';
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { isNodeHash, prepareHashing } from '../cas/hash.ts';
 import { combineSources } from '../cas/node-source.ts';
@@ -14,7 +14,7 @@ import { checkNodes } from './commit/check-nodes.ts';
 import { attempt, type Fault, type ReportFault } from './fault.ts';
 import { KnownNodes, NodeCache } from './chain/known-nodes.ts';
 import { readFiles } from './commit/read-files.ts';
-import { makeRemovalMark, REMOVED_PREFIX } from '../thread/remove/removal-mark.ts';
+import { makeRemovalMark, REMOVED_PREFIX } from '../thread/remove/removed-threads.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/registry/workflow-refs.ts';
 import { listDamage, PREFIXES } from './list-damage.ts';
 import { verifyThreads, type VerifyContext } from './verify-threads.ts';

@@ -4,9 +4,8 @@ import type { Repository } from '../git/repository.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, findClaim, type Claim } from '../sync/claims/claim.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';
-import { refOfTip, SHARED_PATTERNS } from '../sync/refs/shared-ref.ts';
+import { refOfTip, SHARED_PATTERNS, sortRefs } from '../sync/refs/sorted-refs.ts';
 import { placesNow } from '../sync/refs/places.ts';
-import { sortRefs } from '../sync/refs/sorted-refs.ts';
 import { readTracked, readTrackedRef, refsOf } from '../sync/refs/tracking.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
 import { findThread } from '../thread/find/find-thread.ts';
@@ -170,7 +169,7 @@ export class RemoteView {
     const there = sortRefs(listed);
     const refs = left.flatMap((thread) => (there.threads.get(thread) ?? []).map((tip) => refOfTip(thread, tip)));
     if (refs.length > 0) await this.#fetch(refs, signal);
-    const { findVanished } = await import('../sync/fetch/find-vanished.ts');
+    const { findVanished } = await import('../sync/fetch/fetch-threads.ts');
     for (const thread of await findVanished(repository, remote, left, listed, { signal })) {
       if ((await findThread(repository, thread))?.isHistory === true) this.#lostEnds.add(thread);
       const what = `thread ${thread} is gone from ${remote.name}, without an end or a mark of its removal`;

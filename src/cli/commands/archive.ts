@@ -1,7 +1,5 @@
-import { archiveThreads } from '../../thread/archive/archive-threads.ts';
-import { findArchivable } from '../../thread/archive/find-archivable.ts';
+import { archiveThreads, findArchivable, takeOut } from '../../thread/archive/archive-threads.ts';
 import { findArchivePlace } from '../../thread/archive/find-archived.ts';
-import { takeOut } from '../../thread/archive/take-out.ts';
 import { getThread } from '../../thread/find/find-thread.ts';
 import type { Held, Refusal } from '../../sync/report.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { prepareHashing } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';
-import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { ObjectBatch, repositoryWith } from '../../git/stores/object-batch.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { repositoryWith } from '../../git/stores/object-batch.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
 import type { RefEdit, RefName } from '../../git/ref-store.ts';
@@ -14,19 +13,19 @@ import { EVERYWHERE, findThread, getThread, listPointers, type ThreadPointer } f
 import { forkIdFor } from '../../thread/new-thread-id.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import { readState } from '../../thread/read/thread-state.ts';
-import { makeRemovalMark, removedRef } from '../../thread/remove/removal-mark.ts';
+import { makeRemovalMark, removedRef } from '../../thread/remove/removed-threads.ts';
 import { removeThreads } from '../../thread/remove/remove-thread.ts';
 import { scanThreads } from '../../thread/secrets/scan-threads.ts';
-import { SecretScan, type SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import { type SecretPlace, SecretScan } from '../../thread/secrets/secret-scan.ts';
 import { CorruptThread, NoRefOfItsOwn } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { REMOTES_PREFIX, scratchRef } from '../../thread/thread-refs.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import { NewCommits } from '../../verify/chain/new-commits.ts';
 import { keptPath } from '../recovery/kept-path.ts';
-import { takeLease, type Lease } from '../leases/lease.ts';
-import { findAffected } from './find-affected.ts';
+import { type Lease, takeLease } from '../leases/lease.ts';
 import { Rewriter } from './rewrite-thread.ts';
+import { nothingForDataError } from '../../thread/fault-of.ts';
 
 /** A thread that was written anew, as another one. */
 export type RewrittenThread = {
@@ -230,4 +229,61 @@ async function editsOf(
   if (scratch === undefined) return edits;
   await rewriter.rewrite(scratch);
   return [...edits, { name: scratchRef(now), expected: null, value: rewriter.commits.get(scratch) ?? scratch }];
+}
+
+/** Clocks of machines that work on one thread may differ by so much. */
+const SKEW_MS = 24 * 60 * 60 * 1000;
+
+/** Threads that lead to some commits, and all commits on the way there. */
+type Affected = {
+  threads: ThreadPointer[];
+  /** Those commits and all that stand on them, each after what it stands on. */
+  commits: ObjectId[];
+};
+
+/**
+ * Finds what stands on some commits, among threads: forks, callers, child threads.
+ *
+ * Looks no further back than a day before the oldest of the commits.
+ */
+async function findAffected(
+  { objects }: Repository,
+  threads: readonly ThreadPointer[],
+  dirty: ReadonlySet<ObjectId>,
+): Promise<Affected> {
+  const times = await Promise.all([...dirty].map(async (id) => (await readCommit(objects, id)).committer.atMs));
+  const oldestMs = Math.min(...times) - SKEW_MS;
+  /** Whether a commit leads to one of them; `undefined` while that is being found out. */
+  const leads = new Map<ObjectId, boolean | undefined>();
+  const commits: ObjectId[] = [];
+  const settle = async (head: ObjectId): Promise<void> => {
+    const stack: { id: ObjectId; parents: readonly ObjectId[]; next: number }[] = [];
+    const enter = async (id: ObjectId): Promise<void> => {
+      if (leads.has(id)) return;
+      leads.set(id, undefined);
+      // What is damaged, or no commit, leads nowhere.
+      const commit = await readCommit(objects, id).catch(nothingForDataError);
+      const isOld = commit === undefined || commit.committer.atMs < oldestMs;
+      stack.push({ id, parents: isOld ? [] : commit.parents, next: 0 });
+    };
+    await enter(head);
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const parent = top.parents[top.next];
+      top.next += 1;
+      if (parent !== undefined) {
+        await enter(parent);
+        continue;
+      }
+      const isAffected = dirty.has(top.id) || top.parents.some((id) => leads.get(id) === true);
+      leads.set(top.id, isAffected);
+      if (isAffected) commits.push(top.id);
+      stack.pop();
+    }
+  };
+  const found: ThreadPointer[] = [];
+  for (const thread of threads) {
+    await settle(thread.head);
+    if (leads.get(thread.head) === true) found.push(thread);
+  }
+  return { threads: found, commits };
 }

@@ -3,13 +3,16 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
-import { readCommit } from '../../git/stores/read.ts';
+import { type ObjectReader, readAnyTree, readBlob, readCommit, readTreeIfAny } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { typeNameOf } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { findRecordedFiles } from '../../thread/read/recorded-files.ts';
-import { FileRedaction } from './redact-files.ts';
 import type { Redaction } from './redaction.ts';
+import { ObjectTooLarge } from '../../git/format/object-errors.ts';
+import { kindOfMode, type TreeLine } from '../../git/format/tree-lines.ts';
+import { MAX_FILE_BYTES } from '../../thread/append/commit-limits.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /** The recorded files of a step without secrets: a snapshot and its tree. */
 export type CleanFiles = { tree: ObjectId; commit: ObjectId };
@@ -62,4 +65,83 @@ export class RecordedFilesRewriter {
     while (at !== undefined && this.snapshots.has(at)) [at] = (await readCommit(this.#objects, at)).parents;
     return at === undefined ? [] : [(await readCommit(this.#objects, at)).tree];
   }
+}
+
+/** Takes secrets out of the files, and the names of files, that steps recorded. What lies twice is written once. */
+export class FileRedaction {
+  readonly #objects: ObjectReader;
+  readonly #batch: ObjectBatch;
+
+  constructor(objects: ObjectReader, batch: ObjectBatch) {
+    this.#objects = objects;
+    this.#batch = batch;
+  }
+
+  /**
+   * Rewrites the parts of a tree of the user's files that differ from other trees.
+   * @param others trees of code that the files came from: what is the same there stays
+   * @param path of the tree, with a slash at its end
+   * @returns the tree without secrets; the same where there are none
+   */
+  async tree(id: ObjectId, others: readonly ObjectId[], redaction: Redaction, path: string = ''): Promise<ObjectId> {
+    if (others.includes(id)) return id;
+    // What lies elsewhere under the same name need not be a folder, nor be here.
+    const elsewhere = await Promise.all(others.map((other) => readTreeIfAny(this.#objects, other)));
+    const lines = await readAnyTree(this.#objects, id);
+    const written: TreeLine[] = [];
+    for (const line of lines) {
+      const same = elsewhere.flatMap((of) => of.filter(({ name }) => name === line.name).map((found) => found.id));
+      written.push(same.includes(line.id) ? line : await this.#entry(line, same, redaction, path));
+    }
+    const isSame = written.every((line, at) => line.id === lines[at]?.id && line.name === lines[at].name);
+    return isSame ? id : this.#batch.add({ type: 'tree', data: encodeLines(written) });
+  }
+
+  async #entry(line: TreeLine, others: readonly ObjectId[], redaction: Redaction, path: string): Promise<TreeLine> {
+    const name = inBytes(line.name, (text) => redaction.text(text));
+    const own = `${path}${line.name}`;
+    switch (kindOfMode(line.mode)) {
+      case 'submodule':
+        return line;
+      case 'folder':
+        return { ...line, name, id: await this.tree(line.id, others, redaction, `${own}/`) };
+      default:
+        return { ...line, name, id: await this.#file(line.id, redaction, own) };
+    }
+  }
+
+  async #file(id: ObjectId, redaction: Redaction, path: string): Promise<ObjectId> {
+    const reading = readBlob(this.#objects, id, { maxBytes: MAX_FILE_BYTES });
+    const data = await reading.catch(inPlaceOf(ObjectTooLarge, undefined));
+    // A file that is too large stays. The scan after the rewriting names it.
+    if (data === undefined) return id;
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('latin1');
+    const clean = inBytes(bytes, (text) => redaction.text(text, path));
+    return clean === bytes ? id : this.#batch.addBlob(Buffer.from(clean, 'latin1'));
+  }
+}
+
+/** Changes bytes as the text that they are; @param bytes in Latin-1: each byte is a character */
+function inBytes(bytes: string, change: (text: string) => string): string {
+  const buffer = Buffer.from(bytes, 'latin1');
+  const encoding = buffer[0] === 0xff && buffer[1] === 0xfe ? 'utf16le' : 'utf8';
+  const text = buffer.toString(encoding);
+  if (Buffer.from(text, encoding).equals(buffer)) {
+    const clean = change(text);
+    return clean === text ? bytes : Buffer.from(clean, encoding).toString('latin1');
+  }
+  // Neither: a mark has characters that are none of its bytes.
+  return change(bytes).replaceAll(/[‹›]/g, (quote) => Buffer.from(quote).toString('latin1'));
+}
+
+/** Writes a tree of names of any bytes, in git's order. Source: git's `base_name_compare` (read-cache.c). */
+function encodeLines(lines: readonly TreeLine[]): Uint8Array {
+  const key = ({ name, mode }: TreeLine): Buffer =>
+    Buffer.from(kindOfMode(mode) === 'folder' ? `${name}/` : name, 'latin1');
+  const sorted = lines.toSorted((a, b) => Buffer.compare(key(a), key(b)));
+  const parts = sorted.flatMap(({ mode, name, id }) => [
+    Buffer.from(`${mode} ${name}\0`, 'latin1'),
+    Buffer.from(id, 'hex'),
+  ]);
+  return Buffer.concat(parts);
 }

@@ -2,40 +2,42 @@ import { readCommitNodesOnce, readNodeAt } from '../../cas/commit-nodes.ts';
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
 import type { IndexEntry } from '../../cas/index-blob.ts';
-import { encodeNode, type EncodedNode, type Node } from '../../cas/node.ts';
-import type { StoredNode } from '../../cas/node-source.ts';
-import { writeNodeTree, type Subtree, type TreeFile } from '../../cas/node-tree.ts';
+import { type EncodedNode, encodeNode, type Node } from '../../cas/node.ts';
+import { getNode, type StoredNode } from '../../cas/node-source.ts';
+import { type Subtree, type TreeFile, writeNodeTree } from '../../cas/node-tree.ts';
 import { PINNED_FOLDER } from '../../cas/pins.ts';
 import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isJsonObject, mapTexts, type JsonObject, type JsonValue } from '../../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, mapTexts } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { isThreadType, typeNameOf, type TypeName } from '../../schema/built-in.ts';
+import { isThreadType, type TypeName, typeNameOf } from '../../schema/built-in.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
-import { messageOfCommit } from '../../thread/append/commit-message.ts';
+import { type Beside, messageOfCommit } from '../../thread/append/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
-import { eventOf, indexedFolder, kindOfFile, readThreadCommit, textPaths } from '../../thread/thread-commit.ts';
+import {
+  eventOf,
+  indexedFolder,
+  kindOfFile,
+  readThreadCommit,
+  textPaths,
+  type ThreadEvent,
+} from '../../thread/thread-commit.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { Redaction } from './redaction.ts';
-import { besideOfRewritten } from './rewrite-message.ts';
-import { findCutSecrets, withWholeSecrets, type CutText } from './cut-secrets.ts';
-import { RecordedFilesRewriter, type CleanFiles } from './rewrite-recorded-files.ts';
+import { type CutText, findCutSecrets, withWholeSecrets } from './cut-secrets.ts';
+import { type CleanFiles, RecordedFilesRewriter } from './rewrite-recorded-files.ts';
+import type { AgentRecord } from '../../schema/built-in/agent.ts';
 
 /** Types whose nodes say how much was taken out of what belongs to them. */
-const counting: ReadonlySet<TypeName | undefined> = new Set([
-  'thread-start',
-  'thread-step',
-  'thread-suspend',
-  'thread-resume',
-  'attempt',
-]);
+const ofTurns = ['thread-start', 'thread-step', 'thread-suspend', 'thread-resume', 'attempt'] as const;
+const counting: ReadonlySet<TypeName | undefined> = new Set(ofTurns);
 
 /** The state of one commit's rewriting. */
 type Scene = {
@@ -81,9 +83,9 @@ export class Rewriter {
     const nodes = new Map<NodeHash, StoredNode>();
     for (const entry of entries) nodes.set(entry.hash, await readNodeAt(this.#repository, entry));
     const redaction = new Redaction(this.#redactor);
-    const scene: Scene = { id, commit, nodes, done: new Map(), redaction, workspace: undefined };
     this.#cuts.push(...(await findCutSecrets(this.#repository, this.#redactor, commit, nodes.values())));
-    scene.workspace = await this.#files.rewrite(scene);
+    const workspace = await this.#files.rewrite({ commit, nodes, redaction });
+    const scene: Scene = { id, commit, nodes, done: new Map(), redaction, workspace };
     const event = entries.find(({ path }) => kindOfFile(path) !== undefined);
     // The commit's own node counts what was taken out of the others.
     for (const { hash } of entries) if (hash !== event?.hash) await this.#node(scene, hash);
@@ -258,17 +260,39 @@ function nodeNow({ done, nodes }: Scene, hash: NodeHash): EncodedNode | StoredNo
   return done.get(hash) ?? nodes.get(hash);
 }
 
-function* hashesIn({ type, payload }: StoredNode): Generator<NodeHash> {
+function hashesIn({ type, payload }: StoredNode): NodeHash[] {
   const found: NodeHash[] = [type];
   mapTexts(payload, (text) => {
     if (isNodeHash(text)) found.push(text);
     return text;
   });
-  yield* found;
+  return found;
 }
 
 /** What a node records, with what was taken out of it before. */
 function added({ redacted }: JsonObject, { count, table }: { count: number; table: string }): JsonObject {
   const before = isJsonObject(redacted) && typeof redacted['count'] === 'number' ? redacted['count'] : 0;
   return { count: count + before, table };
+}
+
+/**
+ * Reads what the message of a commit tells of other commits' nodes, as these are when they are written anew.
+ * @param event the node of the commit as it was
+ */
+async function besideOfRewritten(
+  repository: Repository,
+  redactor: Redactor,
+  id: ObjectId,
+  { kind, node }: ThreadEvent,
+): Promise<Pick<Beside, 'agent' | 'last'>> {
+  const behind = nodesBehind(repository, [id]);
+  const redaction = new Redaction(redactor);
+  const agentOf = async (hash: NodeHash): Promise<AgentRecord> =>
+    redaction.value(payloadOf(await getNode(behind, hash), 'agent'));
+  if (kind === 'step' || kind === 'suspend') return { agent: await agentOf(node.agent) };
+  if (kind !== 'end' || node.lastStep === null) return {};
+  const { content, agent, meta } = payloadOf(await getNode(behind, node.lastStep), 'thread-step');
+  const [reply, summary] = [await getNode(behind, content), await getNode(behind, node.summary)];
+  if (payloadOf(reply, 'content').text !== payloadOf(summary, 'content').text) return {};
+  return { last: { agent: await agentOf(agent), meta: redaction.value(meta) } };
 }

@@ -2,7 +2,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ArchiveList, findListFault, LIST_REF, type ArchivedThread } from '../../thread/archive/archive-list.ts';
-import type { Tip } from '../refs/shared-ref.ts';
+import type { Tip } from '../refs/sorted-refs.ts';
 import { readTrackedRef } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
 

@@ -1,12 +1,11 @@
 import type { Repository } from '../../git/repository.ts';
 import type { ArchiveList, ArchivedThread } from '../../thread/archive/archive-list.ts';
 import { openArchive } from '../../thread/archive/find-archived.ts';
-import { takeOut } from '../../thread/archive/take-out.ts';
+import { takeOut } from '../../thread/archive/archive-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { ThreadNotThere, resolve, type Selection } from '../fetch/select-refs.ts';
-import { refOfTip } from '../refs/shared-ref.ts';
-import { readSortedRefs, type SortedRefs } from '../refs/sorted-refs.ts';
+import { readSortedRefs, refOfTip, type SortedRefs } from '../refs/sorted-refs.ts';
 
 /** What a fetch does with the threads that a remote has archived. */
 export type ArchivedNews = {

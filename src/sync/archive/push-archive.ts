@@ -1,16 +1,30 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
-import type { Remote } from '../../git/transport/remote.ts';
+import type { PushEdit, Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
-import { LIST_REF, type ArchivedThread } from '../../thread/archive/archive-list.ts';
-import { ENDS_PREFIX } from '../../thread/archive/kept-ends.ts';
-import { Refusals } from '../refusals.ts';
-import type { PushReport, ThreadChange } from '../report.ts';
-import type { NewThreads } from '../push/new-threads.ts';
-import { SHARED_PATTERNS } from '../refs/shared-ref.ts';
-import { readTrackedRef, remember } from '../refs/tracking.ts';
+import {
+  addListCommit,
+  type ArchivedThread,
+  type ArchiveList,
+  editList,
+  LIST_REF,
+  pointerOfArchived,
+} from '../../thread/archive/archive-list.ts';
+import { addEnds, ENDS_PREFIX, endsRef, withoutEnds } from '../../thread/archive/archive-threads.ts';
+import { type Held, type PushReport, Refusals, type ThreadChange } from '../report.ts';
+import { type NewThreads, presenceAt } from '../push/new-threads.ts';
+import { deletionOf, readSortedRefs, SHARED_PATTERNS, type SortedRefs, sortRefs } from '../refs/sorted-refs.ts';
+import { readTrackedRef, remember, trackingName } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
-import { openArchiveThere } from './archive-there.ts';
+import { type ArchiveThere, openArchiveThere } from './archive-there.ts';
+import type { Ref } from '../../git/ref-store.ts';
+import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { openArchive } from '../../thread/archive/find-archived.ts';
+import { nothingForDataError } from '../../thread/fault-of.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { HoldBack } from '../push/hold-back.ts';
+import type { Offer } from '../push/offer-thread.ts';
+import { relateTips } from '../reconcile/relate-tips.ts';
 
 const MAX_ROUNDS = 5;
 
@@ -43,7 +57,6 @@ export async function pushArchive(
   const done: ArchivePush = { archived: [], threads: [], held: [], rejected: [] };
   const here = await repository.refs.read(LIST_REF);
   if (threads === undefined && !(await isDue(repository, remote, here))) return done;
-  const { planArchivePush } = await import('./plan-archive-push.ts');
   const { dryRun, signal, onProgress } = options;
   for (let round = 1; ; round += 1) {
     const there = await remote.list([...SHARED_PATTERNS, `${ENDS_PREFIX}*`], signal);
@@ -85,4 +98,181 @@ async function isDue(repository: Repository, remote: Remote, here: ObjectId | un
   const there = await readTrackedRef(repository, remote, LIST_REF);
   const sent = there === undefined ? undefined : await readTrackedRef(repository, remote, SENT_REF);
   return here !== undefined && here !== sent;
+}
+
+/** Why a thread stays in the archive of a remote: a commit that keeps its end is written anew only by a clone that has it. */
+export const OF_ANOTHER_CLONE =
+  'another clone put it into the archive there, and the commits that keep it are not here';
+
+/** The git command that brings these commits, with all that they keep. Nothing of it is checked, so uwf does not run it by itself. */
+export function toBringChains({ name, isConfigured, refPrefix = 'refs/' }: Remote): string {
+  const there = `${refPrefix}${ENDS_PREFIX.slice('refs/'.length)}*`;
+  return `git fetch ${name} '${isConfigured ? `+${there}:${trackingName(name, ENDS_PREFIX)}*` : there}'`;
+}
+
+/** What changes at a remote whose archive takes threads in. */
+type ArchivePlan = {
+  edits: PushEdit[];
+  batch: ObjectBatch;
+  archived: ThreadId[];
+  /** Those of them that the remote had nothing of. */
+  fresh: ThreadChange[];
+  held: Held[];
+  /** Whether none stays here because nobody chose it. */
+  isWhole: boolean;
+};
+
+/** What a push of the archive is planned from. */
+type ArchiveFacts = {
+  /** All refs of threads and of the archive there. */
+  there: readonly RemoteRef[];
+  archive: ArchiveThere;
+  /** The threads to archive; `undefined`: all that are archived here. */
+  threads: readonly ArchivedThread[] | undefined;
+  news?: NewThreads | undefined;
+};
+
+/** A thread that the archive there takes in. */
+type Intake = {
+  line: ArchivedThread;
+  /** Whether its line changes there. */
+  isNew: boolean;
+  /** Whether the remote knows nothing of the thread. */
+  isUnknown: boolean;
+  /** Its refs there, which are deleted. */
+  deletions: PushEdit[];
+  /** Absent if the remote has the commits of the thread. */
+  offer?: Offer;
+};
+
+/** Compares the archives of both sides, and holds what must not leave this repository. */
+async function planArchivePush(
+  repository: Repository,
+  remote: Remote,
+  { there: refs, archive, threads, news }: ArchiveFacts,
+  options: SyncOptions,
+): Promise<ArchivePlan> {
+  const here = await readSortedRefs(repository);
+  const there = sortRefs(refs);
+  const found: Intake[] = [];
+  for await (const line of threads ?? (await openArchive(repository)).startingWith('')) {
+    if (here.removed.has(line.id) || there.removed.has(line.id)) continue;
+    const intake = await intakeOf(repository, line, there, archive.list);
+    if (intake) found.push(intake);
+  }
+  const withheld = new Set<ThreadId>();
+  if (news !== undefined) {
+    const heads = new Map(found.flatMap(({ line, isUnknown }) => (isUnknown ? [[line.id, line.end]] : [])));
+    for (const id of await news.withhold(heads, presenceAt(there, here, archive.list))) withheld.add(id);
+  }
+  const intakes = found.filter(({ line }) => !withheld.has(line.id));
+  const offers = intakes.flatMap(({ offer }) => (offer ? [offer] : []));
+  const listAll = (): Promise<RemoteRef[]> => remote.list(['refs/*'], options.signal);
+  await new HoldBack(repository, listAll, options).threads(offers);
+  const held = offers.flatMap(({ thread, held: reason, commits, secrets, isUnsound }): Held[] =>
+    reason === undefined
+      ? []
+      : [
+          {
+            thread,
+            reason,
+            ...(commits && { commits }),
+            ...(secrets?.length && { secrets }),
+            ...(isUnsound && { isUnsound }),
+          },
+        ],
+  );
+  const taken = intakes.filter(({ offer }) => offer?.held === undefined);
+  const changes = await archiveEdits(repository, refs, archive, taken, []);
+  const edits = [...changes.edits, ...taken.flatMap(({ deletions }) => deletions)];
+  const fresh = taken.flatMap(({ offer }) => offer?.change ?? []);
+  const archived = taken.map(({ line }) => line.id);
+  return { edits, batch: changes.batch, archived, fresh, held, isWhole: withheld.size === 0 };
+}
+
+/** @returns `undefined` if the remote has it archived already, or has steps of it that do not lead to this end */
+async function intakeOf(
+  repository: Repository,
+  line: ArchivedThread,
+  there: SortedRefs,
+  list: ArchiveList,
+): Promise<Intake | undefined> {
+  const { id: thread, ref: name, head } = pointerOfArchived(line);
+  const tips = there.threads.get(thread) ?? [];
+  const known = await list.find(thread);
+  if (known !== undefined && known.end !== head) return undefined;
+  const isNew = known === undefined || (known.place !== undefined && line.place === undefined);
+  if (!isNew && tips.length === 0) return undefined;
+  for (const { id } of tips) if (!(await isBehind(repository, id, head))) return undefined;
+  const isUnknown = known === undefined && tips.length === 0;
+  const deletions = tips.map((tip) => deletionOf(thread, tip));
+  const isThere = !isNew || line.place !== undefined || tips.some(({ id }) => id === head);
+  if (isThere) return { line, isNew, isUnknown, deletions };
+  const change = { thread, change: 'new' as const, head, before: tips[0]?.id ?? null };
+  return {
+    line,
+    isNew,
+    isUnknown,
+    deletions,
+    offer: { thread, edits: [{ name, value: head, expected: null }], change, needs: [] },
+  };
+}
+
+async function isBehind({ objects }: Repository, tip: ObjectId, end: ObjectId): Promise<boolean> {
+  if (tip === end) return true;
+  if (!(await objects.has(tip))) return false;
+  return (await relateTips(objects, tip, end).catch(nothingForDataError))?.kind === 'behind';
+}
+
+/** The edits of the list and of the chains, and the threads that this repository cannot take out of the chains. */
+async function archiveEdits(
+  repository: Repository,
+  refs: readonly RemoteRef[],
+  archive: ArchiveThere,
+  taken: readonly Intake[],
+  outgoing: readonly ArchivedThread[],
+): Promise<{ edits: PushEdit[]; batch: ObjectBatch; stuck: ThreadId[] }> {
+  const { objects } = repository;
+  const nowMs = repository.now();
+  const batch = new ObjectBatch(objects.format);
+  const chains = await chainsHere(repository, refs);
+  const gone = new Set(outgoing.flatMap(({ end, place }) => (place === undefined ? [end] : [])));
+  const { edits, found } = await withoutEnds(objects, batch, chains, gone, nowMs);
+  const added = taken.flatMap(({ line, isNew }) => (isNew ? [line] : []));
+  const ends = added.flatMap(({ end, place }) => (place === undefined ? [end] : []));
+  // One that is rewritten now is not continued.
+  const chain = chains.find(({ name }) => !edits.some((edit) => edit.name === name));
+  const tip = ends.length === 0 ? undefined : addEnds(batch, chain?.id, ends, nowMs);
+  if (tip !== undefined) edits.push({ name: chain?.name ?? endsRef(tip), value: tip, expected: chain?.id ?? null });
+  const changes = new Map<ThreadId, ArchivedThread | null>(added.map((line) => [line.id, line]));
+  const stuck: ThreadId[] = [];
+  for (const { id, end, place } of outgoing) {
+    if (place === undefined && !found.has(end)) stuck.push(id);
+    else changes.set(id, null);
+  }
+  if (changes.size > 0) {
+    const value = addListCommit(batch, await editList(objects, batch, await archive.list.tree(), changes));
+    edits.push({ name: LIST_REF, value, expected: archive.commit ?? null });
+  }
+  return { edits, batch, stuck };
+}
+
+/** Plans how one thread is taken out of the archive there; `isStuck`: this repository cannot, because it lacks the chain. */
+export async function planArchiveRemoval(
+  repository: Repository,
+  refs: readonly RemoteRef[],
+  archive: ArchiveThere,
+  line: ArchivedThread,
+): Promise<{ edits: PushEdit[]; batch: ObjectBatch; isStuck: boolean }> {
+  const { edits, batch, stuck } = await archiveEdits(repository, refs, archive, [], [line]);
+  return { edits, batch, isStuck: stuck.length > 0 };
+}
+
+/** The chains of a remote whose commits are here. Only those can be continued, or written anew. */
+async function chainsHere({ objects }: Repository, refs: readonly RemoteRef[]): Promise<Ref[]> {
+  const chains: Ref[] = [];
+  for (const { name, id } of refs) {
+    if (name.startsWith(ENDS_PREFIX) && (await objects.has(id))) chains.push({ name: parseRefName(name), id });
+  }
+  return chains;
 }

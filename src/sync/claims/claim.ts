@@ -4,12 +4,15 @@ import { isObjectId, type ObjectFormat, type ObjectId } from '../../git/format/o
 import type { RefName } from '../../git/ref-store.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
-import { readBlob, readCommit, readTree, type ObjectReader } from '../../git/stores/read.ts';
+import { type ObjectReader, readBlob, readCommit, readTree } from '../../git/stores/read.ts';
 import { parseJson } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
-import { arrayOf, isNumber, isString, objectOf, stringThat, type Shape } from '../../shape.ts';
+import { arrayOf, isNumber, isString, objectOf, type Shape, stringThat } from '../../shape.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { UwfError } from '../../errors.ts';
+import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
+import type { Remote } from '../../git/transport/remote.ts';
 
 /** Claims of workers: a ref at the remote for each thread that a worker works on. */
 export const CLAIMS_PREFIX = 'refs/uwf/claims/';
@@ -126,4 +129,21 @@ export async function readClaim(objects: ObjectReader, id: ObjectId): Promise<Cl
 export function movedTo({ losses, ...claim }: Claim, head: ObjectId | undefined): Claim {
   const isSame = head === claim.head && losses !== undefined;
   return { ...claim, ...(head !== undefined && { head }), ...(isSame && { losses }) };
+}
+
+export function claimsRefused(remote: Remote, reason: string): UwfError {
+  const hint = hintAtRefusal(remote, reason);
+  return new UwfError(`${remote.name} takes no claims of threads: ${reason}`, {
+    code: 'claims-refused',
+    kind: 'refused',
+    ...(hint !== undefined && { hint }),
+  });
+}
+
+export function claimsMove(remote: Remote): UwfError {
+  return new UwfError(`workers change the claims at ${remote.name} all the time`, {
+    code: 'claims-move',
+    kind: 'conflict',
+    hint: 'try again',
+  });
 }

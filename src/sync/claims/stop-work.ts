@@ -9,8 +9,16 @@ import { fetchSelection } from '../fetch/fetch-threads.ts';
 import { selectPatterns } from '../fetch/select-refs.ts';
 import { remember } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
-import { claimsMove, claimsRefused } from './claim-errors.ts';
-import { CLAIM_DEADLINES, CLAIMS_PREFIX, claimRef, findClaim, makeClaim, type Claim } from './claim.ts';
+import {
+  type Claim,
+  CLAIM_DEADLINES,
+  claimRef,
+  CLAIMS_PREFIX,
+  claimsMove,
+  claimsRefused,
+  findClaim,
+  makeClaim,
+} from './claim.ts';
 
 /** How often it is tried again because a worker changes its claim at the same time. */
 const MAX_ROUNDS = 10;

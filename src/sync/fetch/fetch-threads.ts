@@ -1,29 +1,26 @@
 import { UwfError } from '../../errors.ts';
 import { BrokenRef, type RefDamage } from '../../git/format/ref-errors.ts';
-import { type RefEdit } from '../../git/ref-store.ts';
+import type { RefEdit } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
-import { publish, againIfMoved } from '../../git/stores/publish.ts';
+import { againIfMoved, publish } from '../../git/stores/publish.ts';
 import { RemoteUnreachable } from '../../git/transport/remote-errors.ts';
 import type { IncomingObjects, Remote, RemoteRef } from '../../git/transport/remote.ts';
-import { ArchiveList, pointerOfArchived, type ArchivedThread } from '../../thread/archive/archive-list.ts';
-import { archiveThreads } from '../../thread/archive/archive-threads.ts';
-import { ENDS_PREFIX } from '../../thread/archive/kept-ends.ts';
+import { type ArchivedThread, ArchiveList, pointerOfArchived } from '../../thread/archive/archive-list.ts';
+import { archiveThreads, ENDS_PREFIX } from '../../thread/archive/archive-threads.ts';
 import { threadOfDamage } from '../../thread/find/find-thread.ts';
 import { forgetRemoved, listRemoved } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { openArchiveThere } from '../archive/archive-there.ts';
 import { compareWithArchive, dropFromArchive } from '../archive/follow-archive.ts';
-import { listSharedRefs, readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
+import { listSharedRefs, readSortedRefs, refOfTip, sortRefs, type Tip } from '../refs/sorted-refs.ts';
 import { MAX_TOGETHER, readTracked, refsOf, updateTracking } from '../refs/tracking.ts';
-import { refOfTip, type Tip } from '../refs/shared-ref.ts';
 import type { FetchReport } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
-import { findVanished } from './find-vanished.ts';
-import { planFetch, type FetchFacts, type FetchPart } from './plan-fetch.ts';
+import { type FetchFacts, type FetchPart, planFetch } from './plan-fetch.ts';
 import { receiveRefs } from './receive-refs.ts';
-import { selectRefs, type Selection } from './select-refs.ts';
+import { type Selection, selectRefs } from './select-refs.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
 /** How often a fetch is planned again because another process moved a ref. */
@@ -238,4 +235,28 @@ async function tryToPackRefs({ location }: Repository, { env }: SyncOptions): Pr
   const { runGit } = await import('../../git/process/run-git.ts');
   // There is no git, or another process holds the lock. Packing is optional.
   await runGit({ location, env, args: ['pack-refs', '--all'] }).catch(inPlaceOf(UwfError, undefined));
+}
+
+/**
+ * Finds threads of this repository of which a remote does not say what became of them: it has no ref of the thread, no line in
+ * its archive, and no mark of a removal.
+ * @param threads threads that the remote had when it was last seen
+ * @param refs all its refs of threads now, with the marks and the archive
+ */
+export async function findVanished(
+  repository: Repository,
+  remote: Remote,
+  threads: readonly ThreadId[],
+  refs: readonly RemoteRef[],
+  options: Pick<SyncOptions, 'signal' | 'onProgress'>,
+): Promise<ThreadId[]> {
+  const there = sortRefs(refs);
+  const missing = threads.filter((thread) => !there.threads.has(thread) && !there.removed.has(thread));
+  if (missing.length === 0) return [];
+  const here = await readSortedRefs(repository);
+  const { list } = await openArchiveThere(repository, remote, refs, options);
+  const gone: ThreadId[] = [];
+  for (const thread of missing)
+    if (here.threads.has(thread) && (await list.find(thread)) === undefined) gone.push(thread);
+  return gone;
 }

@@ -10,12 +10,16 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { scratchRef } from '../../thread/thread-refs.ts';
 import { workflowRef } from '../../workflow/registry/workflow-refs.ts';
 import { joinRegistrations } from '../reconcile/join-registrations.ts';
-import { createLineage } from '../reconcile/lineage.ts';
-import { hold, reconcileThread, type ForkClaim, type Reconciled } from '../reconcile/reconcile-thread.ts';
+import {
+  createLineage,
+  type ForkClaim,
+  hold,
+  type Reconciled,
+  reconcileThread,
+} from '../reconcile/reconcile-thread.ts';
 import type { Held, Refusal, ThreadChange, WorkflowChange } from '../report.ts';
 import type { Selection } from './select-refs.ts';
-import type { Tip } from '../refs/shared-ref.ts';
-import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
+import { readSortedRefs, type SortedRefs, sortRefs, type Tip } from '../refs/sorted-refs.ts';
 import { readTracked, refsOf, trackingEdits } from '../refs/tracking.ts';
 
 /** The edits of one thread or workflow: one transaction, reported when it is done. */

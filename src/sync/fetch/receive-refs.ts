@@ -3,19 +3,16 @@ import type { ObjectStore } from '../../git/object-store.ts';
 import type { IncomingObjects, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findListFault } from '../../thread/archive/archive-list.ts';
-import { makeRemovalMark } from '../../thread/remove/removal-mark.ts';
-import { rememberRemoved, type RemovedThreads } from '../../thread/remove/removed-threads.ts';
+import { makeRemovalMark, rememberRemoved, type RemovedThreads } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { faultOf } from '../../thread/fault-of.ts';
 import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
 import { checkIncoming, type IncomingTip } from '../../verify/incoming/check-incoming.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import { readClaim } from '../claims/claim.ts';
-import { Refusals } from '../refusals.ts';
-import type { Refusal } from '../report.ts';
+import { type Refusal, Refusals } from '../report.ts';
 import { relateTips } from '../reconcile/relate-tips.ts';
-import { parseSharedRef, type SharedRef } from '../refs/shared-ref.ts';
-import type { SortedRefs } from '../refs/sorted-refs.ts';
+import { parseSharedRef, type SharedRef, type SortedRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
 /** The remote's refs that this repository may take over, and those that it refuses. */

@@ -5,8 +5,7 @@ import { ambiguousThread } from '../../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { patternsOfDays } from '../refs/places.ts';
-import { parseSharedRef, SHARED_PATTERNS } from '../refs/shared-ref.ts';
-import { sortRefs } from '../refs/sorted-refs.ts';
+import { parseSharedRef, SHARED_PATTERNS, sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
 /** A remote has no thread of this id or prefix. */

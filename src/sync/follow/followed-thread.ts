@@ -15,8 +15,7 @@ import { claimRef, findClaim, type Claim } from '../claims/claim.ts';
 import { fetchSelection } from '../fetch/fetch-threads.ts';
 import { selectPatterns } from '../fetch/select-refs.ts';
 import { placesNow, placesOfChildren } from '../refs/places.ts';
-import { refOfTip } from '../refs/shared-ref.ts';
-import { sortRefs } from '../refs/sorted-refs.ts';
+import { refOfTip, sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
 /** What a look at the remote has brought. */

@@ -7,7 +7,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { describeMove, type Lineage } from '../reconcile/reconcile-thread.ts';
 import type { Relation } from '../reconcile/relate-tips.ts';
 import type { ThreadChange } from '../report.ts';
-import { deletionOf, refOfTip, type Tip } from '../refs/shared-ref.ts';
+import { deletionOf, refOfTip, type Tip } from '../refs/sorted-refs.ts';
 
 /** What a push knows of one thread. */
 export type OfferSides = {

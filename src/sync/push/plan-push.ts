@@ -15,13 +15,11 @@ import { workflowRef } from '../../workflow/registry/workflow-refs.ts';
 import { openArchiveThere, tipOfArchived } from '../archive/archive-there.ts';
 import { leadsTo } from '../reconcile/join-registrations.ts';
 import { HoldBack } from './hold-back.ts';
-import { createLineage } from '../reconcile/lineage.ts';
+import { createLineage } from '../reconcile/reconcile-thread.ts';
 import { presenceAt, type NewThreads } from './new-threads.ts';
 import { offerThread, type Offer, type OfferLineage } from './offer-thread.ts';
-import { Refusals } from '../refusals.ts';
-import type { Held, Refusal, ThreadChange, WorkflowChange } from '../report.ts';
-import type { Tip } from '../refs/shared-ref.ts';
-import { readSortedRefs, sortRefs, type SortedRefs } from '../refs/sorted-refs.ts';
+import { type Held, type Refusal, Refusals, type ThreadChange, type WorkflowChange } from '../report.ts';
+import { readSortedRefs, type SortedRefs, sortRefs, type Tip } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
 /** The edits of one thread or workflow. They count as done only if all of them are. */

@@ -2,10 +2,10 @@ import type { Commit } from '../../git/format/commit.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import {
   isDone,
-  refusalIn,
   type PushEdit,
   type PushRequest,
   type PushResult,
+  refusalIn,
   type Remote,
   type RemoteRef,
 } from '../../git/transport/remote.ts';
@@ -13,16 +13,19 @@ import type { RefName } from '../../git/ref-store.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { removeRedacted } from '../removal/remove-remote-thread.ts';
 import { pushArchive } from '../archive/push-archive.ts';
 import { NewThreads } from './new-threads.ts';
-import { editsOf, planThreadPush, pushScope, type PushFacts, type PushPart } from './plan-push.ts';
-import { Refusals } from '../refusals.ts';
-import type { PushReport } from '../report.ts';
-import { SHARED_PATTERNS } from '../refs/shared-ref.ts';
-import { readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
+import { editsOf, planThreadPush, type PushFacts, type PushPart, pushScope } from './plan-push.ts';
+import { type PushReport, Refusals } from '../report.ts';
+import { readSortedRefs, SHARED_PATTERNS, sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
+import { readChain } from '../../thread/read/read-chain.ts';
+import { readChildEnds } from '../../thread/read/light-chain.ts';
+import { findStart } from '../../thread/read/read-start.ts';
+import { callerCommit } from '../../thread/read/thread-state.ts';
 
 /** How often a push is tried again because other clients push at the same time. */
 const MAX_ROUNDS = 5;
@@ -58,7 +61,7 @@ export async function pushThreads(
     isAsked = true;
   }
   const report = emptyReport(remote);
-  const removed = await pushRemovals(repository, remote, { there, isAsked }, options);
+  const removed = await removeRedacted(repository, remote, { there, isAsked }, options);
   ({ there, isAsked } = removed);
   const refused = new Set<string>();
   for (let round = 1; ; round += 1) {
@@ -111,29 +114,8 @@ async function pushLost(
   mergeReports(report, { ...later, held: [...report.held, ...later.held] }, refused);
 }
 
-/**
- * Removes at the remote what was redacted here. What takes its place can then be pushed as belonging to what the remote had.
- * @param there its refs as they are known
- * @param isAsked whether they were just listed, and all of them
- * @returns what was done, and its refs with the marks
- */
-export async function pushRemovals(
-  repository: Repository,
-  remote: Remote,
-  { there, isAsked }: { there: readonly RemoteRef[]; isAsked: boolean },
-  options: SyncOptions,
-): Promise<{ removals: Further; there: readonly RemoteRef[]; isAsked: boolean }> {
-  const { removed } = sortRefs(there);
-  const open = [...(await readSortedRefs(repository)).removed.keys()].filter((thread) => !removed.has(thread));
-  if (open.length === 0) return { removals: { threads: [], held: [], rejected: [] }, there, isAsked };
-  const { removeRedacted } = await import('../removal/remove-remote-thread.ts');
-  const listed = isAsked ? there : await remote.list(SHARED_PATTERNS, options.signal);
-  const { there: now, ...removals } = await removeRedacted(repository, remote, listed, options);
-  return { removals, there: now, isAsked: true };
-}
-
 /** What goes with a push of threads: the removal of what was redacted, the push of the archive. */
-type Further = Pick<PushReport, 'threads' | 'held' | 'rejected' | 'archived'>;
+export type Further = Pick<PushReport, 'threads' | 'held' | 'rejected' | 'archived'>;
 
 /** Adds what went with the push of the threads. */
 export function addFurther(report: PushReport, { archived = [], threads, held, rejected }: Further): void {
@@ -260,7 +242,6 @@ async function findAllAlongside(
     if (!part.thread?.head) continue;
     const { head, before } = part.thread;
     if (before !== null && (await isStraight(repository, before, head))) continue;
-    const { findAlongside } = await import('./find-alongside.ts');
     const ids = [...(await findAlongside(repository, head, before))];
     const news = ids.filter((id) => !scope.has(id) && !threads.has(id));
     found.set(part, news);
@@ -276,4 +257,33 @@ async function isStraight({ objects }: Repository, before: ObjectId, head: Objec
     at = parents.length === 1 ? parents[0] : undefined;
   }
   return at === before;
+}
+
+/**
+ * Finds the threads whose commits are sent with those of a thread: its callers, because its start has the caller's commit as
+ * parent, and the children that its steps took in, with theirs.
+ *
+ * Returns the ids that the threads started with.
+ * @param had the thread's commit at the remote, where the search ends; `null` if the remote does not have the thread
+ */
+async function findAlongside(repository: Repository, head: ObjectId, had: ObjectId | null): Promise<Set<ThreadId>> {
+  const found = new Set<ThreadId>();
+  const passed = new Set<ObjectId>(had === null ? [] : [had]);
+  const waiting: ObjectId[] = [head];
+  const add = async (id: ObjectId): Promise<void> => {
+    const start = await findStart(repository, id);
+    if (start) found.add(parseThreadId(start.node.id));
+    waiting.push(id);
+  };
+  for (let from = waiting.pop(); from !== undefined; from = waiting.pop()) {
+    if (passed.has(from)) continue;
+    for await (const commit of readChain(repository, from)) {
+      if (passed.has(commit.id)) break;
+      passed.add(commit.id);
+      const caller = commit.kind === 'start' ? callerCommit(commit) : undefined;
+      if (caller !== undefined) await add(caller);
+      if (commit.kind === 'step') for (const { id } of await readChildEnds(repository, commit)) await add(id);
+    }
+  }
+  return found;
 }

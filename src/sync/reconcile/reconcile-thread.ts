@@ -1,9 +1,12 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { RefEdit } from '../../git/ref-store.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { Relation } from './relate-tips.ts';
+import { relateTips, type Relation } from './relate-tips.ts';
 import type { ThreadChange } from '../report.ts';
-import { deletionOf, refOfTip, type Tip } from '../refs/shared-ref.ts';
+import { deletionOf, refOfTip, type Tip } from '../refs/sorted-refs.ts';
+import type { ObjectStore } from '../../git/object-store.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import { forkIdFor } from '../../thread/new-thread-id.ts';
 
 /** Answers questions about commits. A parameter, so that tests can answer from tables. */
 export type Lineage = {
@@ -159,4 +162,21 @@ async function removeSeen(sides: ThreadSides, { relate }: Lineage): Promise<Reco
     }
   }
   return isRunning ? hold('it was removed at the remote, and a process works on it here') : removeRefs(sides);
+}
+
+/** Answers from the commits of a repository, and remembers the answers. */
+export function createLineage(objects: Pick<ObjectStore, 'read'>): Lineage {
+  const known = new Map<string, Relation>();
+  return {
+    async relate(one: ObjectId, other: ObjectId): Promise<Relation> {
+      const question = `${one} ${other}`;
+      const relation = known.get(question) ?? (await relateTips(objects, one, other));
+      known.set(question, relation);
+      return relation;
+    },
+    async forkId(thread, tip) {
+      const { committer } = await readCommit(objects, tip);
+      return forkIdFor(thread, tip, committer.atMs);
+    },
+  };
 }

@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readState, stateCommit } from '../../thread/read/thread-state.ts';
 import { timePrefix, type ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, activeRef, DAY_MS, HISTORY_PREFIX, utcDate } from '../../thread/thread-refs.ts';
-import { removedRef } from '../../thread/remove/removal-mark.ts';
+import { removedRef } from '../../thread/remove/removed-threads.ts';
 
 /** A thread may have ended on another day than it would here, by the clock of the machine that ended it. */
 const DAYS_AROUND = 4;

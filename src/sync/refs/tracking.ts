@@ -7,7 +7,7 @@ import type { Repository } from '../../git/repository.ts';
 import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
 import { LIST_REF } from '../../thread/archive/archive-list.ts';
 import { CLAIMS_PREFIX } from '../claims/claim.ts';
-import { SHARED_PATTERNS } from './shared-ref.ts';
+import { SHARED_PATTERNS } from './sorted-refs.ts';
 import { againIfMoved } from '../../git/stores/publish.ts';
 
 const MAX_TRIES = 20;

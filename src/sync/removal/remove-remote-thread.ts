@@ -5,19 +5,17 @@ import type { PushResult, Remote, RemoteRef } from '../../git/transport/remote.t
 import type { Repository } from '../../git/repository.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
 import { LIST_REF } from '../../thread/archive/archive-list.ts';
-import { ENDS_PREFIX } from '../../thread/archive/kept-ends.ts';
-import { makeRemovalMark, removedRef } from '../../thread/remove/removal-mark.ts';
-import { headsOfRemoved } from '../../thread/remove/removed-threads.ts';
+import { ENDS_PREFIX } from '../../thread/archive/archive-threads.ts';
+import { headsOfRemoved, makeRemovalMark, removedRef } from '../../thread/remove/removed-threads.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { activeRef, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { openArchiveThere, tipOfArchived } from '../archive/archive-there.ts';
-import { OF_ANOTHER_CLONE, planArchiveRemoval, toBringChains } from '../archive/plan-archive-push.ts';
+import { OF_ANOTHER_CLONE, planArchiveRemoval, toBringChains } from '../archive/push-archive.ts';
 import { relateTips } from '../reconcile/relate-tips.ts';
 import { claimRef } from '../claims/claim.ts';
 import type { PushReport, ThreadChange } from '../report.ts';
 import { ThreadNotThere } from '../fetch/select-refs.ts';
-import { deletionOf, type Tip } from '../refs/shared-ref.ts';
-import { readSortedRefs, sortRefs } from '../refs/sorted-refs.ts';
+import { deletionOf, SHARED_PATTERNS, readSortedRefs, sortRefs, type Tip } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
 
@@ -125,37 +123,43 @@ async function assertSeen(
   if (unseen.length > 0) throw notRemovedThere(thread, remote, 'it has steps that are not here', 'conflict');
 }
 
-/** What came of the removal of redacted threads, and the refs of the remote with their marks. */
-type RedactedThere = Pick<PushReport, 'threads' | 'held' | 'rejected'> & { there: readonly RemoteRef[] };
+/** What a push knows of the shared refs of a remote; `isAsked`: all of them were just listed. */
+type KnownThere = { there: readonly RemoteRef[]; isAsked: boolean };
 
 /**
- * Removes from a remote the threads that were redacted here, and leaves their marks there.
- * @param there all shared refs of the remote, as they were just listed
+ * Removes from a remote the threads that were redacted here, and leaves their marks there. What takes their place can then be pushed as
+ * belonging to what the remote had.
+ * @returns what was done, and what is known of the remote since
  */
 export async function removeRedacted(
   repository: Repository,
   remote: Remote,
-  there: readonly RemoteRef[],
+  known: KnownThere,
   options: SyncOptions,
-): Promise<RedactedThere> {
-  const done: RedactedThere = { threads: [], held: [], rejected: [], there };
-  const known = sortRefs(there);
+): Promise<KnownThere & { removals: Pick<PushReport, 'threads' | 'held' | 'rejected'> }> {
+  const removals: Pick<PushReport, 'threads' | 'held' | 'rejected'> = { threads: [], held: [], rejected: [] };
+  const { removed } = sortRefs(known.there);
+  const marks = [...(await readSortedRefs(repository)).removed].filter(([thread]) => !removed.has(thread));
+  if (marks.length === 0) return { ...known, removals };
+  let there = known.isAsked ? known.there : await remote.list(SHARED_PATTERNS, options.signal);
+  const { threads } = sortRefs(there);
   const { list } = await openArchiveThere(repository, remote, there, options);
-  for (const [thread, mark] of (await readSortedRefs(repository)).removed) {
-    const before = known.threads.get(thread)?.[0]?.id ?? (await list.find(thread))?.end;
+  for (const [thread, mark] of marks) {
+    const before = threads.get(thread)?.[0]?.id ?? (await list.find(thread))?.end;
     if (before === undefined) continue;
     try {
       if (!options.dryRun) await removeAt(repository, remote, thread, options, assertRedacted);
-      done.threads.push({ thread, change: 'removed', head: null, before });
-      done.there = [...done.there, { name: removedRef(thread), id: mark }];
+      removals.threads.push({ thread, change: 'removed', head: null, before });
+      there = [...there, { name: removedRef(thread), id: mark }];
     } catch (error) {
       if (!(error instanceof UwfError) || error.code !== 'not-removed-there') throw error;
       const { kind, message, hint } = error;
-      if (kind === 'conflict') done.held.push({ thread, reason: message, ...(hint !== undefined && { remedy: hint }) });
-      else done.rejected.push({ ref: removedRef(thread), reason: message, isRefusedThere: true });
+      if (kind === 'refused')
+        removals.rejected.push({ ref: removedRef(thread), reason: message, isRefusedThere: true });
+      else removals.held.push({ thread, reason: message, ...(hint !== undefined && { remedy: hint }) });
     }
   }
-  return done;
+  return { removals, there, isAsked: true };
 }
 
 /** Refuses to remove steps that were not redacted here: the clone that made them would lose them, too. */

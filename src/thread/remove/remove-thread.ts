@@ -1,7 +1,7 @@
 import type { RefEdit } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../find/find-thread.ts';
-import { takeOut } from '../archive/take-out.ts';
+import { takeOut } from '../archive/archive-threads.ts';
 import { NoRefOfItsOwn } from '../thread-errors.ts';
 import { forgetThread } from './local-traces.ts';
 import { rememberRemoved } from './removed-threads.ts';

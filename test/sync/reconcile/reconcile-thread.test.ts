@@ -8,7 +8,7 @@ import {
   type ThreadSides,
 } from '../../../src/sync/reconcile/reconcile-thread.ts';
 import type { Relation } from '../../../src/sync/reconcile/relate-tips.ts';
-import type { Tip } from '../../../src/sync/refs/shared-ref.ts';
+import type { Tip } from '../../../src/sync/refs/sorted-refs.ts';
 import { parseThreadId, type ThreadId } from '../../../src/thread/thread-id.ts';
 
 const thread = parseThreadId('01KAM4Z0000000000000000000');

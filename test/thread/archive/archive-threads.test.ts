@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
-import { ArchiveList, findListFault, LIST_REF, type ArchivedThread } from '../../../src/thread/archive/archive-list.ts';
-import { editList } from '../../../src/thread/archive/edit-list.ts';
-import { addListCommit } from '../../../src/thread/archive/archive-list.ts';
+import { addEnds, archiveThreads, readEnds, takeOut } from '../../../src/thread/archive/archive-threads.ts';
+import {
+  addListCommit,
+  type ArchivedThread,
+  ArchiveList,
+  editList,
+  findListFault,
+  LIST_REF,
+} from '../../../src/thread/archive/archive-list.ts';
 import { findArchived } from '../../../src/thread/archive/find-archived.ts';
-import { addEnds, readEnds } from '../../../src/thread/archive/kept-ends.ts';
-import { takeOut } from '../../../src/thread/archive/take-out.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { ObjectBatch, repositoryWith } from '../../../src/git/stores/object-batch.ts';
 import type { Repository } from '../../../src/git/repository.ts';

@@ -4,12 +4,13 @@ import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import { readTree } from '../../../src/git/stores/read.ts';
 import {
   addListCommit,
+  type ArchivedThread,
   ArchiveList,
+  editList,
+  type ListChanges,
   MAX_LINES,
   MAX_PLACE,
-  type ArchivedThread,
 } from '../../../src/thread/archive/archive-list.ts';
-import { editList, type ListChanges } from '../../../src/thread/archive/edit-list.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
