@@ -18,6 +18,8 @@ function usersState({ git }: Place): Record<string, string> {
   const status = ['--no-optional-locks', '-c', 'core.fsmonitor=false', 'status', '--porcelain=v2', '-z', '--branch'];
   const state: Record<string, string> = {
     status: isBare ? '' : said(() => git(...status)).replaceAll(/[^\0]*log\.txt\0/g, ''),
+    // git joins small packs.
+    objects: idsIn(said(() => git('rev-list', '--objects', '--missing=print', '--branches', '--tags', '--remotes'))),
     refs: git('for-each-ref', 'refs/heads', 'refs/tags', 'refs/remotes', 'refs/stash'),
   };
   for (const folder of new Set([
@@ -29,7 +31,7 @@ function usersState({ git }: Place): Record<string, string> {
         /^(?:index|sharedindex.*|config|config\.worktree|HEAD|ORIG_HEAD|MERGE_.*|shallow|info\/.*|logs\/(?:HEAD|refs\/(?:heads|stash|remotes).*))$/.test(
           name,
         ) ||
-        /^objects\/(?:pack\/.*\.(?:pack|idx|bitmap|rev|promisor)|pack\/multi-pack-index.*|info\/(?:commit-graph.*|alternates))$/.test(
+        /^objects\/(?:pack\/.*\.(?:bitmap|promisor)|pack\/multi-pack-index.*|info\/(?:commit-graph.*|alternates))$/.test(
           name,
         );
       const path = join(folder, name);
@@ -38,6 +40,14 @@ function usersState({ git }: Place): Record<string, string> {
     }
   }
   return state;
+}
+
+/** The ids that git lists. Those that a partial clone lacks can come in. */
+function idsIn(listed: string): string {
+  return [...listed.matchAll(/^\??([0-9a-f]{40,})/gm)]
+    .map(([, id = '']) => id)
+    .toSorted()
+    .join(' ');
 }
 
 /** What is in a work tree, without what is git's and what a list leaves out. */

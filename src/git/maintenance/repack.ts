@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { orElse, tryTo } from '../../or-else.ts';
@@ -14,7 +14,6 @@ import { makeFolders } from '../system/make-folders.ts';
 import { namesIn } from '../system/names-in.ts';
 import { formatIdentity, identityOf, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
 import { share } from '../system/sharing.ts';
-import { sizeOf } from '../system/size-of.ts';
 
 // Each step is a pack of its own. `git repack --geometric=2 -d` joins packs so that each has at least twice as many objects as
 // the next smaller one: a few packs are left, and an object is packed again only as often as the repository doubles. It prunes
@@ -72,7 +71,7 @@ export function countPacks(git: GitPlace): number {
 function countSmallPacks(git: GitPlace): number {
   const packs = listPacks(git);
   if (packs.some(({ isPromised }) => isPromised)) return 0;
-  return packs.filter(({ isKept, bytes }) => !isKept && bytes < SMALL_BYTES).length;
+  return packs.filter(({ isKept, isSmall }) => !isKept && isSmall).length;
 }
 
 /**
@@ -162,20 +161,17 @@ function start(git: GitPlace, record: string): StartedRepacking {
   };
 }
 
-/** How git repacks. Large packs stay; a multi-pack-index, which names packs that go, is written anew. */
 function repacking(git: GitPlace): GitStart {
-  const large = listPacks(git).filter(({ bytes }) => bytes > LARGE_BYTES);
-  const args = ['repack', '--geometric=2', '-d', '-q', '-n', ...large.map(({ name }) => `--keep-pack=${name}.pack`)];
-  if (existsSync(join(packFolderOf(git), 'multi-pack-index'))) args.push('--write-midx');
-  return { ...git, args, settings };
+  const kept = listPacks(git).flatMap(({ name, isKept }) => (isKept ? [`--keep-pack=${name}.pack`] : []));
+  return { ...git, args: ['repack', '--geometric=2', '-d', '-q', '-n', ...kept], settings };
 }
 
 type Pack = {
   /** `pack-<hash>`, without an ending. */
   name: string;
-  bytes: number;
-  /** Whether it has a keep, or only what nothing leads to: git leaves it alone. */
+  /** Whether it stays as it is. */
   isKept: boolean;
+  isSmall: boolean;
   /** Whether it is of a partial clone. */
   isPromised: boolean;
 };
@@ -183,11 +179,20 @@ type Pack = {
 function listPacks(git: GitPlace): Pack[] {
   const folder = packFolderOf(git);
   const names = new Set(namesIn(folder));
+  // git deletes a multi-pack-index, and its bitmap, with the first pack that goes of those that it names.
+  const indexedMs = statSync(join(folder, 'multi-pack-index'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return [...names].flatMap((file) => {
     const name = /^(pack-.+)\.idx$/.exec(file)?.[1];
     if (name === undefined) return [];
-    const isKept = names.has(`${name}.keep`) || names.has(`${name}.mtimes`);
-    return { name, bytes: sizeOf(join(folder, `${name}.pack`)), isKept, isPromised: names.has(`${name}.promisor`) };
+    const stats = statSync(join(folder, `${name}.pack`), { throwIfNoEntry: false });
+    if (stats === undefined) return [];
+    const isKept =
+      names.has(`${name}.keep`) ||
+      // Of what nothing leads to.
+      names.has(`${name}.mtimes`) ||
+      stats.size > LARGE_BYTES ||
+      stats.mtimeMs <= indexedMs;
+    return { name, isKept, isSmall: stats.size < SMALL_BYTES, isPromised: names.has(`${name}.promisor`) };
   });
 }
 

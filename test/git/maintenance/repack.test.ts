@@ -136,12 +136,17 @@ test('what others keep is left alone and does not count', async () => {
   for (const name of kept.slice(0, 7)) expect(existsSync(join(scene.packFolder, name))).toBe(true);
 });
 
-test('packs of a multi-pack-index are repacked, and it names what there is then', async () => {
+test('packs of a multi-pack-index are left alone and do not count', async () => {
   const scene = await createScene();
   await scene.addPacks(20);
-  scene.git('multi-pack-index', 'write');
+  scene.git('multi-pack-index', 'write', '--bitmap');
+  const index = readdirSync(scene.packFolder).filter((name) => name.startsWith('multi-pack-index'));
+  await scene.addPacks(9);
+  expect(scene.fold()).toBeUndefined();
+  await scene.addPacks(1);
   await scene.foldToTheEnd();
-  expect(scene.packs()).toBe(1);
+  expect(scene.packs()).toBe(21);
+  expect(readdirSync(scene.packFolder)).toEqual(expect.arrayContaining(index));
   scene.git('multi-pack-index', 'verify');
   expectCleanFsck(scene.dir);
 });
