@@ -138,9 +138,9 @@ export async function removeRedacted(
   options: SyncOptions,
 ): Promise<KnownThere & { removals: Pick<PushReport, 'threads' | 'held' | 'rejected'> }> {
   const removals: Pick<PushReport, 'threads' | 'held' | 'rejected'> = { threads: [], held: [], rejected: [] };
-  const { removed } = sortRefs(known.there);
-  const marks = [...(await readSortedRefs(repository)).removed].filter(([thread]) => !removed.has(thread));
-  if (marks.length === 0) return { ...known, removals };
+  const marks = (await readSortedRefs(repository)).removed;
+  if (marks.size === 0) return { ...known, removals };
+  // The remote is asked each time: one that lets nothing be deleted has the mark, and the thread all the same.
   let there = known.isAsked ? known.there : await remote.list(SHARED_PATTERNS, options.signal);
   const { threads } = sortRefs(there);
   const { list } = await openArchiveThere(repository, remote, there, options);

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { reachable } from '../../helpers/all-written.ts';
@@ -155,6 +155,22 @@ describe('a thread that was redacted', () => {
     for (const words of [['fetch'], ['sync']]) await ada.uwf(words, knowing);
     expect(threadsOf(ada)).toEqual([now]);
     expect(reachable(ada.dir)).not.toContain(KNOWN);
+  });
+
+  test('stays at a remote that lets nothing be deleted, and every push says so until it does', async () => {
+    const { server, ada, thread } = await createScene();
+    const hook = join(server.dir, 'hooks', 'update');
+    mkdirSync(dirname(hook), { recursive: true });
+    writeFileSync(hook, '#!/bin/sh\ncase "$3" in 0000*) exit 1;; esac\n', { mode: 0o755 });
+    const now = await redact(ada, thread);
+    for (const words of [['push'], ['fetch'], ['push'], ['sync']]) {
+      expect({ words, ...(await ada.uwf(words, knowing)) }).toMatchObject({ code: words[0] === 'fetch' ? 0 : 7 });
+      expect(threadsOf(server)).toContain(thread);
+    }
+    rmSync(hook);
+    expect((await ada.uwf(['push'], knowing)).code).toBe(0);
+    expect(threadsOf(server)).toEqual([now]);
+    expect(reachable(server.dir)).not.toContain(KNOWN);
   });
 
   test('is told to who has gone on from it, and nothing of that comes back', async () => {
