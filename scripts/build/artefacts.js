@@ -68,6 +68,8 @@ export const artefacts = [
           'src/cli/log/read-log.ts',
           'src/cli/output/secret-places.ts',
           'src/git/format/quote-path.ts',
+          'src/git/repository/ask-git.ts',
+          'src/git/repository/known-variables.ts',
           'src/git/repository/read-file-inside.ts',
           'src/git/stores/ref-writer.ts',
           'src/git/worktree/missing-files.ts',
@@ -91,7 +93,6 @@ export const artefacts = [
         isAtOnce: true,
         files: [
           'src/cli/trust/agree-to-git.ts',
-          'src/git/process/git-variables.ts',
           'src/git/repository/own-programs.ts',
           'src/git/stores/native/native-object-store.ts',
           'src/git/stores/quarantine.ts',

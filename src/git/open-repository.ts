@@ -2,7 +2,8 @@ import { checkedClock } from './system/clock.ts';
 import { existsSync } from 'node:fs';
 import { openDiskStores } from './stores/disk/open-disk-stores.ts';
 import type { DiskStores } from './stores/disk/open-disk-stores.ts';
-import { discoverWithConfig, isOwn, topOf, type DiscoverOptions } from './repository/discover.ts';
+import type { DiscoverOptions } from './repository/ask-git.ts';
+import { discoverWithConfig, isOwn, topOf } from './repository/discover.ts';
 import { absoluteGitEnvironment } from './repository/git-directory.ts';
 import { FALLBACK_COMMITTER } from './repository/identity.ts';
 import { readRepositoryFormat } from './repository/repository-format.ts';
@@ -74,9 +75,8 @@ async function assertOwnConfiguration(
   const files = [`${commonDir}/uwf/config.yaml`, ...(root === undefined ? [] : [`${root}/.uwf/config.yaml`])];
   const foreign = files.find((file) => existsSync(file) && !isOwn(file, env));
   if (foreign === undefined) return;
-  const { assertSafe } = await import('./repository/assert-safe.ts');
+  const { askGit } = await import('./repository/ask-git.ts');
   // If variables or the caller name the repository, git may find another one in the folder, or none.
   const isFound = env['GIT_DIR'] === undefined && !isNamed;
-  const place = isFound ? (workTree ?? location.gitDir) : topOf(location.gitDir);
-  await assertSafe({ folder: isFound ? dir : place, path: place, foreign, isImplicitlyBare: false }, env);
+  await askGit(isFound ? dir : topOf(location.gitDir), env, { isNamed: true, foreign });
 }

@@ -48,11 +48,11 @@ test.each([
   expect(programsStartedBy(words).programs).toEqual([]);
 });
 
-test('starting a thread and taking a step starts the agent, and one git each, which changes the refs', () => {
+test('starting a thread and taking a step starts the agent, and two gits each: one tells the configuration, one changes the refs', () => {
   const start = programsStartedBy(['thread', 'start', 'bench', '-p', 'Write.', '--json']);
-  expect(start.programs.filter((name) => name === 'git')).toHaveLength(1);
+  expect(start.programs.filter((name) => name === 'git')).toHaveLength(2);
   const { thread } = JSON.parse(start.stdout) as { thread: string };
   const { programs } = programsStartedBy(['thread', 'step', thread]);
   expect(programs).toContain('node');
-  expect(programs.filter((name) => name === 'git')).toHaveLength(1);
+  expect(programs.filter((name) => name === 'git')).toHaveLength(2);
 });

@@ -39,12 +39,8 @@ export async function secretsHere(cli: CliEnvironment, repository: Repository, c
 
 async function gitVariables({ location }: Repository, env: CliEnvironment['env']): Promise<readonly GitVariable[]> {
   if (location === undefined) return [];
-  const { readConfigFiles } = await import('../../git/repository/read-config-files.ts');
-  const read = readConfigFiles(location, env);
-  if (read !== undefined) return read;
-  const { listGitVariables } = await import('../../git/process/git-variables.ts');
-  // Without git, or with a configuration that it cannot read, no remote is reached either.
-  return listGitVariables({ location, env }).catch(() => []);
+  const { gitVariablesOf } = await import('../../git/repository/known-variables.ts');
+  return gitVariablesOf({ location, env });
 }
 
 /** The redactor that searches stored objects. It is the one that redacts what a run writes. */

@@ -25,7 +25,7 @@ async function pagerCommand(cli: CliEnvironment, text: string): Promise<string |
 
 /** The repository's own `core.pager` is ignored: its author could name any program. */
 async function corePager(env: CliEnvironment['env']): Promise<string | undefined> {
-  const { userVariable } = await import('../../git/repository/read-config-files.ts');
+  const { userVariable } = await import('../../git/repository/known-variables.ts');
   return userVariable('core.pager', env);
 }
 

@@ -19,8 +19,15 @@ export type GitVariable = {
  * Source: git-config(1), `--list`, `--show-scope`, `--null`.
  */
 export async function listGitVariables(git: GitPlace): Promise<GitVariable[]> {
-  const args = ['config', '--list', '--null', '--show-scope', '--includes'];
-  const fields = (await runGit({ ...git, args })).toString('utf8').split('\0');
+  return parseListed(await runGit({ ...git, args: listing }));
+}
+
+/** Lists all variables, for {@link parseListed}. */
+export const listing: readonly string[] = ['config', '--list', '--null', '--show-scope', '--includes'];
+
+/** The variables that git has listed. */
+export function parseListed(printed: Buffer): GitVariable[] {
+  const fields = printed.toString('utf8').split('\0');
   const variables: GitVariable[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const entry = fields[at + 1] ?? '';

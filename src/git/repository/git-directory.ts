@@ -15,7 +15,6 @@ import { isNotThere } from '../format/object-errors.ts';
 import { readRegularFile } from '../system/read-regular-file.ts';
 import { isObjectId } from '../format/object-id.ts';
 import type { GitEnvironment } from '../repository.ts';
-import { RepositoryNotFound } from './repository-not-found.ts';
 import { whileOpen } from '../system/while-open.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -54,43 +53,12 @@ export function forSearchIn(env: GitEnvironment): GitEnvironment {
 }
 
 /**
- * Tells whether a folder is a git folder: it has a valid `HEAD`, `refs` and `objects`.
+ * Tells whether a folder is a git folder of its own: it has a valid `HEAD`, `refs` and `objects`.
  *
  * Source: `is_git_directory` and `validate_headref` in git's setup.c and refs.c.
  */
-export function isGitDirectory(path: string, env: GitEnvironment): boolean {
-  if (!isHead(`${path}/HEAD`)) return false;
-  const common = commonDirOf(path, env);
-  const objects = env['GIT_OBJECT_DIRECTORY'] ?? `${common}/objects`;
-  return isAccessible(objects) && isAccessible(`${common}/refs`);
-}
-
-/**
- * The folder that linked worktrees share: `GIT_COMMON_DIR`, else the target of the file `commondir`, else the git folder
- * itself.
- *
- * Source: gitrepository-layout(5), "commondir".
- */
-export function commonDirOf(gitDir: string, env: GitEnvironment): string {
-  const fromEnvironment = env['GIT_COMMON_DIR'];
-  if (fromEnvironment !== undefined) return resolve(fromEnvironment);
-  const text = readIfThere(`${gitDir}/commondir`);
-  return text === undefined ? gitDir : resolve(gitDir, text.trimEnd());
-}
-
-/**
- * The folder that a `.git` file of a submodule or a linked worktree names.
- *
- * @throws {RepositoryNotFound} if the file has another form, or its target is no repository
- * Source: gitrepository-layout(5), "gitfile"; `read_gitfile_gently` in git's setup.c.
- */
-export function readGitFile(path: string, env: GitEnvironment): string {
-  const gitDir = targetOfGitFile(path, readRegularFile(path, MAX_BYTES).toString('utf8'));
-  if (gitDir === undefined) throw new RepositoryNotFound(path, "the file does not start with 'gitdir: '");
-  if (!isGitDirectory(gitDir, env)) {
-    throw new RepositoryNotFound(path, `it leads to ${gitDir}, where no repository is`);
-  }
-  return gitDir;
+export function isGitDirectory(path: string): boolean {
+  return isHead(`${path}/HEAD`) && isAccessible(`${path}/objects`) && isAccessible(`${path}/refs`);
 }
 
 /** Where the text of a `.git` file leads, which need not be there; `undefined` if it has another form. */

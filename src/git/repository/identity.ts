@@ -1,13 +1,10 @@
-import type { GitVariable } from '../process/git-variables.ts';
-import type { GitPlace } from '../process/spawn-git.ts';
 import type { GitEnvironment, Identity, RepositoryLocation } from '../repository.ts';
-import { readConfigFiles } from './read-config-files.ts';
 
 /** The committer if git knows no user. */
 export const FALLBACK_COMMITTER: Identity = { name: 'uwf', email: 'uwf@localhost' };
 
 /**
- * Finds the committer of git for a repository, with at most one process, and none where git's files tell.
+ * Finds the committer of git for a repository, with at most one process.
  *
  * `GIT_COMMITTER_NAME` and `_EMAIL` win, then `committer.*`, then `user.*`, then `EMAIL`. If only one of the two is set, the
  * other is that of {@link FALLBACK_COMMITTER}; `undefined` if neither is set or there is no git.
@@ -21,17 +18,12 @@ export async function committerFromGit(
   let name = env['GIT_COMMITTER_NAME'];
   let email = env['GIT_COMMITTER_EMAIL'];
   if (!name || !email) {
-    const variables = readConfigFiles(location, env) ?? (await askGit({ location, env }));
+    const { gitVariablesOf } = await import('./known-variables.ts');
+    const variables = gitVariablesOf({ location, env });
     const configured = new Map(variables.map(({ name: key, value }) => [key, value]));
     name ||= configured.get('committer.name') ?? configured.get('user.name');
     email ||= configured.get('committer.email') ?? configured.get('user.email') ?? env['EMAIL'];
   }
   if (!name && !email) return undefined;
   return { name: name || FALLBACK_COMMITTER.name, email: email || FALLBACK_COMMITTER.email };
-}
-
-async function askGit(git: GitPlace): Promise<GitVariable[]> {
-  const { listGitVariables } = await import('../process/git-variables.ts');
-  // An error means that there is no git, so no user is configured.
-  return listGitVariables(git).catch(() => []);
 }

@@ -8,8 +8,9 @@ import { errnoOf } from '../format/object-errors.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { folderPathOf } from './choose-remote.ts';
 import type { GitVariable } from '../process/git-variables.ts';
+import { userVariable } from './known-variables.ts';
 import { remotesIn } from './choose-remote.ts';
-import { asVariables, readRepositoryVariables, userVariable } from './read-config-files.ts';
+import { asVariables, readRepositoryVariables } from './repository-config.ts';
 import { remoteUrl } from './remote-url.ts';
 
 /** The use of git: to reach a remote, to read and write the files of a work tree, to merge, or to sign commits. */

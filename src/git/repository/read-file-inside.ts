@@ -47,7 +47,7 @@ export function placeInside(root: string, path: string): string {
     throw new FileRefused(path, `lies outside ${root}`, hint);
   }
   const places = parts.map((_, depth) => join(top, ...parts.slice(0, depth + 1)));
-  if (parts.some(isDotGit) || places.some((place) => kindOfPath(place) === 'folder' && isGitDirectory(place, {}))) {
+  if (parts.some(isDotGit) || places.some((place) => kindOfPath(place) === 'folder' && isGitDirectory(place))) {
     throw new FileRefused(path, 'lies in a git folder', 'put the file where git would track it');
   }
   return real;

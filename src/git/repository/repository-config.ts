@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { configBoolean, findConfigEntry, parseGitConfig } from '../format/config.ts';
 import type { ConfigEntry } from '../format/config.ts';
+import type { GitVariable } from '../process/git-variables.ts';
+import type { RepositoryLocation } from '../repository.ts';
 import { readIfThere, realPath } from './git-directory.ts';
 
 /** A repository's own configuration, without the user's and the system's. */
@@ -38,4 +40,19 @@ export function configuredWorkTree({ all, path }: RepositoryConfig, base: string
   if (configBoolean(findConfigEntry(all, 'core.bare'), path) === true) return null;
   const configured = findConfigEntry(all, 'core.worktree')?.value;
   return configured === undefined ? undefined : realPath(resolve(base, configured));
+}
+
+/**
+ * The variables of a repository's own configuration, includes not followed.
+ *
+ * @throws {InvalidGitConfig} if git could not read it either
+ */
+export function readRepositoryVariables({ gitDir, commonDir }: RepositoryLocation): GitVariable[] {
+  const { shared, all } = readRepositoryConfig(gitDir, commonDir);
+  return [...asVariables('local', shared), ...asVariables('worktree', all.slice(shared.length))];
+}
+
+/** The entries of a configuration file, as git lists them. */
+export function asVariables(scope: string, entries: readonly ConfigEntry[]): GitVariable[] {
+  return entries.map(({ name, value }) => ({ scope, name, value }));
 }

@@ -2,7 +2,6 @@ import { addressOf, bundlePathOf, defaultRemote, remotesIn, withoutPassword } fr
 import { listGitVariables, listingAfter } from '../process/git-variables.ts';
 import { MappedRemote } from './mapped-remote.ts';
 import { NativeRemote } from './native-remote.ts';
-import { readConfigFiles } from '../repository/read-config-files.ts';
 import { remoteUrl } from '../repository/remote-url.ts';
 import { RestoringRemote } from './restoring-remote.ts';
 import { isBranchOrTag, refMappingOf } from './ref-mapping.ts';
@@ -42,7 +41,7 @@ export async function openRemote(
   const { location, stateDir } = repository;
   if (location === undefined || stateDir === undefined) throw new RemotesNeedDisk();
   const { env, direction = 'fetch', mayAsk = false, onRestored } = options;
-  const variables = readConfigFiles(location, env) ?? (await listGitVariables({ location, env }));
+  const variables = await listGitVariables({ location, env });
   const configured = remotesIn(variables);
   const chosen = name ?? defaultRemote(variables, configured, location, direction);
   const isConfigured = configured.includes(chosen);

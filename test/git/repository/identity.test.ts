@@ -21,17 +21,18 @@ describe('who commits', () => {
 
   test('is user.*, and committer.* before it, the last of several', async () => {
     const repository = createTemporaryRepository();
-    const location = locationOf(repository);
+    // Each command opens the repository anew.
+    const committer = (env: typeof anonymous) => committerFromGit(locationOf(repository), env);
     repository.git('config', 'user.name', 'First');
     repository.git('config', '--add', 'user.name', 'User\nof two lines');
     repository.git('config', 'user.email', 'user@example.com');
-    expect(await committerFromGit(location, anonymous)).toEqual({
+    expect(await committer(anonymous)).toEqual({
       name: 'User\nof two lines',
       email: 'user@example.com',
     });
     repository.git('config', 'committer.name', 'Committer');
-    expect(await committerFromGit(location, anonymous)).toEqual({ name: 'Committer', email: 'user@example.com' });
-    expect(await committerFromGit(location, { ...anonymous, GIT_COMMITTER_EMAIL: 'env@example.com' })).toEqual({
+    expect(await committer(anonymous)).toEqual({ name: 'Committer', email: 'user@example.com' });
+    expect(await committer({ ...anonymous, GIT_COMMITTER_EMAIL: 'env@example.com' })).toEqual({
       name: 'Committer',
       email: 'env@example.com',
     });

@@ -75,7 +75,7 @@ describe('a repository whose format git alone speaks is opened where there is gi
     const opened = await openRepository(linked);
     expect(await opened.refs.read(parseRefName('HEAD'))).toBe(repository.git('rev-parse', 'HEAD'));
     await opened.close();
-    await expect(openRepository(linked, noGit)).rejects.toThrow('objectFormat sha256');
+    await expect(openRepository(linked, noGit)).rejects.toMatchObject({ code: 'git-not-found' });
   });
 
   test('one with a reftable, or it is refused where the git at hand does not know them', async () => {

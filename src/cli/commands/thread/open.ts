@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { UwfError } from '../../../errors.ts';
-import { userVariable } from '../../../git/repository/read-config-files.ts';
+import { userVariable } from '../../../git/repository/known-variables.ts';
 import { noBase } from '../../../thread/code/thread-code.ts';
 import { getThread } from '../../../thread/find/find-thread.ts';
 import { findStart } from '../../../thread/read/read-start.ts';
