@@ -1,4 +1,4 @@
-import type { MergeConflict } from '../../git/worktree/merge-in-turn.ts';
+import type { MergeConflict } from '../../git/worktree/merge-trees.ts';
 import type { TakenBranch } from '../../moderator/judge-join.ts';
 
 /** The text of a block's step tells of as many branches; its meta has all. */

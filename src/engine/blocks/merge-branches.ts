@@ -1,12 +1,11 @@
+import type { BlockTurn } from './prepare-block.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { MergeConflict } from '../../git/worktree/merge-in-turn.ts';
-import { mergeAll } from '../../git/worktree/merge-trees.ts';
+import { mergeAll, type MergeConflict } from '../../git/worktree/merge-trees.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
 import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
 import { findFilesToMerge } from '../../thread/read/branch-end.ts';
 import { filesOfStep, findNewestRecorded } from '../../thread/read/step-files.ts';
-import type { BlockTurn } from './prepare-block.ts';
 
 /** The files of all branches, as the block's step records them. */
 export type MergedFiles = { merge: MergeRecord; snapshot: Snapshot; conflicts: readonly MergeConflict[] };

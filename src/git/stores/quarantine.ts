@@ -1,20 +1,21 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
-import { syncFolder } from '../system/durable-file.ts';
-import { DiskObjectStore } from './disk/disk-object-store.ts';
-import { repositoryGone } from '../repository/assert-there.ts';
-import { readLooseObject, writeLooseObject } from './disk/loose-objects.ts';
-import { abandonPack, KEEP_MS, newPackName, PackKeep, removeStalePackKeeps } from './disk/pack-keep.ts';
-import { makeFolders } from '../system/make-folders.ts';
-import { NativeObjectStore } from './native/native-object-store.ts';
 import { asStorageError, storing } from '../format/object-errors.ts';
 import { isObjectId, type GitObject, type ObjectFormat, type ObjectId } from '../format/object-id.ts';
+import type { ObjectStore } from '../object-store.ts';
+import { runGit, type GitRun } from '../process/run-git.ts';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
+import { repositoryGone } from '../repository/assert-there.ts';
+import { DiskObjectStore } from './disk/disk-object-store.ts';
+import { readLooseObject, writeLooseObject } from './disk/loose-objects.ts';
+import { abandonPack, KEEP_MS, newPackName, PackKeep, removeStalePackKeeps } from './disk/pack-keep.ts';
+import { NativeObjectStore } from './native/native-object-store.ts';
+import { syncFolder } from '../system/durable-file.ts';
+import { makeFolders } from '../system/make-folders.ts';
 import { isOlderThan } from '../system/older-than.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
 import { share } from '../system/sharing.ts';
 import { sizeOf } from '../system/size-of.ts';
-import type { ObjectStore } from '../object-store.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { succeeds } from '../../or-else.ts';
 
 const folderName = /^([^@]+)@[A-Za-z0-9]+$/;
@@ -189,4 +190,31 @@ export function objectFolderOf({ commonDir }: Pick<RepositoryLocation, 'commonDi
 /** A path as git reads it in a list of paths. Source: git(1), GIT_ALTERNATE_OBJECT_DIRECTORIES. */
 function quoted(path: string): string {
   return path.includes(delimiter) || path.startsWith('"') ? `"${path.replaceAll(/["\\]/g, '\\$&')}"` : path;
+}
+
+/** More loose objects than this go into a pack instead of memory. */
+const MAX_LOOSE_BYTES = 1024 * 1024;
+
+/**
+ * Readies the loose objects of a quarantine for the repository: few are read into memory, many are packed in the quarantine,
+ * which moves packs when it is taken over.
+ *
+ * @param run how git runs where it sees the quarantine
+ * @param ids which of them; default: all
+ * @returns those that are not in a pack
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function packLooseObjects(
+  run: Omit<GitRun, 'args'>,
+  quarantine: Quarantine,
+  ids?: readonly ObjectId[],
+): Promise<GitObject[]> {
+  const loose = quarantine.looseFiles();
+  const wanted = ids ?? loose.ids;
+  if (loose.bytes <= MAX_LOOSE_BYTES) return quarantine.looseObjects(wanted);
+  // git takes no empty list.
+  if (wanted.length === 0) return [];
+  const args = ['pack-objects', '--quiet', '--window=0', quarantine.packPrefix];
+  await runGit({ ...run, args, input: `${wanted.join('\n')}\n` });
+  return [];
 }

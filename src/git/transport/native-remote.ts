@@ -1,22 +1,21 @@
 import { existsSync } from 'node:fs';
-import type { ObjectId } from '../format/object-id.ts';
 import { objectFormatsDiffer, StorageReadOnly } from '../format/object-errors.ts';
-import { inPlaceOf } from '../../or-else.ts';
-import { RemoteUnreachable } from './remote-errors.ts';
-import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
-import type { Repository } from '../repository.ts';
-import { landingOf } from './fetch-refs.ts';
-import { fetchWhatCanBe } from './fetch-what-can-be.ts';
+import type { ObjectId } from '../format/object-id.ts';
 import { isOfRepository } from '../process/git-variables.ts';
+import { GitFailed } from '../process/run-git.ts';
+import type { Repository } from '../repository.ts';
+import { objectFolderOf, objectsApart } from '../stores/quarantine.ts';
+import { landingOf, fetchWhatCanBe } from './fetch-refs.ts';
 import { isOfOtherFormat } from './git-output.ts';
 import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
 import { listByPrefix } from './list-by-prefix.ts';
 import { listRemoteRefs } from './list-remote-refs.ts';
 import { incomingObjects } from './native-incoming.ts';
-import { objectFolderOf, objectsApart } from '../stores/quarantine.ts';
 import { pushRefs } from './push-refs.ts';
+import { RemoteUnreachable } from './remote-errors.ts';
+import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
 import { findUnsound, withoutUnsound } from './unsound-objects.ts';
-import { GitFailed } from '../process/run-git.ts';
+import { inPlaceOf } from '../../or-else.ts';
 
 /**
  * The transports that git allows by default. They replace what the repository's own configuration allows, which is not its

@@ -1,7 +1,7 @@
 import { runGit } from '../process/run-git.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 import { noteMarked } from './copied-files.ts';
-import type { ConflictStage } from './merge-tree-output.ts';
+import type { ConflictStage } from './tree-merger.ts';
 
 /**
  * Marks files of a work tree as conflicts of a merge, as `git status` shows them, and leaves its files as they are. `git add`

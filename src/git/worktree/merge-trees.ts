@@ -1,6 +1,17 @@
+import { parseCommit } from '../format/commit.ts';
+import { CorruptObject, ObjectMissing } from '../format/object-errors.ts';
 import type { ObjectId } from '../format/object-id.ts';
-import { mergeInTurn, type Merge, type MergeBranch } from './merge-in-turn.ts';
-import { TreeMerger, type MergedObjects, type MergePlace } from './tree-merger.ts';
+import { pathAsText } from '../format/quote-path.ts';
+import type { ObjectStore } from '../object-store.ts';
+import type { GitPlace } from '../process/spawn-git.ts';
+import { differingPaths } from './diff-trees.ts';
+import {
+  TreeMerger,
+  type MergedObjects,
+  type MergePlace,
+  type ConflictStage,
+  type MergeTreeOutput,
+} from './tree-merger.ts';
 
 /** A merge that is to be stored. */
 export type MergedTree = Merge &
@@ -84,4 +95,116 @@ async function withMerger<T>(
   } finally {
     await merger.remove();
   }
+}
+
+/** What is merged into our side: the commit or the tree of a branch, and the name of the branch. */
+export type MergeBranch = { key: string; commit: ObjectId };
+
+/** A conflict, as git reports it. */
+export type MergeConflict = {
+  /** As `pathAsText` writes it. */
+  path: string;
+  /** All files that it is about, `path` first: a conflict of renames has several. */
+  paths: readonly string[];
+  /** git's word for it: `contents`, `binary`, `modify/delete`, `rename/rename` … */
+  kind: string;
+  /** git's sentence, which names the sides `HEAD` and `branch/<key>`. It depends on git's version. */
+  message: string;
+  /** The earlier branches that changed one of the files, and last the branch whose merge gave the conflict. */
+  keys: readonly string[];
+};
+
+/** The result of a merge. */
+export type Merge = {
+  /** Files with conflicts have markers in it, or the content of one side. */
+  tree: ObjectId;
+  conflicts: readonly MergeConflict[];
+  /**
+   * The entries of an index that show the conflicts, for `markConflicts`; none without conflicts. `undefined` if two branches
+   * have conflicts in one file, or a later branch changed a file with a conflict: an index cannot show that.
+   */
+  stages: readonly ConflictStage[] | undefined;
+};
+
+/** The merge of one branch. */
+type Merged = { key: string; changed: () => Promise<ReadonlySet<string>>; output: MergeTreeOutput };
+
+/**
+ * Merges branches into our side, one after the other, each with the same base.
+ *
+ * @throws as `mergeTrees`
+ */
+async function mergeInTurn(
+  objects: ObjectStore,
+  merger: TreeMerger,
+  [base, ours]: readonly [base: ObjectId, ours: ObjectId],
+  theirs: readonly MergeBranch[],
+): Promise<Merge> {
+  const { git } = merger;
+  const from = await treeOf(objects, base);
+  let tree = await treeOf(objects, ours);
+  const merges: Merged[] = [];
+  for (const { key, commit } of theirs) {
+    const side = await treeOf(objects, commit);
+    const output = await merger.merge({ base: from, ours: tree, theirs: side, name: key });
+    tree = output.tree;
+    merges.push({ key, changed: once(() => changedPlaces(git, from, side)), output });
+  }
+  return { tree, conflicts: await conflictsOf(merges), stages: await stagesOf(git, merges) };
+}
+
+async function conflictsOf(merges: readonly Merged[]): Promise<MergeConflict[]> {
+  const conflicts: MergeConflict[] = [];
+  for (const [at, { key, output }] of merges.entries()) {
+    for (const { kind, message, paths } of output.conflicts) {
+      const keys: string[] = [];
+      for (const earlier of merges.slice(0, at)) {
+        const changed = await earlier.changed();
+        if (paths.some((path) => changed.has(path))) keys.push(earlier.key);
+      }
+      const [path = '', ...others] = paths.map(pathAsText);
+      conflicts.push({ path, paths: [path, ...others], kind, message, keys: [...keys, key] });
+    }
+  }
+  return conflicts;
+}
+
+async function stagesOf(git: GitPlace, merges: readonly Merged[]): Promise<ConflictStage[] | undefined> {
+  const last = merges.at(-1)?.output.tree;
+  const stages: ConflictStage[] = [];
+  const seen = new Set<string>();
+  for (const { output } of merges) {
+    const paths = new Set(output.stages.map(({ path }) => path));
+    if (paths.size === 0 || last === undefined) continue;
+    const later = output.tree === last ? [] : await differingPaths(git, output.tree, last);
+    if ([...paths].some((path) => seen.has(path)) || later.some((path) => paths.has(path))) return undefined;
+    for (const path of paths) seen.add(path);
+    stages.push(...output.stages);
+  }
+  return stages;
+}
+
+/** The files that a branch changed, and the folders above them: a file can stand where another side has a folder. */
+async function changedPlaces(git: GitPlace, base: ObjectId, side: ObjectId): Promise<ReadonlySet<string>> {
+  const places = new Set<string>();
+  for (const path of await differingPaths(git, base, side)) {
+    for (let end = path.length; end > 0 && !places.has(path.slice(0, end)); end = path.lastIndexOf('/', end - 1)) {
+      places.add(path.slice(0, end));
+    }
+  }
+  return places;
+}
+
+/** The tree of a commit, or the tree itself. */
+async function treeOf(objects: ObjectStore, id: ObjectId): Promise<ObjectId> {
+  const object = await objects.read(id);
+  if (object === undefined) throw new ObjectMissing(id);
+  if (object.type === 'tree') return id;
+  if (object.type === 'commit') return parseCommit(object.data, objects.format).tree;
+  throw new CorruptObject(id, `it is a ${object.type}, neither a commit nor a tree`);
+}
+
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => (result ??= work());
 }

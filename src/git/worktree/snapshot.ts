@@ -1,20 +1,19 @@
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { readIfThere } from '../repository/git-directory.ts';
 import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
-import { readCommit, type ObjectReader } from '../stores/read.ts';
 import { isRefName, parseRefName } from '../format/ref-name.ts';
+import { GitEnded, runGit } from '../process/run-git.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
+import { readIfThere } from '../repository/git-directory.ts';
+import { isMadeForThread } from '../repository/thread-work-tree.ts';
+import { objectFolderOf, objectsApart, Quarantine, removeKeeps, packLooseObjects } from '../stores/quarantine.ts';
+import { readCommit, type ObjectReader } from '../stores/read.ts';
 import { addChanges, addNamed, streamed } from './add-changes.ts';
 import { chooseFitting } from './choose-fitting.ts';
-import { findChanges, plainIndex, runComparing, type IndexRun } from './find-changes.ts';
 import { readCopied } from './copied-files.ts';
+import { findChanges, plainIndex, runComparing, type IndexRun } from './find-changes.ts';
 import { copyIndex, keepIndex } from './kept-index.ts';
 import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
-import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
-import { GitEnded, runGit } from '../process/run-git.ts';
-import { packLooseObjects } from './pack-loose-objects.ts';
-import { isMadeForThread } from '../repository/thread-work-tree.ts';
 import { findOperation, readMerging, type Operation } from './unfinished-operation.ts';
 
 /** Limits of a snapshot. */

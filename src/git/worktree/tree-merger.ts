@@ -3,22 +3,20 @@ import { dirname, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { encodeCommit } from '../format/commit.ts';
 import { storing } from '../format/object-errors.ts';
-import type { GitObject, ObjectFormat, ObjectId } from '../format/object-id.ts';
+import { type GitObject, type ObjectFormat, type ObjectId, parseObjectId } from '../format/object-id.ts';
 import { isRefName } from '../format/ref-name.ts';
-import { isOlderGit, readGitVersion } from '../process/git-version.ts';
+import { kindOfMode } from '../format/tree-lines.ts';
 import { listGitVariables, type GitVariable } from '../process/git-variables.ts';
+import { isOlderGit, readGitVersion } from '../process/git-version.ts';
 import { runGit } from '../process/run-git.ts';
 import { durablePacks, type GitPlace } from '../process/spawn-git.ts';
-import { FALLBACK_COMMITTER } from '../repository/identity.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
-import { objectFolderOf, objectsApart, Quarantine, removeKeeps } from '../stores/quarantine.ts';
+import { FALLBACK_COMMITTER } from '../repository/identity.ts';
+import { objectFolderOf, objectsApart, Quarantine, removeKeeps, packLooseObjects } from '../stores/quarantine.ts';
 import { readAnyTree } from '../stores/read.ts';
 import { AttributeFiles } from './attribute-files.ts';
 import { mergeConfiguration, mergeEnvironment, notingDrivers } from './merge-environment.ts';
 import { mergesFolder } from './merge-folder.ts';
-import { kindOfMode } from '../format/tree-lines.ts';
-import { parseMergeTree, type MergeTreeOutput } from './merge-tree-output.ts';
-import { packLooseObjects } from './pack-loose-objects.ts';
 import { asRefusal } from './try-merge.ts';
 
 /** Where trees are merged. */
@@ -207,4 +205,60 @@ function notOnDisk(): UwfError {
 
 function makeFolder(path: string): void {
   mkdirSync(path, { recursive: true });
+}
+
+/** An entry of an index for a file with a conflict. Source: git-ls-files(1), "OUTPUT". */
+export type ConflictStage = {
+  /** As git writes modes: `100644`. */
+  mode: string;
+  id: ObjectId;
+  /** 1 for the base, 2 for our side, 3 for theirs. */
+  stage: number;
+  /** In Latin-1: each byte is a character. */
+  path: string;
+};
+
+/** Git's report of one conflict. Paths are in Latin-1; the first is the one that git reports the conflict for. */
+export type ToldConflict = { kind: string; message: string; paths: string[] };
+
+/** What `git merge-tree` printed. */
+export type MergeTreeOutput = {
+  /** The merged tree; files with conflicts have markers, or the content of one side. */
+  tree: ObjectId;
+  stages: ConflictStage[];
+  conflicts: ToldConflict[];
+};
+
+/** `CONFLICT (contents)`, and in some places without the space. */
+const conflictKind = /^CONFLICT ?\((.*)\)$/s;
+
+/**
+ * Reads what `git merge-tree --write-tree -z` prints: the tree; if there are conflicts, entries up to an empty field, and
+ * messages, each of a number of paths, the paths, a kind and a text. Messages that are not about conflicts are left out.
+ *
+ * Source: git-merge-tree(1), "OUTPUT".
+ */
+function parseMergeTree(printed: Buffer): MergeTreeOutput {
+  const fields = printed.toString('latin1').split('\0');
+  const tree = parseObjectId(fields[0] ?? '');
+  const end = fields.indexOf('', 1);
+  const stages = fields.slice(1, end).map(parseStage);
+  const conflicts: ToldConflict[] = [];
+  for (let at = end + 1; at + 1 < fields.length;) {
+    const paths = fields.slice(at + 1, at + 1 + Number(fields[at]));
+    at += 1 + paths.length;
+    const kind = conflictKind.exec(fields[at] ?? '')?.[1];
+    const message = Buffer.from(fields[at + 1] ?? '', 'latin1')
+      .toString('utf8')
+      .trimEnd();
+    if (kind !== undefined) conflicts.push({ kind, message, paths });
+    at += 2;
+  }
+  return { tree, stages, conflicts };
+}
+
+function parseStage(line: string): ConflictStage {
+  const tab = line.indexOf('\t');
+  const [mode = '', id = '', stage = ''] = line.slice(0, tab).split(' ');
+  return { mode, id: parseObjectId(id), stage: Number(stage), path: line.slice(tab + 1) };
 }

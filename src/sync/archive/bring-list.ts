@@ -1,12 +1,11 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { Remote } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findListFault, LIST_REF } from '../../thread/archive/archive-list.ts';
-import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
-import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
+import type { Remote } from '../../git/transport/remote.ts';
 import { incomingView } from '../fetch/receive-refs.ts';
 import { remember } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
+import { findListFault, LIST_REF } from '../../thread/archive/archive-list.ts';
+import { INCOMING_LIMITS, boundedObjects } from '../../verify/incoming/incoming-limits.ts';
 
 /**
  * Fetches the list of a remote's archive, and nothing else, and checks it.

@@ -1,19 +1,18 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
-import type { IncomingObjects, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findListFault } from '../../thread/archive/archive-list.ts';
-import { makeRemovalMark, rememberRemoved, type RemovedThreads } from '../../thread/remove/removed-threads.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { faultOf } from '../../thread/fault-of.ts';
-import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
-import { checkIncoming, type IncomingTip } from '../../verify/incoming/check-incoming.ts';
-import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
+import type { IncomingObjects, RemoteRef } from '../../git/transport/remote.ts';
 import { readClaim } from '../claims/claim.ts';
-import { type Refusal, Refusals } from '../report.ts';
 import { relateTips } from '../reconcile/relate-tips.ts';
 import { parseSharedRef, type SharedRef, type SortedRefs } from '../refs/sorted-refs.ts';
+import { type Refusal, Refusals } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
+import { findListFault } from '../../thread/archive/archive-list.ts';
+import { faultOf } from '../../thread/fault-of.ts';
+import { makeRemovalMark, rememberRemoved, type RemovedThreads } from '../../thread/remove/removed-threads.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { checkIncoming, type IncomingTip } from '../../verify/incoming/check-incoming.ts';
+import { INCOMING_LIMITS, boundedObjects } from '../../verify/incoming/incoming-limits.ts';
 
 /** The remote's refs that this repository may take over, and those that it refuses. */
 type Received = { refs: RemoteRef[]; refused: Refusal[] };

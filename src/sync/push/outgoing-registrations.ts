@@ -1,15 +1,14 @@
-import { TimeBudget } from '../../verify/replay/time-budget.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import { eachOnce } from '../each-once.ts';
+import type { OutgoingVerdict } from './outgoing.ts';
 import type { SecretScan } from '../../thread/secrets/secret-scan.ts';
 import { NodeCache } from '../../verify/chain/known-nodes.ts';
 import { readFiles } from '../../verify/commit/read-files.ts';
-import { boundedObjects } from '../../verify/incoming/bounded-objects.ts';
 import { checkRegistry } from '../../verify/incoming/check-registrations.ts';
-import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
-import type { OutgoingVerdict } from './outgoing.ts';
-import { eachOnce } from '../each-once.ts';
+import { INCOMING_LIMITS, boundedObjects } from '../../verify/incoming/incoming-limits.ts';
+import { TimeBudget } from '../../verify/replay/time-budget.ts';
 
 /**
  * Checks what a push would send of a workflow's registry, with the checks of a fetch.

@@ -1,17 +1,16 @@
-import { TimeBudget } from '../replay/time-budget.ts';
-import { checkHistoryRef } from '../verify-threads.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
 import { lookupOf } from '../../cas/lookup/repository-nodes.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import { asFault } from '../../thread/fault-of.ts';
+import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import { NodeCache } from '../chain/known-nodes.ts';
 import { NewCommits, type Origin } from '../chain/new-commits.ts';
-import { boundedObjects } from './bounded-objects.ts';
 import { CarriedObjects } from './carried-objects.ts';
 import { checkRegistry, type RegistryCheck } from './check-registrations.ts';
-import { INCOMING_LIMITS, type IncomingLimits } from './incoming-limits.ts';
+import { INCOMING_LIMITS, type IncomingLimits, boundedObjects } from './incoming-limits.ts';
 import { VerifiedCommits } from './verified-commits.ts';
+import { TimeBudget } from '../replay/time-budget.ts';
+import { checkHistoryRef } from '../verify-threads.ts';
 
 /** A ref of a remote whose name has been parsed. */
 export type IncomingTip = {

@@ -1,10 +1,10 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { openRepository } from '../../../src/git/open-repository.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
-import type { ConflictStage } from '../../../src/git/worktree/merge-tree-output.ts';
+import { openRepository } from '../../../src/git/open-repository.ts';
 import { mergeTrees, repeatMerge } from '../../../src/git/worktree/merge-trees.ts';
+import type { ConflictStage } from '../../../src/git/worktree/tree-merger.ts';
 import {
   createTemporaryFolder,
   isolatedGitEnvironment as env,

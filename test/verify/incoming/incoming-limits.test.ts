@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CorruptObject, ObjectTooLarge } from '../../../src/git/format/object-errors.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { boundedObjects } from '../../../src/verify/incoming/bounded-objects.ts';
-import { INCOMING_LIMITS, type IncomingLimits } from '../../../src/verify/incoming/incoming-limits.ts';
+import { INCOMING_LIMITS, type IncomingLimits, boundedObjects } from '../../../src/verify/incoming/incoming-limits.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { store } from '../forge-commit.ts';
 import { viewOf } from './incoming-fixture.ts';

@@ -1,6 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bringInParts } from '../../../src/git/transport/fetch-what-can-be.ts';
+import { bringInParts } from '../../../src/git/transport/fetch-refs.ts';
+
+import fc from 'fast-check';
 
 /** Brings numbers as long as none of a part is bad. @returns those that came, and how large each part was that was tried */
 async function bring(count: number, bad: ReadonlySet<number>, mostTries: number) {
