@@ -66,8 +66,7 @@ export class PackKeep {
 /**
  * How long a keep is valid if its process cannot be checked from here: it runs on another host or in another container. A
  * keep blocks only the space of its pack, so this is far longer than the moments between writing objects and moving refs. A
- * process that stands still for longer loses its objects if a `git repack -ad` runs meanwhile; it has lost its locks too, so
- * it moves no ref to them.
+ * process that stands still for longer loses its objects if a `git repack -ad` runs meanwhile; git then refuses a ref to them.
  */
 export const KEEP_MS: number = 24 * 3_600_000;
 
