@@ -11,7 +11,8 @@ import {
   pointerOfArchived,
 } from '../../thread/archive/archive-list.ts';
 import { addEnds, ENDS_PREFIX, endsRef, withoutEnds } from '../../thread/archive/archive-threads.ts';
-import { type Held, type PushReport, Refusals, type ThreadChange } from '../report.ts';
+import { Refusals } from '../refusals.ts';
+import type { Held, PushReport, ThreadChange } from '../report.ts';
 import { type NewThreads, presenceAt } from '../push/new-threads.ts';
 import { deletionOf, readSortedRefs, SHARED_PATTERNS, type SortedRefs, sortRefs } from '../refs/sorted-refs.ts';
 import { readTrackedRef, remember, trackingName } from '../refs/tracking.ts';

@@ -18,7 +18,8 @@ import { HoldBack } from './hold-back.ts';
 import { createLineage } from '../reconcile/reconcile-thread.ts';
 import { presenceAt, type NewThreads } from './new-threads.ts';
 import { offerThread, type Offer, type OfferLineage } from './offer-thread.ts';
-import { type Held, type Refusal, Refusals, type ThreadChange, type WorkflowChange } from '../report.ts';
+import { Refusals } from '../refusals.ts';
+import type { Held, Refusal, ThreadChange, WorkflowChange } from '../report.ts';
 import { readSortedRefs, type SortedRefs, sortRefs, type Tip } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
