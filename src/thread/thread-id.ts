@@ -46,10 +46,3 @@ export function timePrefix(timeMs: number): string {
   return text;
 }
 
-/**
- * The time before which no child of a thread was called, by the ids of children: the second of the thread's start, since
- * commits have whole seconds.
- */
-export function firstChildTimeMs(startedAtMs: number): number {
-  return Math.floor(startedAtMs / 1000) * 1000;
-}

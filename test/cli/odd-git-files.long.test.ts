@@ -19,7 +19,7 @@ const places = [
   'uwf/config.yaml',
   `uwf/leases/${thread}.json`,
   `uwf/kept/${thread}.json`,
-  `uwf/facts/many/${thread.slice(-1)}.listed`,
+  `uwf/listed/${thread.slice(-1)}`,
 ];
 
 const kinds = {

@@ -127,12 +127,13 @@ export function sampleNodes(): Sample[] {
   ]);
   const failed = text('no front matter');
   const attempt = add('attempt', { content: failed, errors: ['no front matter'], usage: null }, [failed]);
-  const role1 = { visits: 1, first: 1, last: 1, usage, replaced: null, waits: 0 };
+  const role1 = { visits: 1, first: 1, last: 1, usage, replaced: null, children: null, waits: 0 };
   const totals = {
     start: '6'.repeat(40),
     steps: 1,
     usage,
     replaced: usage,
+    children: usage,
     roles: { planner: role1 },
     more: { maxSteps: 1 },
     recorded: '6'.repeat(40),
@@ -151,6 +152,7 @@ export function sampleNodes(): Sample[] {
       summary: childSummary,
       start: child,
       lastStep: null,
+      leftUsage: { planner: usage },
       completedAtMs: 5,
     },
     [childSummary, child],
@@ -171,6 +173,8 @@ export function sampleNodes(): Sample[] {
       ancestors: [],
       compact: null,
       childThreads: [childEnd],
+      childUsage: usage,
+      leftUsage: { planner: usage },
       agent,
       agentVersion: '1',
       stopReason: 'done',

@@ -7,7 +7,7 @@ import { exportThread } from '../../src/thread/export/export-thread.ts';
 import { Rebuild } from '../../src/thread/export/rebuild.ts';
 import { RefusedImport } from '../../src/thread/export/read-lines.ts';
 import { threadRows } from '../../src/thread/export/rows.ts';
-import { findCalledNow, findChildren, isChildOf, type Caller } from '../../src/thread/find/find-children.ts';
+import { findChildren } from '../../src/thread/find/find-children.ts';
 import { getThread } from '../../src/thread/find/find-thread.ts';
 import { forkThread } from '../../src/thread/fork/fork-thread.ts';
 import { findReferrers } from '../../src/thread/cas/find-referrers.ts';
@@ -691,17 +691,14 @@ describe('a thread', () => {
     `);
   });
 
-  test('has children, which know it as their caller', async () => {
-    const children = await findChildren(repository, ended);
-    expect(children.map(({ start }) => start.node.parentRole)).toEqual(['checker']);
-    const [child] = children;
-    const isOf = (caller: Caller): boolean => isChildOf(child!.start.node, caller);
-    expect(isOf({ id: ended.id, startHash: ended.start.hash })).toBe(true);
-    expect(isOf({ id: again.id, startHash: ended.start.hash })).toBe(false);
-    expect(isOf({ id: ended.id, startHash: child!.start.hash })).toBe(false);
-    expect(await findCalledNow(repository, ended, ended.id)).toEqual([]);
+  test('has a child, whose end a step took in', async () => {
     const calling = commitsOf('step')[1]!;
-    expect((await readChildEnds(repository, calling)).map(({ id }) => id)).toEqual([child!.pointer.head]);
+    const [end, ...others] = await readChildEnds(repository, calling);
+    expect(others).toEqual([]);
+    const child = await readState(repository, ended.id, end!.id);
+    expect(child.start.node).toMatchObject({ parentRole: 'checker', parentThread: ended.start.hash });
+    expect(child.start.node.call?.thread).toBe(ended.id);
+    expect(await findChildren(repository, ended)).toEqual([]);
     expect(await readChildEnds(repository, commitsOf('step')[0]!)).toEqual([]);
   });
 
@@ -744,7 +741,9 @@ describe('a thread', () => {
     expect(diff.files).toBeNull();
     const self = await diffThreads(repository, pointers[0], pointers[0]);
     expect(self).toMatchObject({ firstDifference: null, steps: [] });
-    const other = await getThread(repository, (await findChildren(repository, ended))[0]!.pointer.id);
+    const [end] = await readChildEnds(repository, commitsOf('step')[1]!);
+    const child = await readState(repository, ended.id, end!.id);
+    const other = await getThread(repository, child.start.node.id);
     expect((await diffThreads(repository, pointers[0], other)).ancestor).toBeNull();
   });
 

@@ -63,6 +63,7 @@ async function growOn(repository: Repository, dice: Dice, start: ThreadState, de
         attempts: dice(5) === 0 ? [{ text: 'no', errors: ['not like this'], usage: null }] : [],
         trace: dice(4) === 0 ? trace(dice) : undefined,
         childThreads: child?.end ? [{ hash: child.end.hash, commit: child.end.id }] : [],
+        leftUsage: dice(8) === 0 ? { writer: { inputTokens: dice(1000), outputTokens: 1, turns: 1 } } : undefined,
       }),
     );
   }
@@ -127,7 +128,9 @@ async function finish(repository: Repository, dice: Dice, state: ThreadState): P
 }
 
 function cancel(repository: Repository, state: ThreadState): Promise<ThreadState> {
-  return endThread(repository, state, { outcome: 'cancelled', returnCode: 130, summary: 'cancelled by a person' });
+  const leftUsage = { checker: { inputTokens: 7, outputTokens: 0, turns: 1, costUsd: 0.25 } };
+  const end = { outcome: 'cancelled', returnCode: 130, summary: 'cancelled by a person', leftUsage } as const;
+  return endThread(repository, state, end);
 }
 
 function trace(dice: Dice): NonNullable<Parameters<typeof stepDraft>[0]>['trace'] {

@@ -112,8 +112,8 @@ class BlockRun {
       if (this.#waiting.size === 0 && this.#spent !== undefined) return { end: suspended('limit', this.#spent) };
       return { end: suspended('child', this.#whatWaits()) };
     }
-    await this.#cancelRest();
-    return this.#result(this.#verdict);
+    const rest = await this.#cancelRest();
+    return this.#result(this.#verdict, rest);
   }
 
   /** Branches that have ended come first, then those that have begun: what was paid for decides before more is paid. */
@@ -238,8 +238,9 @@ class BlockRun {
     while (this.#stops.size > 0) await new Promise<void>((resolve) => (this.#wake = resolve));
   }
 
-  async #cancelRest(): Promise<void> {
-    if (this.#taken.length === this.#total) return;
+  /** Cancels the branches that the join did not wait for. @returns their ends: what they have used counts */
+  async #cancelRest(): Promise<ChildEnd[]> {
+    if (this.#taken.length === this.#total) return [];
     const { engine, state, choice } = this.#turn;
     const reason = `block '${choice.role}' was decided without it`;
     for (const { thread, endedAtMs } of await findBranches(engine, state, choice.role)) {
@@ -247,13 +248,23 @@ class BlockRun {
       // It may end meanwhile.
       await cancelThread(engine, thread, { reason }).catch(inPlaceOf(WrongThreadState, undefined));
     }
+    const taken = new Set(this.#taken.map(({ key }) => key));
+    const rest: ChildEnd[] = [];
+    for (const { key, head, endedAtMs } of await findBranches(engine, state, choice.role)) {
+      if (endedAtMs === undefined || taken.has(key)) continue;
+      rest.push({ commit: head, hash: (await readThreadCommit(engine.repository, head)).hash });
+    }
+    return rest;
   }
 
   #whatWaits(): string {
     return describeWaiting([...this.#waiting.values()].map(({ branch, reason }) => ({ key: branch.key, reason })));
   }
 
-  async #result(verdict: Extract<JoinVerdict, { kind: 'over' }>): Promise<BlockResult> {
+  async #result(
+    verdict: Extract<JoinVerdict, { kind: 'over' }>,
+    rest: readonly ChildEnd[],
+  ): Promise<BlockResult> {
     const { block, choice } = this.#turn;
     const merged = verdict.isJoined && block.merge ? await this.#merge() : undefined;
     const conflicts = merged?.conflicts ?? [];
@@ -267,7 +278,7 @@ class BlockRun {
       text: describeBlock(choice.role, status, { taken: this.#taken, total: this.#total, conflicts }),
       agentVersion: undefined,
       stopReason: undefined,
-      childThreads: this.#ends,
+      childThreads: [...this.#ends, ...rest],
     };
     return merged ? { end, merged } : { end };
   }

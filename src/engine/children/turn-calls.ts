@@ -3,16 +3,14 @@ import type { AgentRequest, ChildOutcome } from '../../agent/contract.ts';
 import { parseNodeHash, type NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { isWellFormed } from '../../is-well-formed.ts';
-import { findCalledNow, type ChildThread } from '../../thread/find/find-children.ts';
+import { findCalledNow, findCalledSince, type ChildThread } from '../../thread/find/find-children.ts';
 import { callIdFor, type CallPlace } from '../../thread/new-thread-id.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { contentNode } from '../../thread/append/draft-commit.ts';
 import { committedAt, stateCommit, type ThreadState } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { ChildRequest, EngineContext } from '../engine-context.ts';
 import { KeyTaken } from '../engine-errors.ts';
-import type { ChildLeft } from '../events.ts';
 
 type CallRequest = Parameters<AgentRequest['runChild']>[0] & Pick<ChildRequest, 'branch' | 'isLeft'>;
 
@@ -26,6 +24,11 @@ const storedHere = new WeakSet<ThreadState>();
 /** Notes that this process has just stored the last step of a thread, from which no child was called yet. */
 export function markStoredHere(state: ThreadState): void {
   storedHere.add(state);
+}
+
+/** Tells whether no turn can have been tried from here: the last step was stored by this process, just now. */
+export function isStoredHere(state: ThreadState): boolean {
+  return storedHere.has(state);
 }
 
 /**
@@ -50,7 +53,6 @@ export class TurnCalls {
   readonly #asked = new Set<ThreadId>();
   readonly #ordinals = new Map<string, number>();
   #hasCalled = false;
-  #isBlock = false;
 
   /**
    * @param caller the thread that the turn is taken on, as it was before the turn
@@ -61,7 +63,7 @@ export class TurnCalls {
     this.#caller = caller;
     this.#role = role;
     this.#id = id;
-    this.#isFirst = storedHere.has(caller);
+    this.#isFirst = isStoredHere(caller);
   }
 
   /** Begins a try: its calls are counted anew. */
@@ -91,7 +93,6 @@ export class TurnCalls {
     const id = callIdFor(call);
     this.#asked.add(id);
     this.#hasCalled = true;
-    this.#isBlock ||= request.branch !== undefined;
     const running = this.#running.get(id);
     if (running !== undefined) {
       const { workflow, prompt } = running.request;
@@ -167,7 +168,7 @@ export class TurnCalls {
   async findFaults(ends: readonly string[]): Promise<string[]> {
     const unknown = ends.filter((hash) => !this.#known(hash));
     if (unknown.length === 0) return [];
-    for (const { pointer } of await this.#findAll()) {
+    for (const { pointer } of await findCalledNow(this.#engine.repository, this.#caller, this.#id)) {
       const head = await readThreadCommit(this.#engine.repository, pointer.head);
       if (head.kind === 'end') this.#ends.set(pointer.id, { hash: head.hash, commit: head.id });
     }
@@ -188,21 +189,11 @@ export class TurnCalls {
   }
 
   /** The children that a step leaves behind: the last try did not call them again, and no later call leads to them. */
-  async findLeft(taken: readonly ChildEnd[]): Promise<ChildLeft[]> {
-    // A block cancels the branches that it leaves, and tells so.
-    if (this.#isBlock) return [];
+  async findLeft(taken: readonly ChildEnd[]): Promise<ChildThread[]> {
     // All other turns from here would have been of this process.
     if (this.#isFirst && !this.#hasCalled) return [];
-    const left: ChildLeft[] = [];
-    for (const { pointer } of await this.#findAll()) {
-      if (taken.some(({ commit }) => commit === pointer.head)) continue;
-      const status = statusOfHead(await readThreadCommit(this.#engine.repository, pointer.head));
-      left.push({ event: 'child.left', thread: this.#caller.id, child: pointer.id, status });
-    }
-    return left;
-  }
-
-  #findAll(): Promise<ChildThread[]> {
-    return findCalledNow(this.#engine.repository, this.#caller, this.#id);
+    const heads = new Set(taken.map(({ commit }) => commit));
+    const called = await findCalledSince(this.#engine.repository, { ...this.#caller, id: this.#id });
+    return called.filter(({ pointer }) => !heads.has(pointer.head));
   }
 }

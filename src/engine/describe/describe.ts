@@ -5,6 +5,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
 import type { SuspensionOutline } from '../../thread/read/read-suspension.ts';
+import type { ThreadState } from '../../thread/read/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { BranchName } from '../events.ts';
 import { describeWaiting } from '../blocks/describe-block.ts';
@@ -59,11 +60,11 @@ export type ThreadView = ThreadSummary & {
 /** Describes one thread; see `Engine.describe`. */
 export async function describeThread(engine: EngineContext, idOrPrefix: string): Promise<ThreadView> {
   const pointer = await getThread(engine.repository, idOrPrefix);
-  const facts = await factsOf(engine, pointer);
+  const { facts, state } = await factsOf(engine, pointer);
   // The rest is told also where the lease is damaged.
   const lease = orElse(() => findLease(engine.repository, pointer.id), undefined, isOfClass(LeaseDamaged));
   const summary = summarize(engine.repository, pointer, facts);
-  const calls = await describeChildren(engine, pointer.id, facts);
+  const calls = await describeChildren(engine, state, facts);
   const waiting = waitingChildren({ cause: facts.cause, calls });
   const [first] = waiting;
   const below = first === undefined ? undefined : await describeThread(engine, first);
@@ -111,7 +112,7 @@ async function questionsOf(
 ): Promise<{ key: string; reason: string }[]> {
   const questions: { key: string; reason: string }[] = [];
   for (const thread of waiting) {
-    const { branch, reason } = await factsOf(engine, await getThread(engine.repository, thread));
+    const { branch, reason } = (await factsOf(engine, await getThread(engine.repository, thread))).facts;
     if (branch !== undefined) questions.push({ key: branch.key, reason: reason ?? '' });
   }
   return questions;
@@ -140,11 +141,19 @@ async function parentOf({ repository }: EngineContext, { parent, caller }: Threa
 }
 
 /** What the head says, and what verification has found. */
-async function factsOf(engine: EngineContext, pointer: ThreadPointer): Promise<ThreadFacts> {
+async function factsOf(
+  engine: EngineContext,
+  pointer: ThreadPointer,
+): Promise<{ facts: ThreadFacts; state: ThreadState }> {
   const { repository } = engine;
   // Deciding who is next loads much more than listing threads.
-  const { gatherFacts } = await import('./gather-facts.ts');
-  return withVerdict(repository, pointer, listCorrupt(repository), await gatherFacts(engine, pointer));
+  const [{ readState }, gathering] = await Promise.all([
+    import('../../thread/read/thread-state.ts'),
+    import('./gather-facts.ts'),
+  ]);
+  const state = await readState(repository, pointer.id, pointer.head);
+  const facts = await gathering.factsOf(engine, state);
+  return { facts: withVerdict(repository, pointer, listCorrupt(repository), facts), state };
 }
 
 /** So many branches that wait are named in a hint. */

@@ -20,8 +20,12 @@ type Place = Pick<ThreadPointer, 'id' | 'head'>;
 
 /** Says what a thread's head, and the commits that it names, tell of it. */
 export async function gatherFacts(engine: EngineContext, { id, head }: Place): Promise<ThreadFacts> {
-  const state = await readState(engine.repository, id, head);
-  return factsOf(engine, state, await decideRole(engine, state));
+  return factsOf(engine, await readState(engine.repository, id, head));
+}
+
+/** The same of a thread whose state is known. */
+export async function factsOf(engine: EngineContext, state: ThreadState): Promise<ThreadFacts> {
+  return factsWith(engine, state, await decideRole(engine, state));
 }
 
 async function decideRole(engine: EngineContext, state: ThreadState): Promise<string | null> {
@@ -31,7 +35,7 @@ async function decideRole(engine: EngineContext, state: ThreadState): Promise<st
   return decision.kind === 'role' ? decision.role : null;
 }
 
-async function factsOf(engine: EngineContext, state: ThreadState, nextRole: string | null): Promise<ThreadFacts> {
+async function factsWith(engine: EngineContext, state: ThreadState, nextRole: string | null): Promise<ThreadFacts> {
   const { head, start, tally } = state;
   const definition = await definitionOf(engine, state);
   const over = await describeOver(engine, state);

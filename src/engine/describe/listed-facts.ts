@@ -3,7 +3,6 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { suspendCauses } from '../../schema/built-in/thread-suspend.ts';
 import { isNumber, isString, objectOf, oneOf, orNull } from '../../shape.ts';
-import type { ThreadOrigin } from '../../thread/find/find-origins.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { HeadTable, MANY_THREADS } from '../../thread/read/head-table.ts';
 import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
@@ -36,8 +35,6 @@ export class RememberedThreads {
   readonly #leased: ReadonlySet<ThreadId>;
   #looked = 0;
   #table: HeadTable<ListedFacts> | undefined;
-  /** Its threads need not be read again to find the children of one. */
-  #origins: HeadTable<ThreadOrigin> | undefined;
   #heads: readonly ObjectId[] = [];
   /** Those of {@link expect} that exist; `undefined` before one of them was remembered. */
   #present: ReadonlySet<ObjectId> | undefined;
@@ -57,7 +54,7 @@ export class RememberedThreads {
   /** What is remembered of a thread at its head. */
   find(pointer: ThreadPointer): ListedFacts | undefined {
     this.#looked += 1;
-    if (this.#looked > MANY_THREADS) this.#table ??= new HeadTable(this.#repository, 'listed', isListed);
+    if (this.#looked > MANY_THREADS) this.#table ??= new HeadTable(this.#repository, isListed);
     return this.#table?.get(pointer);
   }
 
@@ -96,17 +93,13 @@ export class RememberedThreads {
 
   save(): void {
     this.#table?.save();
-    this.#origins?.save();
   }
 
   /** Reads a thread from its chain, and remembers it. */
   async #gather(engine: EngineContext, pointer: ThreadPointer): Promise<ListedFacts> {
     // Reading and deciding load much more than showing what is known.
-    const { facts, start } = await (await import('./read-listed.ts')).readListed(engine, pointer);
-    if (this.#table === undefined) return facts;
-    this.#table.set(pointer, facts);
-    this.#origins ??= (await import('../../thread/find/find-origins.ts')).openOrigins(this.#repository);
-    this.#origins.set(pointer, { start: start.id, parentStart: start.node.parentThread });
+    const facts = await (await import('./read-listed.ts')).readListed(engine, pointer);
+    this.#table?.set(pointer, facts);
     return facts;
   }
 }

@@ -2,7 +2,7 @@ import { decide } from '../../moderator/decide.ts';
 import { lineOfOutput } from '../../thread/append/commit-message.ts';
 import { firstLine } from '../../thread/append/line-of-text.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
-import { readLightCommit, readReply, type LightStart } from '../../thread/read/light-chain.ts';
+import { readLightCommit, readReply } from '../../thread/read/light-chain.ts';
 import { startOf } from '../../thread/read/read-start.ts';
 import { stepsUpTo } from '../../thread/read/tally.ts';
 import { readState } from '../../thread/read/thread-state.ts';
@@ -19,7 +19,7 @@ import type { ListedFacts } from './facts.ts';
 export async function readListed(
   engine: EngineContext,
   { id, head: from }: ThreadPointer,
-): Promise<{ facts: ListedFacts; start: LightStart }> {
+): Promise<ListedFacts> {
   const { repository } = engine;
   const head = await readLightCommit(repository, from);
   const start = await startOf(repository, head);
@@ -37,9 +37,9 @@ export async function readListed(
     summary: said === null ? null : lineOfOutput(head, said),
     cause: head.kind === 'suspend' ? head.node.cause : null,
   };
-  if (head.kind === 'suspend') return { facts: { ...facts, nextRole: head.node.role }, start };
-  if (head.kind === 'end') return { facts: { ...facts, nextRole: null }, start };
+  if (head.kind === 'suspend') return { ...facts, nextRole: head.node.role };
+  if (head.kind === 'end') return { ...facts, nextRole: null };
   const state = await readState(repository, id, from);
   const decision = await decide(definition.moderator, decisionContext(repository, state, definition.name));
-  return { facts: { ...facts, nextRole: decision.kind === 'role' ? decision.role : null }, start };
+  return { ...facts, nextRole: decision.kind === 'role' ? decision.role : null };
 }

@@ -2,8 +2,10 @@ import type { Repository } from '../../git/repository.ts';
 import type { MoreLimits } from '../../schema/built-in/limits.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
+import { findCalledNow } from '../../thread/find/find-children.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
-import { NO_TURN, sumOf, usageReplacedBy } from '../../thread/read/tally.ts';
+import { readReplaced } from '../../thread/read/replaced-steps.ts';
+import { NO_TURN, sumOf, usageOfChildren } from '../../thread/read/tally.ts';
 import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
@@ -11,7 +13,7 @@ import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { budgets, combineLimits, findLimitReached, type Allowance, type LimitReached } from './limits.ts';
 import { openUsage } from '../recovery/open-turns.ts';
-import { findOpenFamily, usageOfChildren, usageOfStep, type UsedChild } from './usage-of-children.ts';
+import { findOpenFamily, usageOfLeft, usageOfChildren as usageOfCalled, type UsedChild } from './usage-of-children.ts';
 
 /** A thread whose definition was read. */
 type DefinedThread = { engine: EngineContext; state: ThreadState; definition: WorkflowDefinition };
@@ -35,8 +37,12 @@ export async function allowanceOf(
   const turn = limitTurn({ engine, state, definition }, role, more);
   let again: Usage | null = null;
   if (replaced !== undefined) {
-    again = addUsage(replaced.node.usage, await usageReplacedBy(repository, replaced));
-    again = addUsage(again, await usageOfStep(repository, state, replaced));
+    for (const { node } of [replaced, ...(await readReplaced(repository, replaced))]) {
+      again = addUsage(again, node.usage);
+      for (const [, used] of usageOfChildren(node)) again = addUsage(again, used);
+    }
+    const left = await findCalledNow(repository, { ...state, last: replaced }, state.id);
+    for (const used of Object.values((await usageOfLeft(repository, state, left)) ?? {})) again = addUsage(again, used);
   }
   return addUp(repository, [turn, ...(await findCalling(engine, state))], again);
 }
@@ -72,10 +78,10 @@ async function addUp(
   let isShared = false;
   // Only budgets look at children.
   if ([limits, ...above].some(hasBudget)) {
-    const ofChildren = await usageOfChildren(repository, state, below);
+    const ofChildren = await usageOfCalled(repository, state, below);
     for (const used of ofChildren.values()) {
       usage = addUsage(usage, used);
-      isShared ||= used !== null;
+      isShared = true;
     }
     usageOfRole = addUsage(usageOfRole, ofChildren.get(limits.role));
   }

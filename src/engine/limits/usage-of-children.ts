@@ -1,21 +1,18 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
+import { setMember } from '../../json.ts';
 import type { Repository } from '../../git/repository.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import { findCalledNow, type ListedThreads, type SeenThreads } from '../../thread/find/find-children.ts';
-import { readChildEnds } from '../../thread/read/light-chain.ts';
-import { readReplaced } from '../../thread/read/replaced-steps.ts';
+import { addUsage, type Usage, type UsageByRole } from '../../schema/built-in/usage.ts';
+import { findCalledNow, findCalledSince, type ChildThread, type ListedThreads, type SeenThreads } from '../../thread/find/find-children.ts';
 import { openUsage } from '../recovery/open-turns.ts';
 import { ThreadMemory } from '../../thread/read/thread-memory.ts';
 import {
   readPlace,
   stateCommit,
-  type CommitOf,
   type ThreadPlace,
   type ThreadState,
 } from '../../thread/read/thread-state.ts';
-import { CorruptThread } from '../../thread/thread-errors.ts';
-import { readThreadCommit } from '../../thread/thread-commit.ts';
-import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { usageInAll } from '../../thread/read/tally.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** A thread that has called others. */
 type Caller = Pick<ThreadState, 'id' | 'start' | 'last' | 'tally'>;
@@ -23,14 +20,9 @@ type Caller = Pick<ThreadState, 'id' | 'start' | 'last' | 'tally'>;
 /** A child thread, and what it has used with its own children. */
 export type UsedChild = { id: ThreadId; usage: Usage | null };
 
-/** What the children of a step have used, and the step before it that called threads. */
-type UsageOfStep = { role: string; usage: Usage | null; before: ObjectId | null };
-
-/** What a process has found out of the children of a caller. It takes many turns of a thread, and of its branches. */
+/** What a process has found out of the children of a turn that is not over. It is asked for many turns, and for many branches. */
 type Known = {
-  /** Of the children of past steps, by these. */
-  ofSteps: Map<ObjectId, UsageOfStep>;
-  /** Who called, where it stands, and the children of its open turn. */
+  /** Who called, where it stands, and its children. */
   id: ThreadId;
   state: ObjectId;
   called: SeenThreads;
@@ -45,8 +37,8 @@ type Known = {
 const memory = new ThreadMemory<Known>();
 
 /**
- * Adds up what the child threads of a thread have used, with the children of these, by the roles that called them. Reads each
- * head once in a process.
+ * Adds up what the child threads of a thread have used, with the children of these, by the roles that called them: its head says it of
+ * those that its steps took in or left. Reads each head of the others once in a process.
  *
  * @param below the child whose turn it is, where it is not the thread's own: those of the turn that called it count, too
  */
@@ -54,35 +46,55 @@ export async function usageOfChildren(
   repository: Repository,
   caller: Caller,
   below?: UsedChild,
-): Promise<ReadonlyMap<string, Usage | null>> {
-  // This is asked for every branch of a block, and most call no thread.
-  if (below === undefined && caller.tally.calling === null) return new Map();
+): Promise<ReadonlyMap<string, Usage>> {
+  const sums = new Map<string, Usage>();
+  for (const [role, { children }] of caller.tally.roles) if (children !== null) sums.set(role, children);
+  if (below === undefined) return sums;
   const known = upToDate(memory.get(repository, caller), caller);
   memory.set(repository, caller, known);
-  return addUp(repository, caller, known, { hasOpenTurn: below !== undefined, current: below, listed: new Map() });
+  for (const [role, usage] of await usageOfOpenTurn(repository, caller, known, { current: below, listed: new Map() })) {
+    sums.set(role, addUsage(sums.get(role) ?? null, usage) ?? usage);
+  }
+  return sums;
 }
 
 /**
- * @param hasOpenTurn whether the children of the turn that comes next count: those of one that was not finished
+ * Adds up what children have used that their caller leaves, by the roles that called them.
+ * @returns `undefined` if it leaves none
+ */
+export async function usageOfLeft(
+  repository: Repository,
+  caller: Caller,
+  left: readonly ChildThread[],
+): Promise<UsageByRole | undefined> {
+  const byRole: UsageByRole = {};
+  for (const { pointer, start } of left) {
+    const child = { id: pointer.id, ...(await readPlace(repository, pointer.head)) };
+    const used = await usageOfThread(repository, caller, child, upToDate(undefined, child), new Map());
+    const role = start.node.parentRole;
+    const sum = role === null ? null : addUsage(byRole[role] ?? null, used);
+    if (role !== null && sum !== null) setMember(byRole, role, sum);
+  }
+  return left.length === 0 ? undefined : byRole;
+}
+
+/**
+ * What the children of a turn have used that is not over, by the roles that called them.
  * @param current the child among these whose usage is given
  * @param listed branches are listed once for all: most were started in the same few seconds
  */
-async function addUp(
+async function usageOfOpenTurn(
   repository: Repository,
   caller: Caller,
-  { ofSteps, called, places, standing, below }: Known,
-  { hasOpenTurn, current, listed }: { hasOpenTurn: boolean; current?: UsedChild | undefined; listed: ListedThreads },
-): Promise<ReadonlyMap<string, Usage | null>> {
-  const sums = new Map<string, Usage | null>();
-  const add = (role: string, usage: Usage | null): unknown => sums.set(role, addUsage(sums.get(role) ?? null, usage));
-  for (let id = caller.tally.calling; id !== null;) {
-    const found: UsageOfStep = ofSteps.get(id) ?? (await readUsageOfStep(repository, caller, id));
-    ofSteps.set(id, found);
-    add(found.role, found.usage);
-    id = found.before;
-  }
-  if (!hasOpenTurn) return sums;
-  for (const { pointer, start } of await findCalledNow(repository, caller, caller.id, called, listed)) {
+  { called, places, standing, below }: Known,
+  { current, listed }: { current?: UsedChild; listed: ListedThreads },
+): Promise<ReadonlyMap<string, Usage>> {
+  const sums = new Map<string, Usage>();
+  const add = (role: string, usage: Usage | null): void => {
+    const sum = addUsage(sums.get(role) ?? null, usage);
+    if (sum !== null) sums.set(role, sum);
+  };
+  for (const { pointer, start } of await findCalledSince(repository, caller, called, listed)) {
     const { id, head } = pointer;
     const role = start.node.parentRole;
     if (role === null) continue;
@@ -124,60 +136,12 @@ function isStanding({ head }: ThreadPlace): boolean {
   return head.kind === 'end' || (head.kind === 'suspend' && head.node.cause !== 'child');
 }
 
-/** What is known of a caller, without what its last turn called where it has gone on. Steps are the same in all forks. */
+/** What is known of the children of a turn, if its thread still stands where it stood. */
 function upToDate(known: Known | undefined, caller: Caller): Known {
   const { id } = caller;
   const state = stateCommit(caller).id;
   if (known?.id === id && known.state === state) return known;
-  const ofSteps: Known['ofSteps'] = known?.ofSteps ?? new Map();
-  return { ofSteps, id, state, called: new Map(), places: new Map(), standing: new Map(), below: new Map() };
-}
-
-async function readUsageOfStep(repository: Repository, caller: Caller, id: ObjectId): Promise<UsageOfStep> {
-  const step = await readThreadCommit(repository, id);
-  if (step.kind !== 'step') throw new CorruptThread(id, 'it is no step');
-  const { role, totals } = step.node;
-  return { role, usage: await usageOfStep(repository, caller, step), before: totals.calling };
-}
-
-/**
- * What the children of a step have used: those that it took in, those of the steps that it took the place of, and those that it
- * left or a block has cancelled.
- */
-export async function usageOfStep(
-  repository: Repository,
-  caller: Caller,
-  step: CommitOf<'step'>,
-): Promise<Usage | null> {
-  const last = await stepBefore(repository, step);
-  const children = new Map<ObjectId, ThreadId | undefined>();
-  for (const each of [step, ...(await readReplaced(repository, step))]) {
-    for (const end of await readChildEnds(repository, each)) children.set(end.id, undefined);
-  }
-  for (const { pointer } of await findCalledNow(repository, { start: caller.start, last }, caller.id)) {
-    children.set(pointer.head, pointer.id);
-  }
-  let usage: Usage | null = null;
-  for (const [head, id] of children) {
-    const place = await readPlace(repository, head);
-    const { node } = place.start;
-    const child = isThreadId(node.id) && { ...place, id: id ?? node.id };
-    if (!child) continue;
-    const used = await usageOfThread(repository, caller, child, upToDate(undefined, child), new Map());
-    usage = addUsage(usage, used);
-  }
-  return usage;
-}
-
-/** The step before a step; `undefined` for the first one. */
-async function stepBefore(repository: Repository, step: CommitOf<'step'>): Promise<CommitOf<'step'> | undefined> {
-  for (let [parent] = step.commit.parents; parent !== undefined;) {
-    const before = await readThreadCommit(repository, parent);
-    if (before.kind === 'step') return before;
-    if (before.kind === 'start') return undefined;
-    [parent] = before.commit.parents;
-  }
-  return undefined;
+  return { id, state, called: new Map(), places: new Map(), standing: new Map(), below: new Map() };
 }
 
 /** All that a child thread and its own children have used. */
@@ -191,10 +155,9 @@ async function usageOfThread(
   const { head, start, tally } = child;
   // A thread can be made to name one of its callers as its child.
   if (start.node.depth <= caller.start.node.depth) return null;
-  let usage = addUsage(tally.usage, tally.replaced);
+  let usage = usageInAll(tally);
   for (const used of (await openUsage(repository, child.id)).values()) usage = addUsage(usage, used);
-  const hasOpenTurn = head.kind !== 'end' || head.node.outcome !== 'completed';
-  const ofChildren = await addUp(repository, child, known, { hasOpenTurn, listed });
-  for (const more of ofChildren.values()) usage = addUsage(usage, more);
+  if (head.kind === 'end') return usage;
+  for (const used of (await usageOfOpenTurn(repository, child, known, { listed })).values()) usage = addUsage(usage, used);
   return usage;
 }

@@ -4,6 +4,9 @@ import { assertThere } from '../../git/repository/assert-there.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { roleWhileUndecided } from '../../moderator/decision.ts';
+import { isStoredHere } from '../children/turn-calls.ts';
+import { findCalledSince } from '../../thread/find/find-children.ts';
+import { usageOfLeft } from '../limits/usage-of-children.ts';
 import { RULES_PACKAGE, type AgentRecord } from '../../schema/built-in/agent.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { endThread } from '../../thread/append/end-thread.ts';
@@ -176,7 +179,10 @@ export async function appendEnd(step: Step, ending: Ending): Promise<ThreadState
   const returnCode = ending.kind === 'failed' ? 1 : ending.returnCode;
   const summary = await summaryOf(engine, state, ending);
   const outcome = ending.kind === 'end' && returnCode === 0 ? 'completed' : 'failed';
-  return endThread(engine.repository, state, { outcome, returnCode, summary });
+  const leftUsage = isStoredHere(state)
+    ? undefined
+    : await usageOfLeft(engine.repository, state, await findCalledSince(engine.repository, state));
+  return endThread(engine.repository, state, { outcome, returnCode, summary, leftUsage });
 }
 
 /** What a rule that is undecided is recorded as in the place of an agent: none ran. */

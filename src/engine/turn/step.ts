@@ -1,4 +1,5 @@
 import type { Agent, AgentRequest, Usage } from '../../agent/contract.ts';
+import type { UsageByRole } from '../../schema/built-in/usage.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import type { OutsideChanges } from '../../git/worktree/work-tree-changes.ts';
@@ -96,6 +97,8 @@ export type TurnEnd =
       stopReason: string | undefined;
       /** The ends of the child threads that belong to the turn. */
       childThreads: readonly ChildEnd[];
+      /** What the children have used that the turn left, by the roles that called them. */
+      leftUsage?: UsageByRole | undefined;
     }
   | { kind: 'suspended'; cause: SuspendCause; reason: string; text: string | undefined; due?: number | undefined };
 

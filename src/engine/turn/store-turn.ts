@@ -122,11 +122,11 @@ async function tryToStore(
     return suspendThread(repository, state, { ...suspension, attempts: [...refused, ...attempts], forkAs: again.as });
   };
   if (result.kind === 'suspended') return suspend(result);
-  const { meta, agentVersion, stopReason, childThreads } = result;
+  const { meta, agentVersion, stopReason, childThreads, leftUsage } = result;
   try {
     const schema = findRole(definition, turn.role)?.schema ?? {};
     const linked = await resolveLinks(repository, state, collectRefs(schema, meta));
-    const reply = { text: result.text, meta, agentVersion, stopReason, childThreads, linked };
+    const reply = { text: result.text, meta, agentVersion, stopReason, childThreads, leftUsage, linked };
     return await appendStep(repository, state, {
       ...common,
       ...reply,

@@ -1,7 +1,8 @@
 import { decide } from '../../moderator/decide.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
-import { markStoredHere } from '../children/turn-calls.ts';
+import { markStoredHere, type ChildEnd } from '../children/turn-calls.ts';
+import { findCalledNow, type ChildThread } from '../../thread/find/find-children.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { tellTaken, type EngineContext } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
@@ -12,6 +13,8 @@ import { findArrived, type ArrivedTurn } from '../recovery/arrived-reply.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { keepTurn } from '../recovery/kept-turn.ts';
 import { findOpenTurns } from '../recovery/open-turns.ts';
+import { usageOfLeft } from '../limits/usage-of-children.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { TurnLog } from '../recovery/turn-log.ts';
 import { filesBefore } from '../workspace/record-workspace.ts';
 import { appendEnd, appendHeldTurn, appendTurn, assertStorable, suspendUnrun } from './append.ts';
@@ -102,12 +105,12 @@ async function takeTurn(step: ChosenStep): Promise<ThreadState> {
 
 /**
  * Takes a turn and stores the step, or the reason why the thread waits.
- * @param left the turn as an earlier process began it, if that has its reply
+ * @param arrived the turn as an earlier process began it, if that has its reply
  */
 async function storeAfter(
   step: PreparedTurn,
   take: (log: TurnLog) => Promise<TakenTurn>,
-  left?: ArrivedTurn,
+  arrived?: ArrivedTurn,
 ): Promise<ThreadState> {
   const { engine, lease, state, choice, request, redaction } = step;
   const { role, again } = choice;
@@ -117,7 +120,7 @@ async function storeAfter(
   // Most turns are not isolated, and load nothing for it.
   const observer = isIsolated(isolation) ? await import('../isolation/observe-others.ts') : undefined;
   const log = new TurnLog(repository, state.id);
-  const begun = left?.turn ?? {
+  const begun = arrived?.turn ?? {
     role,
     rule: choice.rule,
     prompt: step.recorded,
@@ -128,7 +131,7 @@ async function storeAfter(
     others: await observer?.observeOthers(engine, state.id),
     startedAtMs: repository.now(),
   };
-  if (left === undefined) {
+  if (arrived === undefined) {
     // Of turns whose outcomes are stored there may be a log, if their process died just then.
     if ((await findOpenTurns(repository, state.id)).length === 0) log.forget();
     log.begin(begun);
@@ -138,7 +141,9 @@ async function storeAfter(
   if (!isIsolated(isolation)) tellNeighbours(engine, lease, { thread: state.id, cwd: request.cwd, isolation, agent });
   const number = state.tally.steps + 1;
   engine.tell({ event: 'step.started', thread: state.id, role, agent: agent.name, number, visit });
-  const { result, merged, completedAtMs = repository.now() } = await take(log);
+  const { result: came, merged, completedAtMs = repository.now() } = await take(log);
+  const left = came.kind === 'done' ? await findLeft(step, came.childThreads) : [];
+  const result = left.length === 0 ? came : { ...came, leftUsage: await usageOfLeft(repository, state, left) };
   lease.setProcessGroup(null);
   tellTaken(engine, { thread: state.id, role }, redaction);
   const { taken: redacted, failure } = redaction;
@@ -151,11 +156,22 @@ async function storeAfter(
   if (failure !== undefined) throw keepTurn(engine, state, turn, failure);
   const options = { allowSecrets: choice.allowSecrets, merged: merged?.snapshot };
   const after = await appendTurn(step, turn, files, options);
-  if (left !== undefined) engine.tell({ event: 'reply.stored', thread: state.id, role, fork: null });
+  if (arrived !== undefined) engine.tell({ event: 'reply.stored', thread: state.id, role, fork: null });
   if (result.kind !== 'done' || after.head.kind !== 'step') return after;
   markStoredHere(after);
-  for (const child of await step.calls.findLeft(result.childThreads)) engine.tell(child);
+  for (const { pointer } of left) {
+    const status = statusOfHead(await readThreadCommit(repository, pointer.head));
+    engine.tell({ event: 'child.left', thread: state.id, child: pointer.id, status });
+  }
   return after;
+}
+
+/** The children that a step leaves behind: of its own turn, and of one that was cut off after the step that it takes the place of. */
+async function findLeft({ engine, state, choice, calls }: PreparedTurn, taken: readonly ChildEnd[]): Promise<ChildThread[]> {
+  const left = await calls.findLeft(taken);
+  if (choice.again === undefined) return left;
+  const after = { ...state, last: choice.again.step.commit };
+  return [...left, ...(await findCalledNow(engine.repository, after, state.id))];
 }
 
 /** Decides what comes after a turn; a thread that is over is ended. */

@@ -1,5 +1,5 @@
 import { endThread } from '../../thread/append/end-thread.ts';
-import { findChildren } from '../../thread/find/find-children.ts';
+import { findCalledSince, findChildren } from '../../thread/find/find-children.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
@@ -7,6 +7,7 @@ import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { storeOpenTurns } from '../turn/store-turn.ts';
+import { usageOfLeft } from '../limits/usage-of-children.ts';
 import { afterStop } from './stop.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 
@@ -43,6 +44,7 @@ async function endStopped(engine: EngineContext, before: ThreadState, options: C
           outcome: 'cancelled',
           returnCode: CANCELLED_CODE,
           summary,
+          leftUsage: await usageOfLeft(repository, state, await findCalledSince(repository, state)),
         });
     const over = await describeOver(engine, ended);
     if (!over) throw new WrongThreadState(state.id, 'idle', 'it could not be ended', 'try again');

@@ -1,13 +1,13 @@
 import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findThread } from '../../thread/find/find-thread.ts';
+import { findCalledNow, findPokeId } from '../../thread/find/find-children.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import { hintToResume } from '../../thread/hint-to-go-on.ts';
-import { pokeIdFor } from '../../thread/new-thread-id.ts';
-import { committedAt, readState, type StepEntry, type ThreadState } from '../../thread/read/thread-state.ts';
+import { withLeft } from '../../thread/read/tally.ts';
+import { usageOfLeft } from '../limits/usage-of-children.ts';
+import { readState, type StepEntry, type ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
 import { inSlot } from '../leases/slots.ts';
@@ -43,7 +43,7 @@ export async function pokeThread(
     const said = redaction.text(word);
     tellTaken(engine, { thread: current.id, role: null }, redaction);
     return inSlot(engine, current, async (inner) => {
-      const again = { step, word: said, as: await findPokeId(engine.repository, current.id, step) };
+      const again = { step, word: said, as: await findPokeId(engine.repository, current.id, step.commit) };
       const chosen = await stepAgain(inner, lease, current, { agent: options.agent, again });
       return (await takeChosenStep(chosen)).outcome;
     });
@@ -60,17 +60,11 @@ async function stepAgain(
   const { commit, node } = wish.again.step.commit;
   const [previous = current.start.id] = commit.parents;
   const before = await readState(engine.repository, current.id, previous);
-  const poking = { as: wish.again.as, state: { ...current, last: before.last } };
+  // The children of a turn that was cut off after the step are left with it.
+  const tally = withLeft(current.tally, await usageOfLeft(engine.repository, current, await findCalledNow(engine.repository, current, current.id)));
+  const poking = { as: wish.again.as, state: { ...current, last: before.last, tally } };
   const step = await openStep({ ...engine, poking }, before);
   return { ...step, lease, choice: { ...(await chooseAgain(step, node)), ...wish } };
-}
-
-/** The id of the turn that does a step again: after a crash that of the turn which was cut off. */
-async function findPokeId(repository: Repository, thread: ThreadId, { commit: step }: StepEntry): Promise<ThreadId> {
-  for (let ordinal = 0; ; ordinal += 1) {
-    const id = pokeIdFor(thread, committedAt(step), ordinal);
-    if ((await findThread(repository, id)) === undefined) return id;
-  }
 }
 
 /** @throws {WrongThreadState} if the thread does not stand at a step */

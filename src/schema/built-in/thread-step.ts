@@ -20,8 +20,7 @@ import {
   type Redacted,
 } from './schema-parts.ts';
 import { totalsSchema, type Totals } from './totals.ts';
-import { usageOrNull } from './usage.ts';
-import type { Usage } from './usage.ts';
+import { usage, usageByRole, usageOrNull, type Usage, type UsageByRole } from './usage.ts';
 
 /** At most this many steps are named in `ancestors`. */
 export const MAX_ANCESTORS = 11;
@@ -68,6 +67,10 @@ export type ThreadStep = TurnRecord & {
   compact: NodeHash | null;
   /** The {@link ThreadEnd}s of threads that were run for this turn. */
   childThreads: NodeHash[];
+  /** What those have used, with all that they called; absent where none has told any. */
+  childUsage?: Usage;
+  /** What the children have used that it left, by the roles that called them, of those that told any; absent if it left none. */
+  leftUsage?: UsageByRole;
   /** Why the agent stopped, in its own words, where it says. */
   stopReason?: string;
   /** The work tree as the step left it. */
@@ -128,6 +131,8 @@ export const threadStepSchema: JsonObject = builtInObject(
     ancestors: { ...refList('thread-step'), maxItems: MAX_ANCESTORS },
     compact: refOrNull('content'),
     childThreads: refList('thread-end'),
+    childUsage: usage,
+    leftUsage: usageByRole,
     agent: ref('agent'),
     agentVersion: anyText,
     stopReason: anyText,
@@ -144,5 +149,17 @@ export const threadStepSchema: JsonObject = builtInObject(
     startedAtMs: timeMs,
     completedAtMs: timeMs,
   },
-  ['replaces', 'agentVersion', 'stopReason', 'workspace', 'isolation', 'merge', 'permissions', 'fallback', 'redacted'],
+  [
+    'replaces',
+    'childUsage',
+    'leftUsage',
+    'agentVersion',
+    'stopReason',
+    'workspace',
+    'isolation',
+    'merge',
+    'permissions',
+    'fallback',
+    'redacted',
+  ],
 );

@@ -19,6 +19,8 @@ export type RoleTotals = {
   usage: Usage | null;
   /** The usage of its steps that were replaced by others. */
   replaced: Usage | null;
+  /** The usage of the children of its turns, with all that these called. */
+  children: Usage | null;
   /** Its suspensions since its last step. */
   waits: number;
 };
@@ -35,6 +37,8 @@ export type Totals = {
   usage: Usage | null;
   /** The usage of all steps that were replaced by others. */
   replaced: Usage | null;
+  /** The usage of all children that its steps took in or left, with all that these called. */
+  children: Usage | null;
   roles: Record<string, RoleTotals>;
   /** How much people have added to the limits. */
   more: MoreLimits;
@@ -42,7 +46,7 @@ export type Totals = {
   recorded: ObjectId | null;
   /** The newest step that carries a summary of those before it. */
   compacted: StepPlace | null;
-  /** The newest step that took in the ends of child threads; its own totals name the one before it. */
+  /** The newest step that took in or left child threads, or took the place of such a step; its own totals name the one before it. */
   calling: ObjectId | null;
   /** The newest resumption after an end; its own totals name the one before it. */
   reopened: StepPlace | null;
@@ -62,6 +66,7 @@ export const totalsSchema: JsonObject = closedObject({
   steps: count,
   usage: usageOrNull,
   replaced: usageOrNull,
+  children: usageOrNull,
   roles: mapOf(
     closedObject({
       visits: count,
@@ -69,6 +74,7 @@ export const totalsSchema: JsonObject = closedObject({
       last: numberOrNull,
       usage: usageOrNull,
       replaced: usageOrNull,
+      children: usageOrNull,
       waits: count,
     }),
   ),

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.ts';
-import { closedObject, count, isSet } from './schema-parts.ts';
+import { closedObject, count, isSet, mapOf } from './schema-parts.ts';
 
 /**
  * What a turn cost. `inputTokens + outputTokens` is all that was used, whatever the agent: limits count it.
@@ -23,24 +23,26 @@ export type Usage = {
 
 export const costUsd: JsonObject = { type: 'number', minimum: 0 };
 
+export const usage: JsonObject = closedObject(
+  {
+    inputTokens: count,
+    outputTokens: count,
+    turns: count,
+    costUsd,
+    cacheReadTokens: count,
+    cacheWriteTokens: count,
+    isAtLeast: isSet,
+  },
+  ['costUsd', 'cacheReadTokens', 'cacheWriteTokens', 'isAtLeast'],
+);
+
 /** Usage, or null where the agent reports none. */
-export const usageOrNull: JsonObject = {
-  anyOf: [
-    closedObject(
-      {
-        inputTokens: count,
-        outputTokens: count,
-        turns: count,
-        costUsd,
-        cacheReadTokens: count,
-        cacheWriteTokens: count,
-        isAtLeast: isSet,
-      },
-      ['costUsd', 'cacheReadTokens', 'cacheWriteTokens', 'isAtLeast'],
-    ),
-    { type: 'null' },
-  ],
-};
+export const usageOrNull: JsonObject = { anyOf: [usage, { type: 'null' }] };
+
+/** What the children of each role have used, with all that these called, where it is known. */
+export type UsageByRole = Record<string, Usage>;
+
+export const usageByRole: JsonObject = mapOf(usage);
 
 /**
  * Adds up two usages. A count that only one of them has is the sum's as well; a cost that only one has is less than all of

@@ -14,6 +14,8 @@ import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
+import { addUsage, type Usage, type UsageByRole } from '../../schema/built-in/usage.ts';
+import { readThreadCommit } from '../thread-commit.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from '../context/compaction.ts';
@@ -24,7 +26,7 @@ import { authorOf } from '../author.ts';
 import { contentNode } from './draft-commit.ts';
 import { encodeTurn, type TurnFacts } from './encode-turn.ts';
 import { activeRef, scratchRef } from '../thread-refs.ts';
-import { totalsOf } from '../read/tally.ts';
+import { totalsOf, usageOfEnded } from '../read/tally.ts';
 import type { CommitOf, ThreadState } from '../read/thread-state.ts';
 import { readScratch, type Scratch } from '../cas/thread-scratch.ts';
 
@@ -37,6 +39,8 @@ export type StepDraft = TurnFacts & {
   stopReason?: string | undefined;
   /** Ends of the child threads this turn ran, with their commits. */
   childThreads: readonly { hash: NodeHash; commit: ObjectId }[];
+  /** What the children have used that the turn left, by the roles that called them. */
+  leftUsage?: UsageByRole | undefined;
   /** Nodes that `meta` links to and that are not in the thread. */
   linked: LinkResolution;
   /** The thread's newest step, if this step replaces it. `state` is then the thread before that step. */
@@ -84,6 +88,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     : compactionFor(scratch, previous?.hash);
   const { fields, files: turnFiles, agent } = encodeTurn(draft);
   const number = state.tally.steps + 1;
+  const childUsage = await usageOfEnds(repository, draft.childThreads);
   const author = authorOf(draft.role, draft.agent, repository.committer, state.head);
   const recorded = draft.workspace && (await recordFiles(repository, draft, draft.workspace, { number, author }));
   const payload: JsonObject = {
@@ -98,6 +103,8 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     ancestors: previous ? [previous.hash, ...previous.node.ancestors].slice(0, MAX_ANCESTORS) : [],
     compact: compact?.hash ?? null,
     childThreads: draft.childThreads.map((child) => child.hash),
+    ...(childUsage && { childUsage }),
+    ...(draft.leftUsage && { leftUsage: draft.leftUsage }),
     ...(draft.agentVersion !== undefined && { agentVersion: draft.agentVersion }),
     ...(draft.stopReason !== undefined && { stopReason: draft.stopReason }),
     ...(recorded && { workspace: recorded.workspace }),
@@ -142,6 +149,16 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     keep: true,
     objects: recorded?.objects ?? [],
   });
+}
+
+/** What threads have used that have ended, in their order. */
+async function usageOfEnds(repository: Repository, ends: StepDraft['childThreads']): Promise<Usage | null> {
+  let usage: Usage | null = null;
+  for (const { commit } of ends) {
+    const end = await readThreadCommit(repository, commit);
+    if (end.kind === 'end') usage = addUsage(usage, usageOfEnded(end.node));
+  }
+  return usage;
 }
 
 function assertLinked({ linked }: StepDraft, scratch: Scratch): void {

@@ -2,6 +2,7 @@ import { encodeNode } from '../../cas/node.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtIn } from '../../schema/built-in.ts';
+import type { UsageByRole } from '../../schema/built-in/usage.ts';
 import type { Outcome } from '../../schema/built-in/thread-end.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { appendCommit } from './append-commit.ts';
@@ -14,7 +15,13 @@ import { readTextAt } from '../thread-commit.ts';
 import type { Beside } from './commit-message.ts';
 
 /** How a thread ends. `returnCode`: 0 if completed, 130 if cancelled, 1 or the rule's own if failed. */
-export type EndDraft = { outcome: Outcome; returnCode: number; summary: string };
+export type EndDraft = {
+  outcome: Outcome;
+  returnCode: number;
+  summary: string;
+  /** What the children have used of the turn that it cut off, by the roles that called them. */
+  leftUsage?: UsageByRole | undefined;
+};
 
 /**
  * Ends a thread: writes its last commit, creates its history ref and deletes the active one. A thread with both refs counts
@@ -31,6 +38,7 @@ export async function endThread(repository: Repository, state: ThreadState, draf
     summary: summary.hash,
     start: state.start.hash,
     lastStep: state.last?.hash ?? null,
+    ...(draft.leftUsage && { leftUsage: draft.leftUsage }),
     completedAtMs: atMs,
   };
   const node = encodeNode(builtIn['thread-end'], payload);

@@ -1,13 +1,13 @@
-import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import { possibleChildren } from './find-origins.ts';
-import { findByPrefix, listPointers, type ThreadPointer } from './find-thread.ts';
-import { firstChildTimeMs, threadTimeMs, timePrefix, type ThreadId } from '../thread-id.ts';
+import { findArchived } from '../archive/find-archived.ts';
+import { findByPrefix, findThread, type ThreadPointer } from './find-thread.ts';
+import { pokeIdFor } from '../new-thread-id.ts';
+import { timePrefix, type ThreadId } from '../thread-id.ts';
 import type { LightStart } from '../read/light-chain.ts';
+import { callingSteps } from '../read/find-step.ts';
 import { findStart } from '../read/read-start.ts';
-import { stateCommit, type ThreadState } from '../read/thread-state.ts';
+import { committedAt, readPlace, stateCommit, type CommitOf, type ThreadState } from '../read/thread-state.ts';
 
 /** A child thread, and its start. */
 export type ChildThread = { pointer: ThreadPointer; start: LightStart };
@@ -18,27 +18,31 @@ export type SeenThreads = Map<ThreadId, { head: ObjectId; child: ChildThread | u
 /** Threads by the beginnings of their ids. */
 export type ListedThreads = Map<string, Promise<ThreadPointer[]>>;
 
-/** The caller: the fields of it that the starts of its children name. */
-export type Caller = { id: ThreadId; startHash: NodeHash };
-
-/** Tells whether a start is that of a child of a thread. A fork of the caller has children of its own. */
-export function isChildOf({ parentThread, call }: ThreadStart, caller: Caller): boolean {
-  return parentThread === caller.startHash && call?.thread === caller.id;
-}
-
 /**
- * Lists the child threads of a thread that have a ref: those that run, wait or are over, in the order of their ids.
- *
- * Only threads whose ids are not older than the caller's start are read.
+ * Lists the child threads of a thread that it called since its last step, or start, and those that its steps have left, in the order of
+ * their ids. The others have ended, and steps took their ends in (`readChildEnds`).
  */
-export async function findChildren(repository: Repository, { id, start }: ThreadState): Promise<ChildThread[]> {
-  const fromMs = firstChildTimeMs(start.node.startedAtMs);
-  const caller = { id, startHash: start.hash };
-  const later = (await listPointers(repository, undefined, { sinceMs: fromMs })).filter(
-    (pointer) => pointer.id !== id && threadTimeMs(pointer.id) >= fromMs,
-  );
-  const possible = await possibleChildren(repository, later, start.hash);
-  return childrenAmong(repository, possible, ({ node }) => isChildOf(node, caller));
+export async function findChildren(
+  repository: Repository,
+  { id, start, last, tally }: Pick<ThreadState, 'id' | 'start' | 'last' | 'tally'>,
+): Promise<ChildThread[]> {
+  const children = new Map<ThreadId, ChildThread>();
+  const addCalledFrom = async (step: CommitOf<'step'> | undefined): Promise<void> => {
+    // A thread that is over may be archived while its caller is not.
+    const time = timePrefix((step ?? start).commit.committer.atMs);
+    const called = [...(await findByPrefix(repository, time)), ...(await findArchived(repository, time))];
+    const listed = new Map([[time, Promise.resolve(called)]]);
+    const found = await findCalledNow(repository, { start, last: step }, id, undefined, listed);
+    for (const child of found) children.set(child.pointer.id, child);
+  };
+  await addCalledFrom(last);
+  for await (const { node, commit } of callingSteps(repository, tally)) {
+    // A step that took the place of another one has not taken in what that one called.
+    if (node.leftUsage === undefined && node.replaces === undefined) continue;
+    const [before] = commit.parents;
+    if (before !== undefined) await addCalledFrom((await readPlace(repository, before)).last);
+  }
+  return [...children.values()].toSorted((a, b) => (a.pointer.id < b.pointer.id ? -1 : 1));
 }
 
 /**
@@ -51,37 +55,54 @@ export async function findCalledNow(
   repository: Repository,
   state: Pick<ThreadState, 'start' | 'last'>,
   callerId: ThreadId,
-  seen?: SeenThreads,
+  seen: SeenThreads = new Map(),
   listed: ListedThreads = new Map(),
 ): Promise<ChildThread[]> {
   const { commit, hash } = stateCommit(state);
   const time = timePrefix(commit.committer.atMs);
   const called = listed.get(time) ?? findByPrefix(repository, time);
   listed.set(time, called);
-  return childrenAmong(
-    repository,
-    await called,
-    ({ node }, { id }) => id === node.id && node.call?.thread === callerId && node.parentState === hash,
-    seen,
-  );
-}
-
-async function childrenAmong(
-  repository: Repository,
-  pointers: readonly ThreadPointer[],
-  isChild: (start: LightStart, pointer: ThreadPointer) => boolean,
-  seen: SeenThreads = new Map(),
-): Promise<ChildThread[]> {
   const children: ChildThread[] = [];
-  for (const pointer of pointers) {
+  for (const pointer of await called) {
     const { id, head } = pointer;
     let found = seen.get(id);
     if (found?.head !== head) {
       const start = await findStart(repository, head);
-      found = { head, child: start && isChild(start, pointer) ? { pointer, start } : undefined };
+      const isChild =
+        start !== undefined &&
+        id === start.node.id &&
+        start.node.call?.thread === callerId &&
+        start.node.parentState === hash;
+      found = { head, child: isChild ? { pointer, start } : undefined };
       seen.set(id, found);
     }
     if (found.child !== undefined) children.push(found.child);
   }
   return children;
+}
+
+/**
+ * Lists what a thread has called since its last step, or start, as {@link findCalledNow} does, and what a turn called that was to do that
+ * step again and was cut off.
+ */
+export async function findCalledSince(
+  repository: Repository,
+  { id, start, last }: Pick<ThreadState, 'id' | 'start' | 'last'>,
+  seen?: SeenThreads,
+  listed: ListedThreads = new Map(),
+): Promise<ChildThread[]> {
+  const called = await findCalledNow(repository, { start, last }, id, seen, listed);
+  const before = last?.commit.parents[0];
+  if (last === undefined || before === undefined) return called;
+  const again = await findPokeId(repository, id, last);
+  const state = { start, last: (await readPlace(repository, before)).last };
+  return [...called, ...(await findCalledNow(repository, state, again, undefined, listed))];
+}
+
+/** The id under which the newest step of a thread is done again: after a crash that of the turn which was cut off. */
+export async function findPokeId(repository: Repository, thread: ThreadId, step: CommitOf<'step'>): Promise<ThreadId> {
+  for (let ordinal = 0; ; ordinal += 1) {
+    const id = pokeIdFor(thread, committedAt(step), ordinal);
+    if ((await findThread(repository, id)) === undefined) return id;
+  }
 }

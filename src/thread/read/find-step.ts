@@ -40,7 +40,7 @@ export async function findStepByNumber(
   return undefined;
 }
 
-/** Reads the steps of a thread that took in the ends of child threads, newest first. Each names the one before it. */
+/** Reads the steps of a thread that called child threads, newest first. Each names the one before it. */
 export async function* callingSteps(
   repository: Repository,
   { calling }: { calling: ObjectId | null },

@@ -11,13 +11,12 @@ import { isThreadId, type ThreadId } from '../thread-id.ts';
 /** A command that looks up more threads than this uses tables. */
 export const MANY_THREADS = 100;
 
-/** The kinds of tables. A number is raised when the value of a row changes its meaning. */
-const forms = { starts: 'starts 2', listed: 'listed 2' } as const;
+/** The number is raised when the value of a row changes its meaning. */
+const FORM = 'listed 3';
 
 /** A table is saved early when this many rows, and half of all, are new, so that a killed command does not lose them. */
 const MANY_NEW = 1000;
 
-type TableKind = keyof typeof forms;
 type Head = Pick<ThreadPointer, 'id' | 'head'>;
 /** The lines of a file, the offset of each, and the place of the last match. `added` has the lines that this process adds. */
 type Part = { text: string; starts: readonly number[]; at: number; added: Map<ThreadId, string> };
@@ -26,21 +25,19 @@ type Part = { text: string; starts: readonly number[]; at: number; added: Map<Th
  * A cache of data about the heads of many threads, with a row for each. Commits never change, so a row is always right for
  * its head.
  *
- * A file for each thread would take 0.1 ms to open. A table has 32 files, by the last character of the id, which is random.
+ * A file for each thread would take 0.1 ms to open. The table has 32 files, by the last character of the id, which is random.
  * A row is a line `<thread> <head> <JSON>`. Rows are sorted by thread, and parsed when they are looked up. Rows of threads
  * that have advanced stay until they are replaced.
  */
 export class HeadTable<T> {
   readonly #repository: Repository;
-  readonly #kind: TableKind;
   readonly #is: Shape<T>;
   readonly #parts = new Map<string, Part>();
   #size = 0;
   #new = 0;
 
-  constructor(repository: Repository, kind: TableKind, is: Shape<T>) {
+  constructor(repository: Repository, is: Shape<T>) {
     this.#repository = repository;
-    this.#kind = kind;
     this.#is = is;
   }
 
@@ -64,12 +61,12 @@ export class HeadTable<T> {
    */
   save(): void {
     for (const [name, part] of this.#parts) {
-      const path = part.added.size === 0 ? undefined : pathOf(this.#repository, `${name}.${this.#kind}`);
+      const path = part.added.size === 0 ? undefined : pathOf(this.#repository, name);
       if (path === undefined) continue;
-      const rows = new Map(rowsOf(readRows(path, this.#kind)).map((row) => [row.slice(0, idLength), row]));
+      const rows = new Map(rowsOf(readRows(path)).map((row) => [row.slice(0, idLength), row]));
       for (const [id, row] of part.added) rows.set(id, row);
       const text = [...rows.values()].toSorted().join('');
-      tryToWriteDerivedFile(path, forms[this.#kind], text);
+      tryToWriteDerivedFile(path, FORM, text);
       this.#parts.set(name, partOf(text));
     }
     this.#size += this.#new;
@@ -80,8 +77,8 @@ export class HeadTable<T> {
     const name = id.slice(-1);
     const known = this.#parts.get(name);
     if (known !== undefined) return known;
-    const path = pathOf(this.#repository, `${name}.${this.#kind}`);
-    const part = partOf(path === undefined ? '' : readRows(path, this.#kind));
+    const path = pathOf(this.#repository, name);
+    const part = partOf(path === undefined ? '' : readRows(path));
     this.#parts.set(name, part);
     this.#size += part.starts.length;
     return part;
@@ -114,28 +111,24 @@ function findRow(part: Part, id: ThreadId): string | undefined {
   return text.slice(starts[low], starts[low + 1]);
 }
 
-/** The threads that tables have rows of, and the files that these are in. */
+/** The threads that the table has rows of, and the files that these are in. */
 export function listTableRows(stateDir: string): { thread: ThreadId; path: string }[] {
   return namesIn(folderOf(stateDir)).flatMap((name) => {
     const path = join(folderOf(stateDir), name);
-    const kind = kinds.find((each) => name.endsWith(`.${each}`));
-    const rows = kind === undefined ? [] : rowsOf(readRows(path, kind));
-    return rows.map((row) => row.slice(0, idLength)).flatMap((id) => (isThreadId(id) ? [{ thread: id, path }] : []));
+    return rowsOf(readRows(path)).map((row) => row.slice(0, idLength)).flatMap((id) => (isThreadId(id) ? [{ thread: id, path }] : []));
   });
 }
 
-/** Removes the parts of tables that may have a row of a thread: the rows of others in them are read again. */
-export function forgetInTables(stateDir: string, id: ThreadId): void {
-  for (const kind of kinds)
-    rmSync(join(folderOf(stateDir), `${id.slice(-1)}.${kind}`), { recursive: true, force: true });
+/** Removes the file of the table that may have a row of a thread: the rows of others in it are read again. */
+export function forgetInTable(stateDir: string, id: ThreadId): void {
+  rmSync(join(folderOf(stateDir), id.slice(-1)), { recursive: true, force: true });
 }
 
-const kinds: readonly TableKind[] = ['starts', 'listed'];
 const idLength = 26;
 
 /** The lines of a file; '' where it is not there, or damaged. */
-function readRows(path: string, kind: TableKind): string {
-  return readDerivedFile(path, forms[kind]) ?? '';
+function readRows(path: string): string {
+  return readDerivedFile(path, FORM) ?? '';
 }
 
 function rowsOf(text: string): string[] {
@@ -143,7 +136,7 @@ function rowsOf(text: string): string[] {
 }
 
 function folderOf(stateDir: string): string {
-  return join(stateDir, 'facts', 'many');
+  return join(stateDir, 'listed');
 }
 
 function pathOf({ stateDir }: Repository, name: string): string | undefined {

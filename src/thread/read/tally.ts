@@ -4,9 +4,12 @@ import type { Repository } from '../../git/repository.ts';
 import { setMember } from '../../json.ts';
 import { countedLimits, type MoreLimits } from '../../schema/built-in/limits.ts';
 import { SKIPS, type RoleTotals, type Totals } from '../../schema/built-in/totals.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import type { ThreadEnd } from '../../schema/built-in/thread-end.ts';
+import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
+import { addUsage, type Usage, type UsageByRole } from '../../schema/built-in/usage.ts';
 import type { ThreadCommit, ThreadEvent } from '../thread-commit.ts';
 import { readReplaced } from './replaced-steps.ts';
+import type { CommitOf } from './thread-state.ts';
 
 /** {@link Totals} in memory. A value: it does not change when the thread advances. */
 export type Tally = Readonly<Omit<Totals, 'roles' | 'skips'>> & {
@@ -46,16 +49,20 @@ export async function addToTally(
   before: Tally | undefined,
   commit: ThreadCommit,
 ): Promise<Tally> {
-  return tallyAfter(before, commit, commit.kind === 'step' ? await usageReplacedBy(repository, commit) : null);
+  return tallyAfter(before, commit, commit.kind === 'step' ? await readReplaced(repository, commit) : []);
 }
 
-/** The same, where the usage of the steps that the commit replaces is known. */
-export function tallyAfter(before: Tally | undefined, commit: CountedCommit, replaced: Usage | null = null): Tally {
+/** The same, where the steps that the commit replaces are known. */
+export function tallyAfter(
+  before: Tally | undefined,
+  commit: CountedCommit,
+  replaced: readonly Pick<CommitOf<'step'>, 'node'>[] = [],
+): Tally {
   const id = alone(commit.id);
   if (before === undefined || commit.kind === 'start') return tallyOfStart(id);
   switch (commit.kind) {
     case 'end':
-      return before;
+      return withChildren(before, [commit.node]);
     case 'resume': {
       const more = sumOf(before.more, commit.node.more ?? {});
       // It stands on the last step, and has the end as a further parent.
@@ -69,40 +76,76 @@ export function tallyAfter(before: Tally | undefined, commit: CountedCommit, rep
       return { ...before, roles: new Map(before.roles).set(role, waited), usage: addUsage(before.usage, usage) };
     }
     case 'step': {
-      const { role, usage, workspace, compact, childThreads } = commit.node;
+      const { role, usage, workspace, compact } = commit.node;
       const number = before.steps + 1;
       const own = before.roles.get(role) ?? NO_TURN;
+      const again = replaced.reduce<Usage | null>((sum, { node }) => addUsage(sum, node.usage), null);
       const visited: RoleTotals = {
+        ...own,
         visits: own.visits + 1,
         first: own.first ?? number,
         last: number,
         usage: addUsage(own.usage, usage),
-        replaced: addUsage(own.replaced, replaced),
+        replaced: addUsage(own.replaced, again),
         waits: 0,
       };
-      return {
+      const advanced = {
         ...before,
         steps: number,
         roles: new Map(before.roles).set(role, visited),
         usage: addUsage(before.usage, usage),
-        replaced: addUsage(before.replaced, replaced),
+        replaced: addUsage(before.replaced, again),
         ...(workspace !== undefined && { recorded: id }),
         ...(compact !== null && { compacted: { commit: id, number } }),
-        ...(childThreads.length > 0 && { calling: id }),
+        ...([commit.node, ...replaced.map(({ node }) => node)].some(isCalling) && { calling: id }),
         skips: SKIPS.flatMap((distance, at) => (number % distance === 0 ? id : (before.skips[at] ?? []))),
       };
+      return withChildren(advanced, [commit.node, ...replaced.map(({ node }) => node)]);
     }
   }
 }
 
-/** The usage of the steps that a step replaced. */
-export async function usageReplacedBy(
-  repository: Repository,
-  step: Extract<ThreadCommit, { kind: 'step' }>,
-): Promise<Usage | null> {
-  let usage: Usage | null = null;
-  for (const { node } of await readReplaced(repository, step)) usage = addUsage(usage, node.usage);
-  return usage;
+/** Adds what the children have used of steps, those that they replaced included, or of an end. */
+function withChildren(before: Tally, nodes: readonly CallingNode[]): Tally {
+  let { children } = before;
+  const roles = new Map(before.roles);
+  for (const node of nodes) {
+    for (const [role, used] of usageOfChildren(node)) {
+      const own = roles.get(role) ?? NO_TURN;
+      roles.set(role, { ...own, children: addUsage(own.children, used) });
+      children = addUsage(children, used);
+    }
+  }
+  return { ...before, children, roles };
+}
+
+/** The tally of a thread that leaves children. */
+export function withLeft(tally: Tally, leftUsage: UsageByRole = {}): Tally {
+  return withChildren(tally, [{ leftUsage }]);
+}
+
+/** Tells whether a step has called child threads, as far as it says. */
+function isCalling({ childThreads, leftUsage }: Pick<ThreadStep, 'childThreads' | 'leftUsage'>): boolean {
+  return childThreads.length > 0 || leftUsage !== undefined;
+}
+
+/** A node that says what children have used. */
+type CallingNode = Pick<ThreadEnd, 'leftUsage'> & Partial<Pick<ThreadStep, 'role' | 'childUsage'>>;
+
+/** What the children have used that a step took in or left, or an end cut off, by the roles that called them. */
+export function usageOfChildren({ role, childUsage, leftUsage = {} }: CallingNode): [role: string, used: Usage][] {
+  const left = Object.entries(leftUsage);
+  return role === undefined || childUsage === undefined ? left : [[role, childUsage], ...left];
+}
+
+/** All that a thread has used up to a commit: its steps, those that they replaced, and all that it called. */
+export function usageInAll({ usage, replaced, children }: Pick<Totals, 'usage' | 'replaced' | 'children'>): Usage | null {
+  return addUsage(addUsage(usage, replaced), children);
+}
+
+/** The same of a thread that has ended. */
+export function usageOfEnded({ totals, leftUsage = {} }: Pick<ThreadEnd, 'totals' | 'leftUsage'>): Usage | null {
+  return Object.values(leftUsage).reduce(addUsage, usageInAll(totals));
 }
 
 /** The totals of a role that has had no turn. */
@@ -112,6 +155,7 @@ export const NO_TURN: Readonly<RoleTotals> = {
   last: null,
   usage: null,
   replaced: null,
+  children: null,
   waits: 0,
 };
 
@@ -122,6 +166,7 @@ export function tallyOfStart(start: ObjectId): Tally {
     steps: 0,
     usage: null,
     replaced: null,
+    children: null,
     roles: new Map(),
     more: {},
     recorded: null,

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from '../../git/system/names-in.ts';
 import type { Repository } from '../../git/repository.ts';
-import { forgetInTables, listTableRows } from '../../thread/read/head-table.ts';
+import { forgetInTable, listTableRows } from '../../thread/read/head-table.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 
 /** A file or folder of this machine's data about a thread, beside its refs. */
@@ -12,17 +12,14 @@ type LocalTrace = { thread: ThreadId; path: string };
 const folders = ['sessions', 'journal', 'steps', 'turns', 'corrupt', 'log'];
 const idLength = 26;
 
-/** Removes this machine's data about a removed thread: facts, journal, sessions, folders of steps, a turn. */
+/** Removes this machine's data about a removed thread: its row in the list, journal, sessions, folders of steps, a turn. */
 export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
   if (stateDir === undefined) return;
-  const places = [
-    join(stateDir, 'facts', thread.slice(-2)),
-    ...[...folders, 'kept', 'held'].map((folder) => join(stateDir, folder)),
-  ];
+  const places = [...folders, 'kept', 'held'].map((folder) => join(stateDir, folder));
   for (const trace of places.flatMap(tracesIn)) {
     if (trace.thread === thread) rmSync(trace.path, { recursive: true, force: true });
   }
-  forgetInTables(stateDir, thread);
+  forgetInTable(stateDir, thread);
 }
 
 /**
@@ -30,9 +27,7 @@ export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
  * still be read if the ref of their thread was lost.
  */
 export function listLocalTraces(stateDir: string): LocalTrace[] {
-  const facts = namesIn(join(stateDir, 'facts')).map((name) => join(stateDir, 'facts', name));
-  const traces = [...facts, ...folders.map((folder) => join(stateDir, folder))].flatMap(tracesIn);
-  return [...traces, ...listTableRows(stateDir)];
+  return [...folders.map((folder) => join(stateDir, folder)).flatMap(tracesIn), ...listTableRows(stateDir)];
 }
 
 function tracesIn(folder: string): LocalTrace[] {

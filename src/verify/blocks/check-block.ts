@@ -38,7 +38,7 @@ type Taken = { key: string; end: ObjectId; place: CommitPlace };
 /**
  * Checks the step of a block: the branches that it took in are branches of the block, as its definition lists them at this
  * point of the thread; each had the prompt of the definition; the meta agrees with the ends, in the order of the parents; and
- * the join was open before the last of them, and gives the status after it.
+ * the join was open before the last of them, and gives the status after it. Behind these are the branches that it was decided without.
  *
  * Reads each end once. The children themselves, and what their starts say of the caller, are checked with their own commits.
  * @returns what is wrong, a sentence each
@@ -52,7 +52,7 @@ export async function checkBlock(step: CommitOf<'step'>, block: BlockDefinition,
   const { order, branches } = meta;
   const keys = new Set(order);
   if (keys.size < order.length) return ["a key is in 'order' twice"];
-  if (order.length !== childThreads.length) {
+  if (order.length > childThreads.length) {
     return [`'order' has ${order.length} keys, and it took in ${childThreads.length} child threads`];
   }
   const told =
@@ -60,13 +60,15 @@ export async function checkBlock(step: CommitOf<'step'>, block: BlockDefinition,
   if (told !== undefined) return [`its meta has '${told}' in one of 'order' and 'branches' only`];
   const listed = await listBranches(role, block, context, '', passed);
   const prompts = new Map(listed.map(({ key, prompt }) => [key, prompt]));
-  const unknown = order.find((key) => !prompts.has(key));
-  if (unknown !== undefined) return [`it took in '${unknown}', which is no branch of its block`];
   const taken = takenBranches(step, order, basis);
   if (typeof taken === 'string') return [taken];
+  const unknown = taken.find(({ key }) => !prompts.has(key));
+  if (unknown !== undefined) return [`it took in '${unknown.key}', which is no branch of its block`];
+  const twice = taken.slice(order.length).find(({ key }) => keys.has(key));
+  if (twice !== undefined) return [`it took in the branch '${twice.key}' twice`];
   const faults = await checkCalls(step, block, prompts, taken, basis);
   const ended: EndedBranch[] = [];
-  for (const { key, end } of taken) {
+  for (const { key, end } of taken.slice(0, order.length)) {
     const is = await readBranchEnd(repository, end, listed.length);
     if (!(await isToldEnd(repository, end, branches[key], is)))
       faults.push(`what it says of branch '${key}' is not how that ended`);
@@ -84,18 +86,22 @@ function readBlockMeta({ $status: status, order, branches }: JsonObject): BlockM
   return keys.length === order.length ? { status, order: keys, branches } : undefined;
 }
 
-/** Pairs the keys with the parents. @returns a fault where a parent is not the end that the node names in its place */
+/**
+ * Pairs the keys with the parents: those of the branches that its join counts, then those that it was decided without.
+ * @returns a fault where a parent is not the end that the node names in its place
+ */
 function takenBranches(
   { commit: { parents }, node: { childThreads } }: CommitOf<'step'>,
   order: readonly string[],
   { threads }: BlockBasis,
 ): Taken[] | string {
   const taken: Taken[] = [];
-  for (const [at, key] of order.entries()) {
+  for (const [at, hash] of childThreads.entries()) {
     const end = parents[at + 1];
     const place = end && threads.get(end);
-    if (end === undefined || place === undefined || place.hash !== childThreads[at]) {
-      return `the end of branch '${key}', ${childThreads[at]}, is not its parent ${at + 2}`;
+    const key = order[at] ?? place?.start.branch?.key;
+    if (end === undefined || place === undefined || place.hash !== hash || key === undefined) {
+      return `the end of branch '${key ?? hash}', ${hash}, is not its parent ${at + 2}`;
     }
     taken.push({ key, end, place });
   }

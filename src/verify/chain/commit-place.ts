@@ -3,6 +3,8 @@ import type { IndexEntry } from '../../cas/index-blob.ts';
 import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadCall, ThreadStart } from '../../schema/built-in/thread-start.ts';
+import type { Usage } from '../../schema/built-in/usage.ts';
+import { usageOfEnded } from '../../thread/read/tally.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { committedAt, readPlace, type CommitOf } from '../../thread/read/thread-state.ts';
@@ -15,6 +17,8 @@ export type CommitPlace = {
   oid?: ObjectId | undefined;
   /** The number of the step, if it is one. */
   number: number | undefined;
+  /** All that its thread has used, if it is an end. */
+  used?: Usage | null;
   start: StartPlace;
   /** The last step, or the start: its node and its commit. */
   state: NodeHash;
@@ -52,6 +56,7 @@ export function commitPlaceOf(
     hash,
     oid: own,
     number: commit.kind === 'step' ? commit.node.number : undefined,
+    ...(commit.kind === 'end' && { used: usageOfEnded(commit.node) }),
     start: startPlaceOf(start),
     state: state === hash ? hash : alone(state),
     stateOid: stateOid === own ? own : stateOid && alone(stateOid),

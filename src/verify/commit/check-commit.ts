@@ -10,7 +10,7 @@ import { checkPins } from '../blocks/check-pins.ts';
 import { checkFiles } from './check-files.ts';
 import { checkMessage } from './check-message.ts';
 import { checkNodes } from './check-nodes.ts';
-import { checkCaller, checkOrder, checkParents, checkTotals } from './check-order.ts';
+import { checkCaller, checkChildUsage, checkOrder, checkParents, checkTotals } from './check-order.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 import type { CheckedCommit } from './read-checked.ts';
@@ -62,6 +62,7 @@ export async function checkCommit(
     checkOrder(commit, progress, report);
     checkTotals(commit, tally, report);
     checkParents(commit, progress, threads, linked, nodes.values(), report);
+    if (commit.kind === 'step') checkChildUsage(commit, threads, report);
     for (const what of (await attempt(report, null, () => replay.check(progress, commit, known, threads))) ?? []) {
       report(`${commit.kind}.json`, what);
     }

@@ -5,6 +5,7 @@ import { keepersOf } from '../../cas/pins.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { keysOf } from '../../json.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
+import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { parseThreadId } from '../../thread/thread-id.ts';
@@ -70,6 +71,18 @@ export function checkTotals(commit: ThreadCommit, before: Tally, report: ReportF
     const [is, was] = [totals[field], wanted[field]].map((value) => JSON.stringify(value).slice(0, MAX_SHOWN));
     report(`${commit.kind}.json`, `totals.${field} is ${is}, by the commits before it has to be ${was}`);
   }
+}
+
+/** Checks what a step says that the children have used whose ends it took in. */
+export function checkChildUsage(
+  { node }: CommitOf<'step'>,
+  threads: ReadonlyMap<ObjectId, CommitPlace>,
+  report: ReportFault,
+): void {
+  const ends = new Map([...threads.values()].map((place) => [place.hash, place]));
+  const wanted = node.childThreads.reduce<Usage | null>((sum, end) => addUsage(sum, ends.get(end)?.used), null);
+  const [is, was] = [node.childUsage ?? null, wanted].map((usage) => canonicalJson(usage));
+  if (is !== was) report('step.json', `childUsage is ${is}, by the ends of its child threads it has to be ${was}`);
 }
 
 /** Checks what the start of a child thread says about its caller. */

@@ -114,20 +114,19 @@ describe('a list of very many threads', () => {
     const first = watched(await open());
     const listed = await listThreads(readingContext(first.repository));
     expect(listed.map(({ thread }) => thread)).toEqual(threads.map(({ id }) => id).toReversed());
-    const facts = join(String(first.repository.stateDir), 'facts');
-    const names = readdirSync(facts, { recursive: true, encoding: 'utf8' });
+    const folder = join(String(first.repository.stateDir), 'listed');
+    const tables = readdirSync(folder).map((name) => join(folder, name));
 
     const again = watched(await open());
     expect(await listThreads(readingContext(again.repository))).toEqual(listed);
     expect(again.read).toContain(threads.at(-1)!.head.id);
     expect(again.read).not.toContain(threads[0]!.head.id);
 
-    const tables = names.filter((name) => name.endsWith('.listed')).map((name) => join(facts, name));
     expect(tables).not.toEqual([]);
     for (const damage of [
       (path: string) => truncateSync(path, 10),
       (path: string) => writeFileSync(path, derivedContent(path, 'listed 0', '[]')),
-      (path: string) => writeFileSync(path, derivedContent(path, 'listed 2', '{}')),
+      (path: string) => writeFileSync(path, derivedContent(path, 'listed 3', '{}')),
       (path: string) => rmSync(path),
     ]) {
       for (const path of tables) damage(path);

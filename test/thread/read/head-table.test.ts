@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isString } from '../../../src/shape.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
-import { forgetInTables, HeadTable, listTableRows } from '../../../src/thread/read/head-table.ts';
+import { forgetInTable, HeadTable, listTableRows } from '../../../src/thread/read/head-table.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
@@ -13,14 +13,14 @@ const at = (last: string): { id: ReturnType<typeof parseThreadId>; head: typeof 
 
 test('a row that was removed while another process had the table does not come back with what that one adds', async () => {
   const repository = await createTemporaryRepository().open();
-  const open = (): HeadTable<string> => new HeadTable(repository, 'listed', isString);
+  const open = (): HeadTable<string> => new HeadTable(repository, isString);
   const first = open();
   first.set(at('A'), 'a secret');
   first.set(at('B'), 'something');
   first.save();
   const second = open();
   expect(second.get(at('A'))).toBe('a secret');
-  forgetInTables(String(repository.stateDir), at('A').id);
+  forgetInTable(String(repository.stateDir), at('A').id);
   second.set({ ...at('A'), id: parseThreadId('01KTWEWZ76000000000000001A') }, 'another');
   second.set(at('B'), 'something new');
   second.save();
@@ -34,7 +34,7 @@ test('a row that was removed while another process had the table does not come b
 
 test('rows of two processes that add at the same time are both kept', async () => {
   const repository = await createTemporaryRepository().open();
-  const open = (): HeadTable<string> => new HeadTable(repository, 'starts', isString);
+  const open = (): HeadTable<string> => new HeadTable(repository, isString);
   const [one, other] = [open(), open()];
   const sameFile = { head, id: parseThreadId('01KTWEWZ76000000000000001A') };
   expect([one.get(at('A')), other.get(at('A'))]).toEqual([undefined, undefined]);

@@ -9,6 +9,8 @@ import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { findStepByNumber } from '../../../src/thread/read/find-step.ts';
 import { readReplaced } from '../../../src/thread/read/replaced-steps.ts';
 import type { Tally } from '../../../src/thread/read/tally.ts';
+import { newThreadId } from '../../../src/thread/new-thread-id.ts';
+import { readThreadCommit, type ThreadCommit } from '../../../src/thread/thread-commit.ts';
 import { readState, type CommitOf, type ThreadState } from '../../../src/thread/read/thread-state.ts';
 import { readThread } from '../../../src/thread/read/whole-thread.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
@@ -19,8 +21,28 @@ import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
 
 const usage: Usage = { inputTokens: 5, outputTokens: 2, turns: 1, costUsd: 0.1 };
 
+/** What the children have used of a step, of those that it replaced, or of an end: each read to its own start. */
+async function usedByCalls(repository: Repository, commit: ThreadCommit): Promise<{ role: string; usage: Usage | null }[]> {
+  if (commit.kind !== 'step' && commit.kind !== 'end') return [];
+  const left = Object.entries<Usage>(commit.node.leftUsage ?? {}).map(([role, used]) => ({ role, usage: used }));
+  if (commit.kind === 'end') return left;
+  let taken: Usage | null = null;
+  for (const parent of commit.commit.parents.slice(1)) {
+    const end = await readThreadCommit(repository, parent).catch(() => undefined);
+    if (end?.kind !== 'end') continue;
+    const { usage: own, replaced, children } = await workedOut(repository, { id: newThreadId(0), head: end });
+    for (const each of [own, replaced, children]) taken = addUsage(taken, each);
+  }
+  const replaced = await readReplaced(repository, commit);
+  const before = replaced[0] === undefined ? [] : await usedByCalls(repository, replaced[0]);
+  return [{ role: commit.node.role, usage: taken }, ...left, ...before];
+}
+
 /** The tally of a thread, worked out from all its commits in the plainest way. */
-async function workedOut(repository: Repository, { id, head }: ThreadState): Promise<Tally> {
+async function workedOut(
+  repository: Repository,
+  { id, head }: Pick<ThreadState, 'id'> & { head: Pick<ThreadState['head'], 'id'> },
+): Promise<Tally> {
   const { chain, start } = await readThread(repository, id, head.id);
   const steps = chain.filter((commit): commit is CommitOf<'step'> => commit.kind === 'step');
   const numberAt = (place: number): number => chain.slice(0, place + 1).filter(({ kind }) => kind === 'step').length;
@@ -31,8 +53,15 @@ async function workedOut(repository: Repository, { id, head }: ThreadState): Pro
   const turns = chain.flatMap((commit) => (commit.kind === 'step' || commit.kind === 'suspend' ? [commit.node] : []));
   const replacedBy = async (all: readonly CommitOf<'step'>[]): Promise<Usage | null> =>
     sumOf((await Promise.all(all.map((step) => readReplaced(repository, step)))).flat().map(({ node }) => node.usage));
+  const callers: CommitOf<'step'>[] = [];
+  for (const step of steps) {
+    const all = [step, ...(await readReplaced(repository, step))];
+    if (all.some(({ node }) => node.childThreads.length > 0 || node.leftUsage !== undefined)) callers.push(step);
+  }
+  const byCommit = await Promise.all(chain.map((commit) => usedByCalls(repository, commit)));
+  const called = byCommit.flat();
   const roles: [string, Tally['roles'] extends ReadonlyMap<string, infer R> ? R : never][] = [];
-  for (const role of new Set(turns.map((turn) => turn.role))) {
+  for (const role of new Set([...turns, ...called].map((turn) => turn.role))) {
     const own = steps.filter(({ node }) => node.role === role);
     const since = chain.slice(chain.indexOf(own.at(-1) ?? start) + 1);
     roles.push([
@@ -43,6 +72,7 @@ async function workedOut(repository: Repository, { id, head }: ThreadState): Pro
         last: own.at(-1)?.node.number ?? null,
         usage: sumOf(turns.filter((turn) => turn.role === role).map((turn) => turn.usage)),
         replaced: await replacedBy(own),
+        children: sumOf(called.filter((each) => each.role === role).map((each) => each.usage)),
         waits: since.filter((commit) => commit.kind === 'suspend' && commit.node.role === role).length,
       },
     ]);
@@ -53,10 +83,11 @@ async function workedOut(repository: Repository, { id, head }: ThreadState): Pro
     roles: new Map(roles),
     usage: sumOf(turns.map((turn) => turn.usage)),
     replaced: await replacedBy(steps),
+    children: sumOf(called.map((each) => each.usage)),
     more: {},
     recorded: null,
     compacted: placeOf(steps.findLast(({ node }) => node.compact !== null)),
-    calling: steps.findLast(({ node }) => node.childThreads.length > 0)?.id ?? null,
+    calling: callers.at(-1)?.id ?? null,
     reopened: reopened === -1 ? null : { commit: chain[reopened]!.id, number: numberAt(reopened) },
     skips: SKIPS.flatMap((distance) => steps.findLast(({ node }) => node.number % distance === 0)?.id ?? []),
   };

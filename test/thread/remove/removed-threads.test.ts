@@ -67,7 +67,7 @@ describe('a thread that is removed', () => {
     const repository = { ...createMapRepository(), stateDir };
     const { id } = await startLoop(repository);
     const placesOf = (one: string): string[] => [
-      join(stateDir, 'facts', one.slice(-2), one),
+      join(stateDir, 'sessions', one),
       join(stateDir, 'journal', `${one}.jsonl`),
     ];
     for (const place of [id, thread].flatMap(placesOf)) {

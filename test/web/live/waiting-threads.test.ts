@@ -57,7 +57,7 @@ test('after the first look only threads that have changed are looked at', async 
   const first = await readNow(waiting);
   expect(first).toHaveLength(5);
   // A visitor of the thread has to have its commits read now.
-  rmSync(join(repository.stateDir ?? '', 'facts'), { recursive: true, force: true });
+  rmSync(join(repository.stateDir ?? '', 'listed'), { recursive: true, force: true });
   read.clear();
   const sixth = await start();
   expect(await readNow(waiting)).toEqual([sixth, ...first]);
