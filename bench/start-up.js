@@ -87,5 +87,6 @@ function hashOf(ref, options) {
 
 /** Removes uwf's caches of nodes and threads. */
 function forget(folder) {
-  for (const name of ['lookup', 'listed']) rmSync(path.join(folder, '.git/uwf', name), { recursive: true, force: true });
+  for (const name of ['lookup', 'listed'])
+    rmSync(path.join(folder, '.git/uwf', name), { recursive: true, force: true });
 }

@@ -40,7 +40,7 @@ export async function writeManyThreads(source, repository, count, { definition =
       parentRole: null,
       startedAtMs,
     });
-    let head = draftCommit(repository, batch, {
+    const first = draftCommit(repository, batch, {
       kind: 'start',
       node: start,
       files: [{ path: 'prompt.md', node: prompt }, { path: 'agents/writer.json', node: by }, ...types],
@@ -50,6 +50,7 @@ export async function writeManyThreads(source, repository, count, { definition =
       atMs: startedAtMs,
       beside: { text: prompt.payload.text, workflow: definition.name },
     });
+    let head = batch.addCommit(first);
     let tally = source.tallyOfStart(head);
     let ancestors = [];
     for (let number = 1; number <= 1 + (at % 4); number += 1) {

@@ -39,15 +39,16 @@ export function writeStep(source, repository, batch, step) {
     startedAtMs: atMs - 1,
     completedAtMs: atMs,
   });
-  const head = draftCommit(repository, batch, {
+  const commit = draftCommit(repository, batch, {
     kind: 'step',
     node,
     files: [{ path: 'output.md', node: content }, { path: 'prompt.md', node: prompt }, ...files],
     parents: [parent],
     before: undefined,
     atMs,
-    beside: { text: content.payload.text, agent },
+    beside: { text: content.payload.text, agent, next: 'writer' },
   });
+  const head = batch.addCommit(commit);
   const after = tallyAfter(tally, { id: head, ...eventIn('step', node), commit: { parents: [parent] } });
   return { head, tally: after, ancestors: [node.hash, ...ancestors].slice(0, 11) };
 }

@@ -45,4 +45,3 @@ export function timePrefix(timeMs: number): string {
   for (let rest = timeMs; text.length < 10; rest = Math.floor(rest / 32)) text = alphabet.charAt(rest % 32) + text;
   return text;
 }
-

@@ -53,7 +53,7 @@ export async function addManySteps(
       { path: 'prompt.md', node: prompt },
     ];
     if (number === compactedAt) files.push({ path: 'compact.md', node: summary });
-    head = draftCommit(repository, batch, {
+    const commit = draftCommit(repository, batch, {
       kind: 'step',
       node,
       files,
@@ -62,6 +62,7 @@ export async function addManySteps(
       atMs: 1_795_262_400_001 + number,
       beside: { text: `Text ${number} of many.\n`, agent },
     });
+    head = batch.addCommit(commit);
     tally = tallyAfter(tally, { id: head, ...eventIn('step', node), commit: { parents: [] } });
     ancestors = [node.hash, ...ancestors].slice(0, 11);
   }

@@ -2,6 +2,7 @@ import { readTextAt } from '../../src/thread/thread-commit.ts';
 import { decisionContext } from '../../src/engine/turn/decide.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { decide } from '../../src/moderator/decide.ts';
+import type { WhoIsNext } from '../../src/thread/append/append-commit.ts';
 import { appendStep } from '../../src/thread/append/append-step.ts';
 import { endThread } from '../../src/thread/append/end-thread.ts';
 import { reopenThread, resumeThread } from '../../src/thread/append/resume-thread.ts';
@@ -9,6 +10,7 @@ import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
 import { threadCas } from '../../src/thread/cas/thread-cas.ts';
 import { committedAt, stateCommit, stateHash, type ThreadState } from '../../src/thread/read/thread-state.ts';
 import { callIdFor } from '../../src/thread/new-thread-id.ts';
+import { END } from '../../src/workflow/definition.ts';
 import { agent, loop, startLoop, stepDraft } from '../thread/thread-fixture.ts';
 
 /** Gives whole numbers below a bound, the same for the same seed. */
@@ -65,10 +67,18 @@ async function growOn(repository: Repository, dice: Dice, start: ThreadState, de
         childThreads: child?.end ? [{ hash: child.end.hash, commit: child.end.id }] : [],
         leftUsage: dice(8) === 0 ? { writer: { inputTokens: dice(1000), outputTokens: 1, turns: 1 } } : undefined,
       }),
+      whoIsNext,
     );
   }
   return dice(4) === 0 ? state : finish(repository, dice, state);
 }
+
+/** As the engine tells it, in most steps. */
+const whoIsNext: WhoIsNext = async (imagined, after) => {
+  if (after.tally.steps % 5 === 4) return undefined;
+  const decision = await decide(loop.moderator, decisionContext(imagined, after, loop.name));
+  return decision.kind === 'role' ? decision.role : END;
+};
 
 async function growChild(
   repository: Repository,

@@ -261,10 +261,7 @@ class BlockRun {
     return describeWaiting([...this.#waiting.values()].map(({ branch, reason }) => ({ key: branch.key, reason })));
   }
 
-  async #result(
-    verdict: Extract<JoinVerdict, { kind: 'over' }>,
-    rest: readonly ChildEnd[],
-  ): Promise<BlockResult> {
+  async #result(verdict: Extract<JoinVerdict, { kind: 'over' }>, rest: readonly ChildEnd[]): Promise<BlockResult> {
     const { block, choice } = this.#turn;
     const merged = verdict.isJoined && block.merge ? await this.#merge() : undefined;
     const conflicts = merged?.conflicts ?? [];

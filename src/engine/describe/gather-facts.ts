@@ -1,4 +1,3 @@
-import { decide } from '../../moderator/decide.ts';
 import { lineOfOutput } from '../../thread/append/commit-message.ts';
 import { firstLine } from '../../thread/append/line-of-text.ts';
 import { callingSteps } from '../../thread/read/find-step.ts';
@@ -10,7 +9,7 @@ import { readTextAt } from '../../thread/thread-commit.ts';
 import { callerCommit, readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { decisionContext } from '../turn/decide.ts';
+import { findNextRole } from './next-role.ts';
 import { branchOf } from '../children/branch-of.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { usageOf, type ThreadFacts } from './facts.ts';
@@ -25,14 +24,7 @@ export async function gatherFacts(engine: EngineContext, { id, head }: Place): P
 
 /** The same of a thread whose state is known. */
 export async function factsOf(engine: EngineContext, state: ThreadState): Promise<ThreadFacts> {
-  return factsWith(engine, state, await decideRole(engine, state));
-}
-
-async function decideRole(engine: EngineContext, state: ThreadState): Promise<string | null> {
-  if (state.head.kind === 'end' || state.head.kind === 'suspend') return null;
-  const { name, moderator } = await definitionOf(engine, state);
-  const decision = await decide(moderator, decisionContext(engine.repository, state, name));
-  return decision.kind === 'role' ? decision.role : null;
+  return factsWith(engine, state, await findNextRole(engine, state));
 }
 
 async function factsWith(engine: EngineContext, state: ThreadState, nextRole: string | null): Promise<ThreadFacts> {

@@ -1,25 +1,20 @@
-import { decide } from '../../moderator/decide.ts';
 import { lineOfOutput } from '../../thread/append/commit-message.ts';
 import { firstLine } from '../../thread/append/line-of-text.ts';
 import type { ThreadPointer } from '../../thread/find/find-thread.ts';
 import { readLightCommit, readReply } from '../../thread/read/light-chain.ts';
 import { startOf } from '../../thread/read/read-start.ts';
 import { stepsUpTo } from '../../thread/read/tally.ts';
-import { readState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { pinnedDefinition } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { decisionContext } from '../turn/decide.ts';
+import { findNextRole } from './next-role.ts';
 import type { ListedFacts } from './facts.ts';
 
 /**
  * Reads what a list says of a thread: its head, its start, and of the steps between them what its rules look at. Damage between the
  * start and the head shows only in what is read.
  */
-export async function readListed(
-  engine: EngineContext,
-  { id, head: from }: ThreadPointer,
-): Promise<ListedFacts> {
+export async function readListed(engine: EngineContext, { id, head: from }: ThreadPointer): Promise<ListedFacts> {
   const { repository } = engine;
   const head = await readLightCommit(repository, from);
   const start = await startOf(repository, head);
@@ -38,8 +33,5 @@ export async function readListed(
     cause: head.kind === 'suspend' ? head.node.cause : null,
   };
   if (head.kind === 'suspend') return { ...facts, nextRole: head.node.role };
-  if (head.kind === 'end') return { ...facts, nextRole: null };
-  const state = await readState(repository, id, from);
-  const decision = await decide(definition.moderator, decisionContext(repository, state, definition.name));
-  return { ...facts, nextRole: decision.kind === 'role' ? decision.role : null };
+  return { ...facts, nextRole: await findNextRole(engine, { id, head }) };
 }

@@ -5,7 +5,7 @@ import { nothingForDataError } from '../../thread/fault-of.ts';
 import { findCalledNow } from '../../thread/find/find-children.ts';
 import { findThread } from '../../thread/find/find-thread.ts';
 import { readReplaced } from '../../thread/read/replaced-steps.ts';
-import { NO_TURN, sumOf, usageOfChildren } from '../../thread/read/tally.ts';
+import { childUsageOf, NO_TURN, sumOf } from '../../thread/read/tally.ts';
 import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
@@ -13,7 +13,7 @@ import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { budgets, combineLimits, findLimitReached, type Allowance, type LimitReached } from './limits.ts';
 import { openUsage } from '../recovery/open-turns.ts';
-import { findOpenFamily, usageOfLeft, usageOfChildren as usageOfCalled, type UsedChild } from './usage-of-children.ts';
+import { findOpenFamily, usageOfChildren, usageOfLeft, type UsedChild } from './usage-of-children.ts';
 
 /** A thread whose definition was read. */
 type DefinedThread = { engine: EngineContext; state: ThreadState; definition: WorkflowDefinition };
@@ -39,7 +39,7 @@ export async function allowanceOf(
   if (replaced !== undefined) {
     for (const { node } of [replaced, ...(await readReplaced(repository, replaced))]) {
       again = addUsage(again, node.usage);
-      for (const [, used] of usageOfChildren(node)) again = addUsage(again, used);
+      for (const [, used] of childUsageOf(node)) again = addUsage(again, used);
     }
     const left = await findCalledNow(repository, { ...state, last: replaced }, state.id);
     for (const used of Object.values((await usageOfLeft(repository, state, left)) ?? {})) again = addUsage(again, used);
@@ -78,7 +78,7 @@ async function addUp(
   let isShared = false;
   // Only budgets look at children.
   if ([limits, ...above].some(hasBudget)) {
-    const ofChildren = await usageOfCalled(repository, state, below);
+    const ofChildren = await usageOfChildren(repository, state, below);
     for (const used of ofChildren.values()) {
       usage = addUsage(usage, used);
       isShared = true;

@@ -2,15 +2,16 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { setMember } from '../../json.ts';
 import type { Repository } from '../../git/repository.ts';
 import { addUsage, type Usage, type UsageByRole } from '../../schema/built-in/usage.ts';
-import { findCalledNow, findCalledSince, type ChildThread, type ListedThreads, type SeenThreads } from '../../thread/find/find-children.ts';
+import {
+  findCalledNow,
+  findCalledSince,
+  type ChildThread,
+  type ListedThreads,
+  type SeenThreads,
+} from '../../thread/find/find-children.ts';
 import { openUsage } from '../recovery/open-turns.ts';
 import { ThreadMemory } from '../../thread/read/thread-memory.ts';
-import {
-  readPlace,
-  stateCommit,
-  type ThreadPlace,
-  type ThreadState,
-} from '../../thread/read/thread-state.ts';
+import { readPlace, stateCommit, type ThreadPlace, type ThreadState } from '../../thread/read/thread-state.ts';
 import { usageInAll } from '../../thread/read/tally.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 
@@ -158,6 +159,7 @@ async function usageOfThread(
   let usage = usageInAll(tally);
   for (const used of (await openUsage(repository, child.id)).values()) usage = addUsage(usage, used);
   if (head.kind === 'end') return usage;
-  for (const used of (await usageOfOpenTurn(repository, child, known, { listed })).values()) usage = addUsage(usage, used);
+  for (const used of (await usageOfOpenTurn(repository, child, known, { listed })).values())
+    usage = addUsage(usage, used);
   return usage;
 }

@@ -18,7 +18,7 @@ import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
-import { type Beside, messageOfCommit } from '../../thread/append/commit-message.ts';
+import { messageOfCommit, nextOfMessage, type Beside } from '../../thread/append/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
 import {
   eventOf,
@@ -251,6 +251,7 @@ export class Rewriter {
     return messageOfCommit(event, {
       text: content === undefined ? '' : payloadOf(content, 'content').text,
       workflow: kind === 'start' && workflow ? payloadOf(workflow, 'workflow').name : undefined,
+      next: kind === 'step' ? nextOfMessage(scene.commit.message) : undefined,
       ...(await besideOfRewritten(this.#repository, this.#redactor, scene.id, eventOf(scene.id, kind, before))),
     });
   }

@@ -2,7 +2,8 @@ import type { JsonObject } from '../../json.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
 import { questionOf } from '../../thread/context/agent-context.ts';
-import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
+import { stateCommit, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { allowanceOf } from '../limits/allowance.ts';
 import { findLimitReached } from '../limits/limits.ts';
@@ -79,13 +80,57 @@ export function journalFacts(choice: RoleChoice | Ending): JsonObject {
   return { [choice.kind]: choice.error.message };
 }
 
-/** What the moderator decides from. Rules read the steps that they can see. */
-export function decisionContext(repository: Repository, state: ThreadState, workflow: string): DecisionContext {
+/** The last decision that this process has made in a repository: a step is decided after once before it is stored, and once after. */
+const lastDecisions = new WeakMap<Repository, { after: string; decision: Decision }>();
+
+/**
+ * Decides who is next after a step by the rules alone.
+ * @param imagined the repository with the step, while it is not stored
+ */
+export async function decideAfter(
+  { repository }: EngineContext,
+  state: ThreadState,
+  { name, moderator }: WorkflowDefinition,
+  imagined?: Repository,
+): Promise<Decision> {
+  const { id, commit } = stateCommit(state);
+  // What the message of a step tells changes its id, and not what rules see.
+  const after = state.last === undefined ? id : `${commit.tree} ${commit.parents[0]}`;
+  const last = lastDecisions.get(repository);
+  if (last?.after === after) return last.decision;
+  const decision = await decide(moderator, decisionContext(repository, state, name, imagined));
+  lastDecisions.set(repository, { after, decision });
+  return decision;
+}
+
+/** Who is next after a step that is about to be stored, for its message: a role or {@link END}; `undefined` where the rules are undecided. */
+export async function nextAfter(
+  engine: EngineContext,
+  state: ThreadState,
+  definition: WorkflowDefinition,
+  imagined: Repository,
+): Promise<string | undefined> {
+  // The step was paid for, and is stored whatever the rules come to.
+  const decision = await decideAfter(engine, state, definition, imagined).catch(() => undefined);
+  if (decision === undefined || decision.kind === 'undecided') return undefined;
+  return decision.kind === 'role' ? decision.role : END;
+}
+
+/**
+ * What the moderator decides from. Rules read the steps that they can see.
+ * @param imagined where they are read, if the newest step is not stored yet
+ */
+export function decisionContext(
+  repository: Repository,
+  state: ThreadState,
+  workflow: string,
+  imagined: Repository = repository,
+): DecisionContext {
   const { id, depth, startedAtMs } = state.start.node;
   return {
     threadId: id,
     start: { prompt: state.prompt, workflow, depth, startedAtMs },
-    steps: pastSteps(repository, state),
+    steps: pastSteps(repository, state, imagined),
     // It was taken up again after its end, and no role has finished a step since.
     isResumed: state.pauses[0]?.kind === 'resume',
   };

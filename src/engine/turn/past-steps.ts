@@ -27,19 +27,21 @@ const memories = new ThreadMemory<Memory>();
 /**
  * The steps of a thread for its rules. Each rule reads no more than it can see: what it sees of the newest steps, of counts,
  * and of a role's first and last step costs the same however long the thread is.
+ * @param imagined where they are read, if the newest step is not stored yet
  */
-export function pastSteps(repository: Repository, state: Place): PastSteps {
+export function pastSteps(repository: Repository, state: Place, imagined: Repository = repository): PastSteps {
+  const from = { repository, imagined };
   return {
     lastRole: state.last?.node.role,
     async seenBy({ newest, counts, visits, ends, members }) {
       if (members !== undefined) {
         const isTold = members.has('text') || newest > 0;
-        return { steps: await readViews(repository, state, 'all', isTold, Infinity) };
+        return { steps: await readViews(from, state, 'all', isTold, Infinity) };
       }
-      const steps = await readViews(repository, state, 'newest', true, newest);
+      const steps = await readViews(from, state, 'newest', true, newest);
       const seen = { steps: counts ? [...standIns(state.tally.roles, steps), ...steps] : steps };
       if (!visits && !ends) return seen;
-      return { ...seen, roles: await readRoles(repository, state, ends) };
+      return { ...seen, roles: await readRoles(imagined, state, ends) };
     },
   };
 }
@@ -55,7 +57,7 @@ function memoryOf(repository: Repository, thread: Place): Memory {
 
 /** Reads the newest steps, or all, oldest first: those that are new since the last decision. */
 async function readViews(
-  repository: Repository,
+  { repository, imagined }: { repository: Repository; imagined: Repository },
   state: Place,
   which: keyof ReadSteps,
   hasTexts: boolean,
@@ -64,7 +66,7 @@ async function readViews(
   if (count === 0 || state.last === undefined) return [];
   // Steps that were read without their texts do not serve a rule that looks at them.
   const memory = memoryOf(repository, state)[hasTexts ? 'withTexts' : 'withoutTexts'];
-  memory[which] = await readBack(repository, state, memory[which], hasTexts, count);
+  memory[which] = await readBack(imagined, state, memory[which], hasTexts, count);
   return memory[which].map(({ view }) => view);
 }
 

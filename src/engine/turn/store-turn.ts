@@ -7,7 +7,7 @@ import { collectRefs } from '../../schema/links/find-links.ts';
 import { BLOCK_PACKAGE, isPerson, RULES_PACKAGE } from '../../schema/built-in/agent.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
 import { resumeThread } from '../../thread/append/resume-thread.ts';
-import { appendStep } from '../../thread/append/append-step.ts';
+import { appendStep, type StepDraft } from '../../thread/append/append-step.ts';
 import { suspendThread, type SuspensionDraft } from '../../thread/append/suspend-thread.ts';
 import { lineOfReply } from '../../thread/append/commit-message.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
@@ -19,7 +19,7 @@ import { findOpenTurns } from '../recovery/open-turns.ts';
 import { attemptsOf } from '../recovery/arrived-reply.ts';
 import { TurnLog, usageOfTurn, type OpenTurn } from '../recovery/turn-log.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { askedOf, forceRole, openStep } from './decide.ts';
+import { askedOf, forceRole, nextAfter, openStep } from './decide.ts';
 import type { FinishedTurn, Step } from './step.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
@@ -107,9 +107,10 @@ async function untilStored(step: TurnPlace, turn: FinishedTurn): Promise<ThreadS
 }
 
 async function tryToStore(
-  { engine: { repository }, state, definition }: TurnPlace,
+  { engine, state, definition }: TurnPlace,
   { result, again, workspace, isolation, merge, isHeld: _isHeld, ...turn }: FinishedTurn,
 ): Promise<ThreadState> {
+  const { repository } = engine;
   assertThere(repository);
   const { attempts, usage, trace, text } = result;
   const common = { ...turn, attempts, usage, trace, text };
@@ -127,7 +128,7 @@ async function tryToStore(
     const schema = findRole(definition, turn.role)?.schema ?? {};
     const linked = await resolveLinks(repository, state, collectRefs(schema, meta));
     const reply = { text: result.text, meta, agentVersion, stopReason, childThreads, leftUsage, linked };
-    return await appendStep(repository, state, {
+    const step: StepDraft = {
       ...common,
       ...reply,
       // The prompt of an agent has the word, too.
@@ -136,7 +137,10 @@ async function tryToStore(
       isolation,
       merge,
       replaces: again?.step.commit,
-    });
+    };
+    return await appendStep(repository, state, step, (imagined, after) =>
+      nextAfter(engine, after, definition, imagined),
+    );
   } catch (error) {
     if (!(error instanceof LinkTakenBack)) throw error;
     return await suspend({ cause: 'invalid-reply', reason: error.message });

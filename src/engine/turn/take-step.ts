@@ -1,4 +1,3 @@
-import { decide } from '../../moderator/decide.ts';
 import type { ThreadState } from '../../thread/read/thread-state.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { markStoredHere, type ChildEnd } from '../children/turn-calls.ts';
@@ -18,7 +17,7 @@ import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { TurnLog } from '../recovery/turn-log.ts';
 import { filesBefore } from '../workspace/record-workspace.ts';
 import { appendEnd, appendHeldTurn, appendTurn, assertStorable, suspendUnrun } from './append.ts';
-import { atLimit, chooseRole, journalFacts, openStep } from './decide.ts';
+import { atLimit, chooseRole, decideAfter, journalFacts, openStep } from './decide.ts';
 import { prepareStep } from './prepare.ts';
 import { runUntilAccepted } from './run-until-accepted.ts';
 import type { ChosenStep, PreparedTurn, StepOutcome, TakenTurn, TurnWish } from './step.ts';
@@ -167,7 +166,10 @@ async function storeAfter(
 }
 
 /** The children that a step leaves behind: of its own turn, and of one that was cut off after the step that it takes the place of. */
-async function findLeft({ engine, state, choice, calls }: PreparedTurn, taken: readonly ChildEnd[]): Promise<ChildThread[]> {
+async function findLeft(
+  { engine, state, choice, calls }: PreparedTurn,
+  taken: readonly ChildEnd[],
+): Promise<ChildThread[]> {
   const left = await calls.findLeft(taken);
   if (choice.again === undefined) return left;
   const after = { ...state, last: choice.again.step.commit };
@@ -179,7 +181,7 @@ async function afterTurn(engine: EngineContext, after: ThreadState): Promise<Ste
   if (after.head.kind !== 'step') return conclude(engine, after);
   const stored = { role: after.head.node.role, step: after.head.hash };
   const step = await openStep(engine, after);
-  const next = await atLimit(step, await decide(step.definition.moderator, step.decisions));
+  const next = await atLimit(step, await decideAfter(engine, after, step.definition));
   if (next.kind !== 'role') return conclude(engine, await appendEnd(step, next), stored);
   return conclude(engine, after, { ...stored, nextRole: next.role });
 }

@@ -61,7 +61,10 @@ async function stepAgain(
   const [previous = current.start.id] = commit.parents;
   const before = await readState(engine.repository, current.id, previous);
   // The children of a turn that was cut off after the step are left with it.
-  const tally = withLeft(current.tally, await usageOfLeft(engine.repository, current, await findCalledNow(engine.repository, current, current.id)));
+  const tally = withLeft(
+    current.tally,
+    await usageOfLeft(engine.repository, current, await findCalledNow(engine.repository, current, current.id)),
+  );
   const poking = { as: wish.again.as, state: { ...current, last: before.last, tally } };
   const step = await openStep({ ...engine, poking }, before);
   return { ...step, lease, choice: { ...(await chooseAgain(step, node)), ...wish } };

@@ -1,7 +1,8 @@
-import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { ObjectBatch, repositoryWith } from '../../git/stores/object-batch.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
+import { readThreadCommit } from '../thread-commit.ts';
 import { moveThread } from '../lost-race/keep-as-fork.ts';
 import { advanceState, type ThreadState } from '../read/thread-state.ts';
 import { draftCommit, type CommitDraft } from './draft-commit.ts';
@@ -17,7 +18,14 @@ export type AppendOptions = {
   keep: boolean;
   /** Objects that the commit needs beside its nodes. */
   objects?: readonly GitObject[];
+  next?: WhoIsNext | undefined;
 };
+
+/**
+ * Works out who is next once a step is stored, a role or `__end__`; `undefined` where that cannot be said.
+ * @param imagined the repository with the step
+ */
+export type WhoIsNext = (imagined: Repository, after: ThreadState) => Promise<string | undefined>;
 
 /**
  * Writes the next commit of a thread and moves the thread's ref to it.
@@ -29,12 +37,21 @@ export async function appendCommit(
   repository: Repository,
   state: ThreadState,
   draft: Omit<CommitDraft, 'types' | 'before'>,
-  { ref, expected, others = [], keep, objects = [] }: AppendOptions,
+  { ref, expected, others = [], keep, objects = [], next }: AppendOptions,
 ): Promise<ThreadState> {
   const batch = new ObjectBatch(repository.objects.format);
   for (const object of objects) batch.add(object);
-  const tip = draftCommit(repository, batch, { ...draft, before: state.head });
+  const written = { ...draft, before: state.head };
+  let commit = draftCommit(repository, batch, written);
+  if (next !== undefined) {
+    const imagined = new ObjectBatch(repository.objects.format);
+    const id = imagined.addCommit(commit);
+    const seen = repositoryWith(repositoryWith(repository, batch), imagined);
+    const after = await advanceState(seen, state, await readThreadCommit(seen, id));
+    commit = draftCommit(repository, batch, { ...written, beside: { ...draft.beside, next: await next(seen, after) } });
+  }
+  const tip = batch.addCommit(commit);
   const edits = [{ name: ref, expected, value: tip }, ...others];
-  const commit = await moveThread(repository, state.id, batch, tip, edits, { keep });
-  return advanceState(repository, state, commit);
+  const moved = await moveThread(repository, state.id, batch, tip, edits, { keep });
+  return advanceState(repository, state, moved);
 }

@@ -19,7 +19,7 @@ import { readThreadCommit } from '../thread-commit.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from '../context/compaction.ts';
-import { appendCommit } from './append-commit.ts';
+import { appendCommit, type WhoIsNext } from './append-commit.ts';
 import type { LinkResolution } from '../cas/resolve-links.ts';
 import { LinkTakenBack } from '../thread-errors.ts';
 import { authorOf } from '../author.ts';
@@ -60,15 +60,21 @@ export type StepDraft = TurnFacts & {
  *
  * The ref moves only if it still points at `state.head`, or at the step that is replaced. Of two callers one wins. The other
  * gets `ThreadMoved`, and a fork keeps its step. The step takes in all artifacts that were put under the thread.
+ * @param next by which its message tells who is next
  * @returns the thread with the step
  * @throws {ThreadMoved} if another writer appended first
  * @throws {SchemaViolation} if the step does not match its type; nothing is written then
  * @throws {LinkTakenBack} if `meta` links to a node that is missing or was deleted; nothing is written then
  */
-export async function appendStep(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
+export async function appendStep(
+  repository: Repository,
+  state: ThreadState,
+  draft: StepDraft,
+  next?: WhoIsNext,
+): Promise<ThreadState> {
   for (;;) {
     try {
-      return await tryAppend(repository, state, draft);
+      return await tryAppend(repository, state, draft, next);
     } catch (error) {
       // An artifact was put while the step was written. The step takes it in, too.
       if (error instanceof RefMoved && error.ref === scratchRef(state.id)) continue;
@@ -77,7 +83,12 @@ export async function appendStep(repository: Repository, state: ThreadState, dra
   }
 }
 
-async function tryAppend(repository: Repository, state: ThreadState, draft: StepDraft): Promise<ThreadState> {
+async function tryAppend(
+  repository: Repository,
+  state: ThreadState,
+  draft: StepDraft,
+  next: WhoIsNext | undefined,
+): Promise<ThreadState> {
   const scratch = await readScratch(repository, state.id);
   assertLinked(draft, scratch);
   const artifacts = scratch.files.filter(isArtifact).map(({ node }) => node.hash);
@@ -148,6 +159,7 @@ async function tryAppend(repository: Repository, state: ThreadState, draft: Step
     others: put === undefined ? [] : [{ name: scratchRef(state.id), expected: put, value: null }],
     keep: true,
     objects: recorded?.objects ?? [],
+    next,
   });
 }
 

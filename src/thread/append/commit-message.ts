@@ -23,6 +23,8 @@ export type Beside = {
   workflow?: string | undefined;
   /** Of a turn: its agent. */
   agent?: AgentRecord | undefined;
+  /** Of a step: who is next by the rules, a role or `__end__`; absent where that was not worked out. */
+  next?: string | undefined;
   /** Of an end whose summary is the text of the last step: that step. */
   last?: { agent: AgentRecord | undefined; meta: JsonObject } | undefined;
 };
@@ -43,7 +45,7 @@ export function messageOfCommit(event: Event, beside: Beside): string {
   const paragraphs = [onOneLine(subjectOf(event, beside))];
   const text = clean(beside.text).trim();
   if (text !== '') paragraphs.push(guard(cut(text, textPaths[event.kind])));
-  paragraphs.push(trailersOf(event, beside.agent).join('\n'));
+  paragraphs.push(trailersOf(event, beside).join('\n'));
   return `${paragraphs.join('\n\n')}\n`;
 }
 
@@ -130,6 +132,11 @@ export function mayBeStart(message: string): boolean {
   return type === undefined || type === 'thread-start';
 }
 
+/** Who is next by the rules after a step, as its message tells: a role or `__end__`; `undefined` where it does not tell. */
+export function nextOfMessage(message: string): string | undefined {
+  return trailerIn(message, 'Next');
+}
+
 function trailerIn(message: string, name: string): string | undefined {
   const trailers = message.slice(message.lastIndexOf('\n\n') + 2);
   return new RegExp(`^Uwf-${name}: (.*)$`, 'm').exec(trailers)?.[1];
@@ -165,11 +172,8 @@ function guard(text: string): string {
   return text.replaceAll(/^(?=\s*uwf-[\w-]*\s*:)/gim, '    ');
 }
 
-/**
- * The trailers of a message, a line each.
- * @param agent of a step or a suspension
- */
-function trailersOf(event: Event, agent: AgentRecord | undefined): string[] {
+/** The trailers of a message, a line each. */
+function trailersOf(event: Event, { agent, next }: Pick<Beside, 'agent' | 'next'>): string[] {
   const lines = [`Uwf-Node: ${event.hash}`, `Uwf-Type: ${fileTypes[event.kind]}`];
   const add = (name: string, value: string | null | undefined): void => {
     if (value) lines.push(`Uwf-${name}: ${clean(value).replaceAll(/\s+/g, ' ').trim()}`);
@@ -183,5 +187,6 @@ function trailersOf(event: Event, agent: AgentRecord | undefined): string[] {
   const { usage, startedAtMs, completedAtMs } = event.node;
   if (usage) add('Tokens', `${usage.inputTokens + usage.outputTokens}`);
   add('Duration', `${((completedAtMs - startedAtMs) / 1000).toFixed(1)}s`);
+  add('Next', next);
   return lines;
 }

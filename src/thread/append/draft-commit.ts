@@ -33,8 +33,8 @@ export type CommitDraft = {
   beside: Beside;
 };
 
-/** Adds a commit and its tree to a batch. Writes nothing to the repository. */
-export function draftCommit(repository: Repository, batch: ObjectBatch, draft: CommitDraft): ObjectId {
+/** Makes a commit, and adds its tree to a batch. Writes nothing to the repository. */
+export function draftCommit(repository: Repository, batch: ObjectBatch, draft: CommitDraft): Commit {
   const files = [{ path: `${draft.kind}.json`, node: draft.node }, ...draft.files];
   const folders = (draft.subtrees ?? []).map(({ path, id, mode = '040000' }) => ({ path, id, mode }));
   const tree = writeNodeTree(batch, files, folders);
@@ -48,7 +48,7 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
     message: messageOfCommit(event, draft.beside),
   };
   assertCommitFits(commit);
-  return batch.addCommit(commit);
+  return commit;
 }
 
 /** Encodes a text as a content node; `refs` are the artifacts of the same turn. */

@@ -107,6 +107,7 @@ export async function startThread(
     atMs: startedAtMs,
     beside: { text: request.prompt, workflow: request.workflow.name },
   });
-  await publish(repository, batch, [{ name: activeRef(id), expected: null, value: commit }]);
-  return readState(repository, id, commit);
+  const tip = batch.addCommit(commit);
+  await publish(repository, batch, [{ name: activeRef(id), expected: null, value: tip }]);
+  return readState(repository, id, tip);
 }

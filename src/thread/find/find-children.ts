@@ -1,6 +1,5 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findArchived } from '../archive/find-archived.ts';
 import { findByPrefix, findThread, type ThreadPointer } from './find-thread.ts';
 import { pokeIdFor } from '../new-thread-id.ts';
 import { timePrefix, type ThreadId } from '../thread-id.ts';
@@ -26,6 +25,7 @@ export async function findChildren(
   repository: Repository,
   { id, start, last, tally }: Pick<ThreadState, 'id' | 'start' | 'last' | 'tally'>,
 ): Promise<ChildThread[]> {
+  const { findArchived } = await import('../archive/find-archived.ts');
   const children = new Map<ThreadId, ChildThread>();
   const addCalledFrom = async (step: CommitOf<'step'> | undefined): Promise<void> => {
     // A thread that is over may be archived while its caller is not.

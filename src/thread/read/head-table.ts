@@ -115,7 +115,9 @@ function findRow(part: Part, id: ThreadId): string | undefined {
 export function listTableRows(stateDir: string): { thread: ThreadId; path: string }[] {
   return namesIn(folderOf(stateDir)).flatMap((name) => {
     const path = join(folderOf(stateDir), name);
-    return rowsOf(readRows(path)).map((row) => row.slice(0, idLength)).flatMap((id) => (isThreadId(id) ? [{ thread: id, path }] : []));
+    return rowsOf(readRows(path))
+      .map((row) => row.slice(0, idLength))
+      .flatMap((id) => (isThreadId(id) ? [{ thread: id, path }] : []));
   });
 }
 

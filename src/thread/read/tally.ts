@@ -9,7 +9,6 @@ import type { ThreadStep } from '../../schema/built-in/thread-step.ts';
 import { addUsage, type Usage, type UsageByRole } from '../../schema/built-in/usage.ts';
 import type { ThreadCommit, ThreadEvent } from '../thread-commit.ts';
 import { readReplaced } from './replaced-steps.ts';
-import type { CommitOf } from './thread-state.ts';
 
 /** {@link Totals} in memory. A value: it does not change when the thread advances. */
 export type Tally = Readonly<Omit<Totals, 'roles' | 'skips'>> & {
@@ -56,7 +55,7 @@ export async function addToTally(
 export function tallyAfter(
   before: Tally | undefined,
   commit: CountedCommit,
-  replaced: readonly Pick<CommitOf<'step'>, 'node'>[] = [],
+  replaced: readonly { node: ThreadStep }[] = [],
 ): Tally {
   const id = alone(commit.id);
   if (before === undefined || commit.kind === 'start') return tallyOfStart(id);
@@ -110,7 +109,7 @@ function withChildren(before: Tally, nodes: readonly CallingNode[]): Tally {
   let { children } = before;
   const roles = new Map(before.roles);
   for (const node of nodes) {
-    for (const [role, used] of usageOfChildren(node)) {
+    for (const [role, used] of childUsageOf(node)) {
       const own = roles.get(role) ?? NO_TURN;
       roles.set(role, { ...own, children: addUsage(own.children, used) });
       children = addUsage(children, used);
@@ -133,13 +132,17 @@ function isCalling({ childThreads, leftUsage }: Pick<ThreadStep, 'childThreads' 
 type CallingNode = Pick<ThreadEnd, 'leftUsage'> & Partial<Pick<ThreadStep, 'role' | 'childUsage'>>;
 
 /** What the children have used that a step took in or left, or an end cut off, by the roles that called them. */
-export function usageOfChildren({ role, childUsage, leftUsage = {} }: CallingNode): [role: string, used: Usage][] {
+export function childUsageOf({ role, childUsage, leftUsage = {} }: CallingNode): [role: string, used: Usage][] {
   const left = Object.entries(leftUsage);
   return role === undefined || childUsage === undefined ? left : [[role, childUsage], ...left];
 }
 
 /** All that a thread has used up to a commit: its steps, those that they replaced, and all that it called. */
-export function usageInAll({ usage, replaced, children }: Pick<Totals, 'usage' | 'replaced' | 'children'>): Usage | null {
+export function usageInAll({
+  usage,
+  replaced,
+  children,
+}: Pick<Totals, 'usage' | 'replaced' | 'children'>): Usage | null {
   return addUsage(addUsage(usage, replaced), children);
 }
 

@@ -153,7 +153,7 @@ export class NewCommits {
     if (reason() !== undefined) return undefined;
     const text = nodes.get(textPathOf(commit) ?? '');
     return attempt(report, null, async () => {
-      const grown = await growVerified(before, commit, text, known, this.#replayer);
+      const grown = await growVerified(before, commit, text, known, this.#replayer, report);
       remember(this.#places, commitId, commitPlaceOf(commit, start, grown.progress), MAX_PLACES);
       return grown;
     });

@@ -135,7 +135,7 @@ export class Verification {
       if (commit.kind === 'step' && commit.node.merge !== undefined) await this.#repeatMerge(commit, report);
     }
     const text = nodes.get(textPath ?? '');
-    const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#replayer));
+    const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#replayer, report));
     if (grown) this.#places.set(commit.id, commitPlaceOf(commit, start, grown.progress));
     return grown;
   }

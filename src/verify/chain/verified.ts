@@ -1,5 +1,7 @@
 import type { Replay, Replayer } from '../replay/replay.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
+import { nextOfMessage } from '../../thread/append/commit-message.ts';
+import type { ReportFault } from '../fault.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitPlace } from './commit-place.ts';
@@ -17,7 +19,7 @@ export function textPathOf({ kind }: Pick<ThreadCommit, 'kind'>): string | undef
 }
 
 /**
- * Adds a checked commit.
+ * Adds a checked commit, and checks what its message tells of the rules.
  *
  * @param before the state before the commit, of which all but the tally is changed; `undefined` for a start
  * @param text the node at {@link textPathOf}; a missing one has been reported, and counts as ''
@@ -29,6 +31,7 @@ export async function growVerified(
   text: StoredNode | undefined,
   known: KnownNodes,
   replayer: Replayer,
+  report: ReportFault,
 ): Promise<Verified> {
   const tally = await addToTally(replayer.repository, before?.tally, commit);
   if (before === undefined) {
@@ -36,7 +39,12 @@ export async function growVerified(
     return { progress: new ThreadProgress(commit), replay: replayer.begin(commit, textOf(text)), known, tally };
   }
   before.progress.advance(commit);
-  if (commit.kind === 'step') await before.replay.add(commit, textOf(text), known);
+  if (commit.kind === 'step') {
+    await before.replay.add(commit, textOf(text), known);
+    const next = nextOfMessage(commit.commit.message);
+    const faults = next === undefined ? [] : await before.replay.checkNext(before.progress, next, known);
+    for (const what of faults) report(null, what);
+  }
   return { ...before, tally };
 }
 

@@ -1,7 +1,7 @@
 import { getNode, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { Beside } from '../../thread/append/commit-message.ts';
+import { nextOfMessage, type Beside } from '../../thread/append/commit-message.ts';
 import { textNodeOf, textPaths, type ThreadCommit } from '../../thread/thread-commit.ts';
 import type { Tally } from '../../thread/read/tally.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
@@ -99,7 +99,9 @@ async function besideOf(
     case 'step':
     case 'suspend': {
       const agent = await known.find(commit.node.agent);
-      return agent && { text, agent: payloadOf(agent, 'agent') };
+      // Whether it is so, the rules say.
+      const next = commit.kind === 'step' ? nextOfMessage(commit.commit.message) : undefined;
+      return agent && { text, agent: payloadOf(agent, 'agent'), next };
     }
     case 'resume':
       return { text };

@@ -13,7 +13,7 @@ import { lastRoleOf, roleWhileUndecided, type Decision, type DecisionContext } f
 import { readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitOf, StepEntry } from '../../thread/read/thread-state.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';
-import { tasksOf, findBlock, findRole, type Rule, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { END, tasksOf, findBlock, findRole, type Rule, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from '../../workflow/check/expressions-of.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { checkBlock, type BlockBasis } from '../blocks/check-block.ts';
@@ -82,6 +82,8 @@ export class Replay {
   readonly #prompt: string;
   #rules: Rules | undefined;
   #history: StepHistory | undefined;
+  /** The last decision, and the commit after which it was made. */
+  #last: { head: ObjectId; decision: Decision } | undefined;
 
   constructor(replayer: Replayer, start: CommitOf<'start'>, prompt: string) {
     this.#replayer = replayer;
@@ -104,6 +106,7 @@ export class Replay {
   async add(commit: CommitOf<'step'>, text: string, nodes: NodeSource): Promise<void> {
     const history = await this.#historyOf(nodes);
     history.add(await this.#viewOf({ commit, text }));
+    this.#last = undefined;
   }
 
   async #historyOf(nodes: NodeSource): Promise<StepHistory> {
@@ -135,6 +138,40 @@ export class Replay {
     return this.#replayer.budget?.spend(this.#start.node.workflow, definition, work) ?? work(() => {});
   }
 
+  /**
+   * Returns what the message of a step tells otherwise than the rules, a sentence each; nothing where these are undecided here.
+   * @param after the thread up to the step
+   * @param told who is next
+   */
+  async checkNext(after: ThreadProgress, told: string, nodes: NodeSource): Promise<string[]> {
+    const { definition } = await this.#rulesBy(nodes);
+    const work = async (): Promise<string[]> => {
+      const decision = await this.#decide(after, definition.moderator, definition);
+      const wanted = decision.kind === 'role' ? decision.role : decision.kind === 'undecided' ? told : END;
+      return told === wanted ? [] : [`its message says that ${told} is next; by the rules ${describe(decision)}`];
+    };
+    return this.#replayer.budget?.spend(this.#start.node.workflow, definition, work) ?? work();
+  }
+
+  #contextAt(progress: ThreadProgress, definition: WorkflowDefinition): DecisionContext {
+    const { id, depth, startedAtMs } = this.#start.node;
+    return {
+      threadId: id,
+      start: { prompt: this.#prompt, workflow: definition.name, depth, startedAtMs },
+      steps: this.#history?.steps() ?? [],
+      isResumed: progress.isReopened,
+    };
+  }
+
+  /** Decides after a commit. What its message tells is decided once for it and for the commit that follows. */
+  async #decide(at: ThreadProgress, moderator: readonly Rule[], definition: WorkflowDefinition): Promise<Decision> {
+    const isWhole = moderator === definition.moderator;
+    if (isWhole && this.#last?.head === at.head.id) return this.#last.decision;
+    const decision = await decide(moderator, this.#contextAt(at, definition));
+    if (isWhole) this.#last = { head: at.head.id, decision };
+    return decision;
+  }
+
   async #rulesBy(nodes: NodeSource): Promise<Rules> {
     return (this.#rules ??= await this.#replayer.rulesOf(this.#start, nodes));
   }
@@ -145,24 +182,17 @@ export class Replay {
     definition: WorkflowDefinition,
     { nodes, threads, passed }: { nodes: NodeSource } & Pick<BlockBasis, 'threads' | 'passed'>,
   ): Promise<string[]> {
-    const { id, depth, startedAtMs } = this.#start.node;
-    const steps = this.#history?.steps() ?? [];
-    const context: DecisionContext = {
-      threadId: id,
-      start: { prompt: this.#prompt, workflow: definition.name, depth, startedAtMs },
-      steps,
-      isResumed: before.isReopened,
-    };
+    const context = this.#contextAt(before, definition);
     const { repository, budget } = this.#replayer;
     const unlessTimedOut = <D extends Decision | undefined>(decision: D): D => {
       // How far a rule gets before its timeout differs between machines.
       if (budget !== undefined && decision?.kind === 'undecided' && timeoutOf(decision.error)) throw decision.error;
       return decision;
     };
-    const moderator = rulesFor(commit, definition, lastRoleOf(steps));
+    const moderator = rulesFor(commit, definition, lastRoleOf(context.steps));
     const again: Again = {
       decide: async (isForced = false) => {
-        const decision = await decide(moderator, context);
+        const decision = await this.#decide(before, moderator, definition);
         return isForced ? decision : unlessTimedOut(decision);
       },
       decideAtLimit: async () => unlessTimedOut(await decideAtLimit(moderator, context)),

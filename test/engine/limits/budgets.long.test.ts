@@ -107,7 +107,11 @@ type Trees = { clones: [EngineFixture, EngineFixture]; ledger: string; allowed: 
 
 async function createTrees(seed: number): Promise<Trees> {
   const folder = createTemporaryFolder();
-  const [ledger, allowed, calm] = ['ledger', 'allowed', 'calm'].map((name) => join(folder, name)) as [string, string, string];
+  const [ledger, allowed, calm] = ['ledger', 'allowed', 'calm'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   const spender = { name: 'spender', package: 'spending-agent', config: { ledger, allowed, calm, seed } };
   const calls = (name: string): Config['agents'][string] => ({
     name,
@@ -151,7 +155,11 @@ async function countedBy(repository: Repository, thread: ThreadId): Promise<numb
 }
 
 /** Runs a verb until it comes to rest by itself, or is stopped because an agent does not end. */
-async function untilAtRest(trees: Trees, clone: EngineFixture, verb: (engine: Engine) => Promise<unknown>): Promise<void> {
+async function untilAtRest(
+  trees: Trees,
+  clone: EngineFixture,
+  verb: (engine: Engine) => Promise<unknown>,
+): Promise<void> {
   const stop = new AbortController();
   const { repository } = clone;
   const known = [leaf, middle];
@@ -160,7 +168,8 @@ async function untilAtRest(trees: Trees, clone: EngineFixture, verb: (engine: En
     config: trees.config,
     env: { PATH: process.env['PATH'] },
     signal: stop.signal,
-    resolveWorkflow: async (name) => known.find((each) => each.name === name) ?? Promise.reject(new Error(`no ${name}`)),
+    resolveWorkflow: async (name) =>
+      known.find((each) => each.name === name) ?? Promise.reject(new Error(`no ${name}`)),
   });
   let lines = -1;
   const watch = setInterval(() => {
@@ -183,62 +192,69 @@ async function hasOpenTurns({ repository }: EngineFixture, thread: ThreadId): Pr
 
 vi.setConfig({ testTimeout: 3_600_000 });
 
-test.each(Array.from({ length: TREES }, (_, tree) => SEED * 1000 + tree))('a budget holds to the cent, tree %i', async (seed) => {
-  const dice = createDice(seed);
-  const trees = await createTrees(seed);
-  const hub = createMapRepository();
-  const budget = 50 + dice(200);
-  let cents = budget;
-  const added = new Map<ThreadId, number>();
-  writeFileSync(trees.allowed, String(cents));
-  writeFileSync(trees.ledger, '');
-  const definition = await rootOf(dice, cents / 100);
-  const [first] = trees.clones;
-  const { thread } = await first.engine.start({ definition, prompt: 'Go.' });
-  let [here, there] = trees.clones;
-  // What was spent in forks: by a step that was to be done again, and waits.
-  let elsewhere = 0;
-  for (let move = 0; move < 14; move += 1) {
-    const earlier = spentIn(trees).length;
-    const { head } = await stateOf(here.repository, thread);
-    const what = dice(10);
-    let fork: ThreadId | undefined;
-    if (head.kind === 'step' && what < 3) {
-      await untilAtRest(trees, here, async (engine) => {
-        const poked = await engine.poke(thread, 'Once more.');
-        if (poked.thread !== thread) fork = poked.thread;
-      });
-    } else if (what < 5) {
-      const asked = 40 + dice(100);
-      writeFileSync(trees.allowed, String(cents + asked));
-      await untilAtRest(trees, here, (engine) => engine.resume(thread, { more: { maxCostUsd: asked / 100 } }));
-      // Only what is stored counts, of the thread or of a child that asked.
-      cents = budget + (await addedTo(here.repository, thread, added));
-      writeFileSync(trees.allowed, String(cents));
-    } else if (what < 7) await untilAtRest(trees, here, (engine) => engine.step(thread));
-    else await untilAtRest(trees, here, (engine) => (head.kind === 'suspend' ? engine.resume(thread, { answer: 'Go on.' }) : engine.run(thread)));
-    // One turn at a time: none begins when the budget is used up.
-    for (const line of spentIn(trees).slice(earlier)) expect(line.spent - elsewhere).toBeLessThan(line.limit);
-    const spent = centsOf(spentIn(trees));
-    if (fork !== undefined && head.kind === 'step') {
-      const shared = Math.round((usageInAll(head.node.totals)?.costUsd ?? 0) * 100);
-      elsewhere += (await countedBy(here.repository, fork)) - shared;
+test.each(Array.from({ length: TREES }, (_, tree) => SEED * 1000 + tree))(
+  'a budget holds to the cent, tree %i',
+  async (seed) => {
+    const dice = createDice(seed);
+    const trees = await createTrees(seed);
+    const hub = createMapRepository();
+    const budget = 50 + dice(200);
+    let cents = budget;
+    const added = new Map<ThreadId, number>();
+    writeFileSync(trees.allowed, String(cents));
+    writeFileSync(trees.ledger, '');
+    const definition = await rootOf(dice, cents / 100);
+    const [first] = trees.clones;
+    const { thread } = await first.engine.start({ definition, prompt: 'Go.' });
+    let [here, there] = trees.clones;
+    // What was spent in forks: by a step that was to be done again, and waits.
+    let elsewhere = 0;
+    for (let move = 0; move < 14; move += 1) {
+      const earlier = spentIn(trees).length;
+      const { head } = await stateOf(here.repository, thread);
+      const what = dice(10);
+      let fork: ThreadId | undefined;
+      if (head.kind === 'step' && what < 3) {
+        await untilAtRest(trees, here, async (engine) => {
+          const poked = await engine.poke(thread, 'Once more.');
+          if (poked.thread !== thread) fork = poked.thread;
+        });
+      } else if (what < 5) {
+        const asked = 40 + dice(100);
+        writeFileSync(trees.allowed, String(cents + asked));
+        await untilAtRest(trees, here, (engine) => engine.resume(thread, { more: { maxCostUsd: asked / 100 } }));
+        // Only what is stored counts, of the thread or of a child that asked.
+        cents = budget + (await addedTo(here.repository, thread, added));
+        writeFileSync(trees.allowed, String(cents));
+      } else if (what < 7) await untilAtRest(trees, here, (engine) => engine.step(thread));
+      else
+        await untilAtRest(trees, here, (engine) =>
+          head.kind === 'suspend' ? engine.resume(thread, { answer: 'Go on.' }) : engine.run(thread),
+        );
+      // One turn at a time: none begins when the budget is used up.
+      for (const line of spentIn(trees).slice(earlier)) expect(line.spent - elsewhere).toBeLessThan(line.limit);
+      const spent = centsOf(spentIn(trees));
+      if (fork !== undefined && head.kind === 'step') {
+        const shared = Math.round((usageInAll(head.node.totals)?.costUsd ?? 0) * 100);
+        elsewhere += (await countedBy(here.repository, fork)) - shared;
+      }
+      expect(await countedBy(here.repository, thread)).toBe(spent - elsewhere);
+      if (await hasOpenTurns(here, thread)) continue;
+      for (const clone of [here, there]) {
+        await syncThreads(readingContext(clone.repository), new DirectRemote(clone.repository, hub));
+      }
+      expect(await countedBy(there.repository, thread)).toBe(spent - elsewhere);
+      if (dice(2) === 0) [here, there] = [there, here];
     }
-    expect(await countedBy(here.repository, thread)).toBe(spent - elsewhere);
-    if (await hasOpenTurns(here, thread)) continue;
-    for (const clone of [here, there]) {
-      await syncThreads(readingContext(clone.repository), new DirectRemote(clone.repository, hub));
-    }
-    expect(await countedBy(there.repository, thread)).toBe(spent - elsewhere);
-    if (dice(2) === 0) [here, there] = [there, here];
-  }
-  await expectSound(here);
-});
+    await expectSound(here);
+  },
+);
 
 /** How much people have added to the budgets of a thread and of all that it called, in cents. @param added what is known of each */
 async function addedTo(repository: Repository, thread: ThreadId, added: Map<ThreadId, number>): Promise<number> {
   const state = await stateOf(repository, thread);
   added.set(thread, Math.round((state.tally.more.maxCostUsd ?? 0) * 100));
-  for (const { pointer } of await findCalledNow(repository, state, thread)) await addedTo(repository, pointer.id, added);
+  for (const { pointer } of await findCalledNow(repository, state, thread))
+    await addedTo(repository, pointer.id, added);
   return [...added.values()].reduce((sum, each) => sum + each, 0);
 }

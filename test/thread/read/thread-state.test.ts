@@ -22,7 +22,10 @@ import { agent, startLoop, stepDraft } from '../thread-fixture.ts';
 const usage: Usage = { inputTokens: 5, outputTokens: 2, turns: 1, costUsd: 0.1 };
 
 /** What the children have used of a step, of those that it replaced, or of an end: each read to its own start. */
-async function usedByCalls(repository: Repository, commit: ThreadCommit): Promise<{ role: string; usage: Usage | null }[]> {
+async function usedByCalls(
+  repository: Repository,
+  commit: ThreadCommit,
+): Promise<{ role: string; usage: Usage | null }[]> {
   if (commit.kind !== 'step' && commit.kind !== 'end') return [];
   const left = Object.entries<Usage>(commit.node.leftUsage ?? {}).map(([role, used]) => ({ role, usage: used }));
   if (commit.kind === 'end') return left;
