@@ -132,6 +132,7 @@ export const artefacts = [
           'src/expression/analysis/compile-expression.ts',
           'src/expression/evaluation/evaluate.ts',
           'src/moderator/check-reply.ts',
+          'src/engine/turn/decide.ts',
           'src/moderator/decide.ts',
           'src/workflow/nodes/load-workflow.ts',
         ],

@@ -11,7 +11,7 @@ import { statusOfHead } from '../../thread/read/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { findNextRole } from './next-role.ts';
 import { branchOf } from '../children/branch-of.ts';
-import { definitionOf } from '../children/sub-workflow.ts';
+import { workflowNameOf } from './workflow-name.ts';
 import { usageOf, type ThreadFacts } from './facts.ts';
 import type { ThreadOver } from '../events.ts';
 
@@ -24,18 +24,17 @@ export async function gatherFacts(engine: EngineContext, { id, head }: Place): P
 
 /** The same of a thread whose state is known. */
 export async function factsOf(engine: EngineContext, state: ThreadState): Promise<ThreadFacts> {
-  return factsWith(engine, state, await findNextRole(engine, state));
+  return factsWith(engine, state, await findNextRole(engine, state, state));
 }
 
 async function factsWith(engine: EngineContext, state: ThreadState, nextRole: string | null): Promise<ThreadFacts> {
   const { head, start, tally } = state;
-  const definition = await definitionOf(engine, state);
   const over = await describeOver(engine, state);
   const branch = branchOf(start.node.call);
   return {
     head: head.id,
     status: statusOfHead(head),
-    workflow: definition.name,
+    workflow: await workflowNameOf(engine.repository, start),
     workflowHash: start.node.workflow,
     prompt: firstLine(state.prompt),
     startedAtMs: start.node.startedAtMs,

@@ -5,7 +5,7 @@ import { readLightCommit, readReply } from '../../thread/read/light-chain.ts';
 import { startOf } from '../../thread/read/read-start.ts';
 import { stepsUpTo } from '../../thread/read/tally.ts';
 import { statusOfHead } from '../../thread/read/thread-status.ts';
-import { pinnedDefinition } from '../children/sub-workflow.ts';
+import { workflowNameOf } from './workflow-name.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { findNextRole } from './next-role.ts';
 import type { ListedFacts } from './facts.ts';
@@ -18,12 +18,11 @@ export async function readListed(engine: EngineContext, { id, head: from }: Thre
   const { repository } = engine;
   const head = await readLightCommit(repository, from);
   const start = await startOf(repository, head);
-  const definition = await pinnedDefinition(engine, { start }, start.node.workflow);
   const prompt = await readReply(repository, start);
   const said = head.kind === 'end' ? await readReply(repository, head) : null;
   const facts = {
     status: statusOfHead(head),
-    workflow: definition.name,
+    workflow: await workflowNameOf(repository, start),
     prompt: firstLine(prompt),
     startedAtMs: start.node.startedAtMs,
     endedAtMs: head.kind === 'end' ? head.node.completedAtMs : null,
