@@ -23,16 +23,23 @@ function uwf({ dir }: CliRepository, ...words: string[]): { code: number | null;
 }
 
 describe('without git', () => {
-  test('whatever concerns no other repository works', () => {
+  test('what is there is read, and what writes says that it needs git', async () => {
     const home = createLoopRepository();
-    const run = uwf(home, 'run', 'loop', '-p', 'a task');
-    expect({ ...run, stdout: '' }).toMatchObject({ code: 0 });
+    expect(await home.uwf(['run', 'loop', '-p', 'a task'])).toMatchObject({ code: 0 });
+    for (const words of [
+      ['run', 'loop', '-p', 'another task'],
+      ['thread', 'start', 'loop', '-p', 'another task'],
+      ['cas', 'put', 'a text'],
+    ]) {
+      const { code, stderr } = uwf(home, ...words);
+      expect({ words, code }).toEqual({ words, code: 1 });
+      expect(stderr).toContain("there is no program 'git' here");
+    }
     const [thread = ''] = home.git('for-each-ref', '--format=%(refname:lstrip=-1)', 'refs/history').split('\n');
     for (const words of [
       ['thread', 'list', '--all'],
       ['thread', 'show', thread],
       ['thread', 'verify', thread],
-      ['thread', 'start', 'loop', '-p', 'another task'],
       ['thread', 'export', thread],
       ['log', thread],
       ['workflow', 'list'],

@@ -35,7 +35,8 @@ describe('uwf doctor', () => {
     git('config', 'remote.origin.url', dir);
     writeFileSync(join(dir, '.git/shallow'), '');
     mkdirSync(join(dir, '.git/objects/pack'), { recursive: true });
-    for (let i = 0; i < 51; i += 1) writeFileSync(join(dir, `.git/objects/pack/pack-${i}.idx`), '');
+    for (let i = 0; i < 102; i += 1)
+      writeFileSync(join(dir, `.git/objects/pack/pack-${i >> 1}.${i % 2 === 0 ? 'idx' : 'pack'}`), '');
     const tip = git('commit-tree', git('mktree'), '-m', 'x');
     // The clock of whoever started it is centuries ahead; another thread is old.
     git('update-ref', 'refs/threads/1ZZZZZZZZZ0000000000000000', tip);
