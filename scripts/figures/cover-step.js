@@ -1,10 +1,3 @@
-#!/usr/bin/env node
-// Counts what one `uwf thread step` passes through: the source files of which a function runs, and the functions that run.
-//
-//   node bench/step-coverage.js [<folder of another checkout>] [--list]
-//
-// Each source file is transpiled by itself, so that V8's coverage names its functions; those that a build generates are
-// generated here too, and only what they export is counted. `--list` prints what was counted.
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -19,17 +12,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build, transformSync } from 'esbuild';
 
-const words = process.argv.slice(2).filter((word) => word !== '--list');
-const root = path.resolve(words[0] ?? fileURLToPath(new URL('..', import.meta.url)));
-const scratch = mkdtempSync(path.join(tmpdir(), 'uwf-step-coverage-'));
-const out = path.join(scratch, 'program');
-const repository = path.join(scratch, 'repository');
-
 /** Source files that the build replaces. */
-const GENERATED = ['schema/json-schema/draft-check'];
+const GENERATED = ['schema/json-schema/draft-check.ts'];
 
 const workflow = `
 name: loop
@@ -49,46 +35,56 @@ const agent =
   "let s='';process.stdin.on('data',(d)=>(s+=d)).on('end',()=>console.log('---\\n$status: ok\\n---\\nfine'))";
 const config = `agents:\n  me: { package: "builtin:command", config: { argv: [${JSON.stringify(process.execPath)}, -e, ${JSON.stringify(agent)}] } }\ndefaultAgent: me\n`;
 
-try {
-  transpile();
-  await generate();
-  const environment = { PATH: process.env['PATH'], HOME: scratch, XDG_CONFIG_HOME: scratch, GIT_CONFIG_NOSYSTEM: '1' };
-  const run = (args, more = {}) =>
-    execFileSync(process.execPath, [path.join(out, 'main.js'), ...args], {
+/**
+ * Finds what one `uwf thread step` of a command agent passes through: the second step of a thread, in a repository of its own.
+ *
+ * Each source file is transpiled by itself, so that V8's coverage names its functions. Those that a build generates are generated
+ * here too, and of them only what they export is counted.
+ *
+ * @param {string} root of the checkout whose step it is
+ * @returns {Promise<Map<string, string[]>>} the functions that run, by their file, relative to `src/`; '' for one without a name
+ */
+export async function coverStep(root) {
+  const scratch = mkdtempSync(path.join(tmpdir(), 'uwf-cover-step-'));
+  try {
+    const program = path.join(scratch, 'program');
+    transpile(root, program);
+    await generate(root, program);
+    const folder = path.join(scratch, 'coverage');
+    runStep(scratch, program, folder);
+    return readCoverage(folder);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Takes two steps of a thread, the second one under coverage. */
+function runStep(/** @type {string} */ scratch, /** @type {string} */ program, /** @type {string} */ coverage) {
+  const repository = path.join(scratch, 'repository');
+  const env = { PATH: process.env['PATH'], HOME: scratch, XDG_CONFIG_HOME: scratch, GIT_CONFIG_NOSYSTEM: '1' };
+  const run = (/** @type {string[]} */ argv, more = {}) =>
+    execFileSync(process.execPath, [path.join(program, 'main.js'), ...argv], {
       cwd: repository,
-      env: { ...environment, ...more },
+      env: { ...env, ...more },
       encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
+  const git = (/** @type {string[]} */ ...argv) => execFileSync('git', argv, { cwd: repository, env });
   mkdirSync(path.join(scratch, 'uwf'));
   writeFileSync(path.join(scratch, 'uwf/config.yaml'), config);
-  execFileSync('git', ['init', '-q', repository]);
-  execFileSync('git', [
-    '-C',
-    repository,
-    '-c',
-    'user.name=a',
-    '-c',
-    'user.email=a@b',
-    'commit',
-    '-q',
-    '--allow-empty',
-    '-m',
-    'one',
-  ]);
-  execFileSync('git', ['-C', repository, 'config', 'user.name', 'a']);
-  execFileSync('git', ['-C', repository, 'config', 'user.email', 'a@b']);
+  mkdirSync(repository);
+  git('init', '-q');
+  git('config', 'user.name', 'a');
+  git('config', 'user.email', 'a@b');
+  git('commit', '-q', '--allow-empty', '-m', 'one');
   writeFileSync(path.join(repository, 'loop.yaml'), workflow);
   run(['workflow', 'add', 'loop.yaml']);
   const { thread } = JSON.parse(run(['thread', 'start', 'loop', '--prompt', 'go', '--json']));
   run(['thread', 'step', thread]);
-  const folder = path.join(scratch, 'coverage');
-  run(['thread', 'step', thread], { NODE_V8_COVERAGE: folder });
-  report(folder);
-} finally {
-  rmSync(scratch, { recursive: true, force: true });
+  run(['thread', 'step', thread], { NODE_V8_COVERAGE: coverage });
 }
 
-function transpile() {
+function transpile(/** @type {string} */ root, /** @type {string} */ out) {
   for (const name of readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.ts')) continue;
     const source = readFileSync(path.join(root, 'src', name), 'utf8');
@@ -112,12 +108,12 @@ function transpile() {
 }
 
 /** Puts the code of the build in the place of the files that it replaces. An older checkout has other plugins, or none. */
-async function generate() {
+async function generate(/** @type {string} */ root, /** @type {string} */ out) {
   const plugins = await import(path.join(root, 'scripts/build/draft-check.js')).then(
     ({ draftCheckPlugin }) => [draftCheckPlugin],
     () => [],
   );
-  const names = plugins.length === 0 ? [] : GENERATED;
+  /** @type {import('esbuild').Plugin} */
   const apart = {
     name: 'apart',
     setup: (bundle) =>
@@ -127,10 +123,10 @@ async function generate() {
           : undefined,
       ),
   };
-  for (const name of names) {
+  for (const name of plugins.length === 0 ? [] : GENERATED) {
     await build({
-      entryPoints: [path.join(root, 'src', `${name}.ts`)],
-      outfile: path.join(out, 'src', `${name}.js`),
+      entryPoints: [path.join(root, 'src', name)],
+      outfile: path.join(out, 'src', name.replace(/\.ts$/, '.js')),
       bundle: true,
       platform: 'node',
       format: 'esm',
@@ -139,37 +135,23 @@ async function generate() {
   }
 }
 
-function report(folder) {
+/** @returns {Map<string, string[]>} */
+function readCoverage(/** @type {string} */ folder) {
+  /** @type {Map<string, Map<string, string>>} */
   const perFile = new Map();
   for (const name of readdirSync(folder)) {
     const { result } = JSON.parse(readFileSync(path.join(folder, name), 'utf8'));
     for (const { url, functions } of result) {
-      const at = url.indexOf('/program/src/');
-      if (at === -1) continue;
-      const file = url.slice(at + '/program/src/'.length);
-      const isGenerated = GENERATED.includes(file.replace(/\.js$/, ''));
+      const [, inner] = /\/program\/src\/(.*)\.js$/.exec(url) ?? [];
+      if (inner === undefined) continue;
+      const file = `${inner}.ts`;
       // The first function of a module is the module itself.
       for (const { functionName, ranges } of functions.slice(1)) {
-        if ((ranges[0]?.count ?? 0) === 0 || (isGenerated && !/^(?:check|is)[A-Z]/.test(functionName))) continue;
+        if (ranges[0].count === 0 || (GENERATED.includes(file) && !/^(?:check|is)[A-Z]/.test(functionName))) continue;
         const known = perFile.get(file) ?? new Map();
-        known.set(`${functionName}@${ranges[0].startOffset}`, functionName);
-        perFile.set(file, known);
+        perFile.set(file, known.set(`${functionName}@${ranges[0].startOffset}`, functionName));
       }
     }
   }
-  const all = [...perFile.values()].flatMap((known) => [...known.values()]);
-  const perRoom = {};
-  for (const [file, known] of perFile) {
-    const room = (perRoom[file.includes('/') ? file.split('/')[0] : '.'] ??= { files: 0, functions: 0, named: 0 });
-    room.files += 1;
-    room.functions += known.size;
-    room.named += [...known.values()].filter((name) => name !== '').length;
-  }
-  console.log(
-    `files ${perFile.size}, functions ${all.length}, of which named ${all.filter((name) => name !== '').length}`,
-  );
-  console.table(perRoom);
-  if (!process.argv.includes('--list')) return;
-  for (const [file, known] of [...perFile].toSorted())
-    console.log(`${file}: ${[...known.values()].filter(Boolean).join(' ')}`);
+  return new Map([...perFile].toSorted().map(([file, known]) => [file, [...known.values()]]));
 }
