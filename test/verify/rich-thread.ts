@@ -1,5 +1,6 @@
 import { hashObject } from '../../src/git/format/object-id.ts';
 import { encodeTree } from '../../src/git/format/tree.ts';
+import type { Repository } from '../../src/git/repository.ts';
 import { putSchema } from '../../src/schema/put/put-schema.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append/append-step.ts';
 import { pinCompaction } from '../../src/thread/context/compaction.ts';
@@ -8,7 +9,6 @@ import { resumeThread, reopenThread } from '../../src/thread/append/resume-threa
 import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
 import { threadCas } from '../../src/thread/cas/thread-cas.ts';
 import { stateHash, type ThreadState } from '../../src/thread/read/thread-state.ts';
-import type { MapRepository } from '../helpers/map-repository.ts';
 import { agent, calledBy, startLoop, stepDraft } from '../thread/thread-fixture.ts';
 
 const usage = { inputTokens: 11, outputTokens: 22, turns: 2, costUsd: 0.25 };
@@ -28,7 +28,7 @@ const trace: NonNullable<StepDraft['trace']> = {
 };
 
 /** Makes a thread that has a node of every type and every field that uwf writes, a child, and a thread that took it up again. */
-export async function growRichThread(repository: MapRepository): Promise<ThreadState[]> {
+export async function growRichThread(repository: Repository): Promise<ThreadState[]> {
   const worker = { ...agent, config: { model: 'large' } };
   const start = await startLoop(repository, {
     agents: { writer: worker, checker: agent },
@@ -103,13 +103,13 @@ export async function growRichThread(repository: MapRepository): Promise<ThreadS
   return [ended, await reopenThread(repository, ended, 'go on')];
 }
 
-async function growChild(repository: MapRepository, caller: ThreadState): Promise<ThreadState> {
+async function growChild(repository: Repository, caller: ThreadState): Promise<ThreadState> {
   const agents = { writer: { ...agent, name: 'idle' } };
   const child = await startLoop(repository, { ...calledBy(caller, 'checker'), agents });
   return endThread(repository, child, { outcome: 'cancelled', returnCode: 130, summary: 'cancelled' });
 }
 
-async function addTree(repository: MapRepository): Promise<ReturnType<typeof hashObject>> {
+async function addTree(repository: Repository): Promise<ReturnType<typeof hashObject>> {
   const blob = { type: 'blob' as const, data: Buffer.from('left\n') };
   const data = encodeTree([{ mode: '100644', name: 'left.txt', id: hashObject(blob) }]);
   await repository.objects.write([blob, { type: 'tree', data }]);
