@@ -118,7 +118,7 @@ def totals_after(commit, before, replaced):
         after['skips'] = [*filter(None, (commit.id if number % 4 ** power == 0 else old for power, old in ways))]
     for one in (node, *replaced) if kind in ('step', 'end') else ():
         own = [(one['role'], one['childUsage'])] if 'childUsage' in one else []
-        for role, used in own + list(one.get('leftUsage', {}).items()):
+        for role, used in own + list(sorted(one.get('leftUsage', {}).items())):
             of_role(role, children=lambda sum: add(sum, used))
             after['children'] = add(after['children'], used)
     return after
@@ -217,7 +217,7 @@ class Reader:
             same('childThreads', node['childThreads'], [end.hash for end in ends])
             for child in [self.places[end.id].start.node for end in ends]:
                 same('caller', [child[f'parent{of}'] for of in ('Thread', 'State', 'Role')], [start.hash, (last or start).hash, node['role']])
-            used = [add_all([*map(end.node['totals'].get, ('usage', 'replaced', 'children')), *end.node.get('leftUsage', {}).values()])
+            used = [add_all([*map(end.node['totals'].get, ('usage', 'replaced', 'children')), *dict(sorted(end.node.get('leftUsage', {}).items())).values()])
                     for end in ends]
             same('childUsage', node.get('childUsage'), add_all(used))
             by = commit

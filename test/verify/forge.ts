@@ -10,7 +10,7 @@ import { callIdFor } from '../../src/thread/new-thread-id.ts';
 import { isThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
 import { encodeCommit } from '../../src/git/format/commit.ts';
 import { payloadOf } from '../../src/schema/payload-of.ts';
-import { messageOfCommit, type Beside } from '../../src/thread/append/commit-message.ts';
+import { messageOfCommit, nextOfMessage, type Beside } from '../../src/thread/append/commit-message.ts';
 import { authorOf, roleOf } from '../../src/thread/author.ts';
 import { eventIn, findEventFile, indexedFolder, textPaths, timeOfCommit } from '../../src/thread/thread-commit.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
@@ -105,7 +105,8 @@ function retold(line: ExportedCommit, nodes: ReadonlyMap<string, EncodedNode>): 
     const content = at(textPaths[event.kind]);
     const text = content ? payloadOf(content, 'content').text : '';
     const agent = 'agent' in event.node ? payloadOf(get(event.node.agent), 'agent') : undefined;
-    const beside: Beside = { text, agent };
+    const next = event.kind === 'step' ? nextOfMessage(line.message) : undefined;
+    const beside: Beside = { text, agent, next };
     if (event.kind === 'start') beside.workflow = payloadOf(get(event.node.workflow), 'workflow').name;
     if (event.kind === 'end' && event.node.lastStep !== null) {
       const last = payloadOf(get(event.node.lastStep), 'thread-step');

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../json.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
@@ -81,13 +82,16 @@ export function journalFacts(choice: RoleChoice | Ending): JsonObject {
 }
 
 /** The last decision that this process has made in a repository: a step is decided after once before it is stored, and once after. */
-const lastDecisions = new WeakMap<Repository, { after: string; decision: Decision }>();
+const lastDecisions = new WeakMap<Repository, { after: string; decision: Promise<Decision> }>();
+
+/** A step waits no longer for its rules before it is stored. */
+const MAX_WAIT_MS = 250;
 
 /**
  * Decides who is next after a step by the rules alone.
  * @param imagined the repository with the step, while it is not stored
  */
-export async function decideAfter(
+export function decideAfter(
   { repository }: EngineContext,
   state: ThreadState,
   { name, moderator }: WorkflowDefinition,
@@ -98,12 +102,15 @@ export async function decideAfter(
   const after = state.last === undefined ? id : `${commit.tree} ${commit.parents[0]}`;
   const last = lastDecisions.get(repository);
   if (last?.after === after) return last.decision;
-  const decision = await decide(moderator, decisionContext(repository, state, name, imagined));
+  const decision = decide(moderator, decisionContext(repository, state, name, imagined));
   lastDecisions.set(repository, { after, decision });
   return decision;
 }
 
-/** Who is next after a step that is about to be stored, for its message: a role or {@link END}; `undefined` where the rules are undecided. */
+/**
+ * Who is next after a step that is about to be stored, for its message: a role or {@link END}; `undefined` where the rules are undecided, or take
+ * long.
+ */
 export async function nextAfter(
   engine: EngineContext,
   state: ThreadState,
@@ -111,7 +118,8 @@ export async function nextAfter(
   imagined: Repository,
 ): Promise<string | undefined> {
   // The step was paid for, and is stored whatever the rules come to.
-  const decision = await decideAfter(engine, state, definition, imagined).catch(() => undefined);
+  const decided = decideAfter(engine, state, definition, imagined).catch(() => undefined);
+  const decision = await Promise.race([decided, sleep(MAX_WAIT_MS, undefined, { ref: false })]);
   if (decision === undefined || decision.kind === 'undecided') return undefined;
   return decision.kind === 'role' ? decision.role : END;
 }

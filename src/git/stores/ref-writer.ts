@@ -66,8 +66,8 @@ export class RefWriter {
       'core.logAllRefUpdates=false',
     ];
     const { commonDir } = place.location;
-    // Refs need no work tree, and one that was made for an agent may be gone.
-    const location = { ...place.location, workTree: commonDir };
+    // Refs need no work tree, and one that was made for an agent may be gone. Of `GIT_COMMON_DIR` git's own store of refs takes no notice.
+    const location = { ...place.location, gitDir: commonDir, workTree: commonDir };
     this.#git = new LongLivedGit({ location, env: place.env, settings, args: ['update-ref', '--stdin'] });
   }
 

@@ -129,11 +129,12 @@ function isCalling({ childThreads, leftUsage }: Pick<ThreadStep, 'childThreads' 
 }
 
 /** A node that says what children have used. */
-type CallingNode = Pick<ThreadEnd, 'leftUsage'> & Partial<Pick<ThreadStep, 'role' | 'childUsage'>>;
+type CallingNode = { leftUsage?: UsageByRole | undefined } & Partial<Pick<ThreadStep, 'role' | 'childUsage'>>;
 
 /** What the children have used that a step took in or left, or an end cut off, by the roles that called them. */
 export function childUsageOf({ role, childUsage, leftUsage = {} }: CallingNode): [role: string, used: Usage][] {
-  const left = Object.entries(leftUsage);
+  // Roles with numbers for names would come first.
+  const left = Object.entries(leftUsage).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return role === undefined || childUsage === undefined ? left : [[role, childUsage], ...left];
 }
 
@@ -147,8 +148,8 @@ export function usageInAll({
 }
 
 /** The same of a thread that has ended. */
-export function usageOfEnded({ totals, leftUsage = {} }: Pick<ThreadEnd, 'totals' | 'leftUsage'>): Usage | null {
-  return Object.values(leftUsage).reduce(addUsage, usageInAll(totals));
+export function usageOfEnded({ totals, leftUsage }: Pick<ThreadEnd, 'totals' | 'leftUsage'>): Usage | null {
+  return childUsageOf({ leftUsage }).reduce((sum, [, used]) => addUsage(sum, used), usageInAll(totals));
 }
 
 /** The totals of a role that has had no turn. */

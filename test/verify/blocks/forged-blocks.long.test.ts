@@ -55,7 +55,10 @@ const forgeries: Record<string, [forge: (forgery: Forgery) => void, found: RegEx
   'the order of keys and ends': [(forgery) => swap(forgery, 'reviews', ['order', 'ends']), /is not its parent/],
   'the order of ends and parents': [(forgery) => swap(forgery, 'reviews', ['ends', 'parents']), /is the branch/],
   'a key that comes twice': [(forgery) => void order(forgery, 'vote').fill('a'), /twice|unique/],
-  'a key too many': [(forgery) => void order(forgery, 'vote').push('d'), /has \d keys/],
+  'a key too many': [
+    (forgery) => void order(forgery, 'vote').push('d'),
+    /has \d keys|in one of 'order' and 'branches' only/,
+  ],
   'a dropped branch': [(forgery) => drop(forgery, 'reviews', 1), /is not decided by the 2 of 3/],
   'all branches dropped': [
     (forgery) => [0, 0, 0].forEach((at) => drop(forgery, 'build', at)),
