@@ -27,12 +27,7 @@ export const folding = {
   isSlow: true,
 
   async *compare({ quick, rounds = quick ? 20 : 100, folder }) {
-    const source = await loadSource(
-      ...appenderSources,
-      'src/git/maintenance/consolidate-packs.ts',
-      'src/git/maintenance/fold-in-background.ts',
-      'src/git/maintenance/foldable-packs.ts',
-    );
+    const source = await loadSource(...appenderSources, 'src/git/maintenance/repack.ts');
     const { path: root, remove } = temporaryFolder(folder);
     const [without, busy] = [path.join(root, 'without'), path.join(root, 'busy')];
     try {
@@ -46,8 +41,7 @@ export const folding = {
       const draft = toldSteps(source);
       let steps = 0;
       const step = async () => append(draft((steps += 1)));
-      const fold = () => source.foldInBackground(location, stateDir, env);
-      const smallPacks = () => source.listSmallPacks(path.join(objectsOf(busy), 'pack'), 1024 * 1024).length;
+      const fold = () => source.repackInBackground({ location, stateDir }, env);
       /** Appends steps until there is something to repack. @returns the running process */
       const stepsToFold = async () => {
         for (;;) {
@@ -77,7 +71,7 @@ export const folding = {
           'a thread runs': {
             before: () => warm(argv, amid),
             run: command(argv, { cwd: busy, env }),
-            after: () => ({ packs: source.countPacks(location) }),
+            after: () => ({ packs: source.countPacks({ location, env }) }),
           },
         },
       });
@@ -96,7 +90,7 @@ export const folding = {
         });
       }
       await (await stepsToFold()).settled(longestFoldingMs);
-      while (smallPacks() < mostSmallPacks) await step();
+      while (source.countPacks({ location, env }) < mostSmallPacks) await step();
       for (const argv of commands) yield beside(argv, { what: 'with as many packs as there may be' });
       for (const argv of commands) {
         let running;
@@ -116,7 +110,7 @@ export const folding = {
         rounds: 1,
         contestants: {
           'as it is': { run: () => {}, after: mb },
-          'uwf gc': { run: () => source.consolidatePacks({ location, env }), after: mb },
+          'uwf gc': { run: () => source.repack({ location, env }), after: mb },
         },
       };
       await repository.close();

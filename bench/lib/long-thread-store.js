@@ -9,8 +9,7 @@ import { quietEnvironment } from './quiet-environment.js';
 const sources = [
   ...new Set([...appenderSources, ...longThreadSources]),
   'src/cas/lookup/repository-nodes.ts',
-  'src/git/maintenance/consolidate-packs.ts',
-  'src/git/maintenance/foldable-packs.ts',
+  'src/git/maintenance/repack.ts',
   'src/schema/links/walk-nodes.ts',
   'src/thread/find/find-thread.ts',
   'src/thread/fork/fork-thread.ts',
@@ -75,8 +74,8 @@ export async function openLongThread(folder, steps) {
     /** Makes the next step's draft, and repacks the packs of earlier steps, as the engine does while an agent works. */
     async prepare(round) {
       draft = draftStep(source, steps + round + 1);
-      if (source.countPacks(repository.location) >= 24)
-        await source.consolidatePacks({ location: repository.location, env });
+      const place = { location: repository.location, env };
+      if (source.countPacks(place) >= 24) await source.repack(place);
       filesBefore = countFiles(folder);
     },
     /** The state after the last step. */
