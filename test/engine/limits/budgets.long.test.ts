@@ -24,7 +24,7 @@ import { createDice, type Dice } from '../../verify/grow-thread.ts';
 import { createFixture, expectSound, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 /** How many trees of threads are run. */
-const TREES = Number(process.env['BUDGET_TREES'] ?? 20);
+const TREES = Number(process.env['BUDGET_TREES'] ?? 6);
 const SEED = Number(process.env['BUDGET_SEED'] ?? 1);
 
 /**
