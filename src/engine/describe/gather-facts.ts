@@ -24,10 +24,6 @@ export async function gatherFacts(engine: EngineContext, { id, head }: Place): P
 
 /** The same of a thread whose state is known. */
 export async function factsOf(engine: EngineContext, state: ThreadState): Promise<ThreadFacts> {
-  return factsWith(engine, state, await findNextRole(engine, state, state));
-}
-
-async function factsWith(engine: EngineContext, state: ThreadState, nextRole: string | null): Promise<ThreadFacts> {
   const { head, start, tally } = state;
   const over = await describeOver(engine, state);
   const branch = branchOf(start.node.call);
@@ -40,7 +36,7 @@ async function factsWith(engine: EngineContext, state: ThreadState, nextRole: st
     startedAtMs: start.node.startedAtMs,
     endedAtMs: head.kind === 'end' ? head.node.completedAtMs : null,
     steps: tally.steps,
-    nextRole: head.kind === 'suspend' ? head.node.role : nextRole,
+    nextRole: head.kind === 'suspend' ? head.node.role : await findNextRole(engine, state, state),
     depth: start.node.depth,
     parent: await parentOf(engine, start),
     parentStart: start.node.parentThread,

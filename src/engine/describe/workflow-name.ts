@@ -5,6 +5,7 @@ import type { Repository } from '../../git/repository.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { fileOf, type LightStart } from '../../thread/read/light-chain.ts';
 import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { findNodeAt } from '../../thread/thread-commit.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 
 /** Names by the trees of definitions: many threads of a list have the same one. */
@@ -14,9 +15,9 @@ const names = new WeakMap<Repository, Map<ObjectId, string>>();
 export async function workflowNameOf(repository: Repository, start: LightStart | CommitOf<'start'>): Promise<string> {
   const path = 'workflow/workflow.json';
   if ('index' in start) {
-    const entry = start.index.find((each) => each.path === path);
-    if (entry === undefined) throw new CorruptThread(start.id, `${path} is not there`);
-    return payloadOf(await readNodeAt(repository, entry), 'workflow').name;
+    const node = await findNodeAt(repository, start, path);
+    if (node === undefined) throw new CorruptThread(start.id, `${path} is not there`);
+    return payloadOf(node, 'workflow').name;
   }
   const folder = fileOf(start, 'workflow');
   const known = names.get(repository) ?? new Map<ObjectId, string>();

@@ -5,6 +5,8 @@ import type { Repository } from '../../git/repository.ts';
 import { readThreadCommit } from '../thread-commit.ts';
 import { moveThread } from '../lost-race/keep-as-fork.ts';
 import { advanceState, type ThreadState } from '../read/thread-state.ts';
+import { assertCommitFits } from './commit-limits.ts';
+import { withNext } from './commit-message.ts';
 import { draftCommit, type CommitDraft } from './draft-commit.ts';
 
 /** How the refs move to a commit that is appended. */
@@ -41,14 +43,14 @@ export async function appendCommit(
 ): Promise<ThreadState> {
   const batch = new ObjectBatch(repository.objects.format);
   for (const object of objects) batch.add(object);
-  const written = { ...draft, before: state.head };
-  let commit = draftCommit(repository, batch, written);
+  let commit = draftCommit(repository, batch, { ...draft, before: state.head });
   if (next !== undefined) {
     const imagined = new ObjectBatch(repository.objects.format);
     const id = imagined.addCommit(commit);
     const seen = repositoryWith(repositoryWith(repository, batch), imagined);
     const after = await advanceState(seen, state, await readThreadCommit(seen, id));
-    commit = draftCommit(repository, batch, { ...written, beside: { ...draft.beside, next: await next(seen, after) } });
+    commit = { ...commit, message: withNext(commit.message, await next(seen, after)) };
+    assertCommitFits(commit);
   }
   const tip = batch.addCommit(commit);
   const edits = [{ name: ref, expected, value: tip }, ...others];

@@ -45,8 +45,14 @@ export function messageOfCommit(event: Event, beside: Beside): string {
   const paragraphs = [onOneLine(subjectOf(event, beside))];
   const text = clean(beside.text).trim();
   if (text !== '') paragraphs.push(guard(cut(text, textPaths[event.kind])));
-  paragraphs.push(trailersOf(event, beside).join('\n'));
-  return `${paragraphs.join('\n\n')}\n`;
+  paragraphs.push(trailersOf(event, beside.agent).join('\n'));
+  const message = `${paragraphs.join('\n\n')}\n`;
+  return event.kind === 'step' ? withNext(message, beside.next) : message;
+}
+
+/** The message of a step, with who is next as its last trailer. */
+export function withNext(message: string, next: string | undefined): string {
+  return next === undefined ? message : `${message}Uwf-Next: ${next}\n`;
 }
 
 function subjectOf(event: Event, { text, workflow = '', agent, last }: Beside): string {
@@ -172,8 +178,11 @@ function guard(text: string): string {
   return text.replaceAll(/^(?=\s*uwf-[\w-]*\s*:)/gim, '    ');
 }
 
-/** The trailers of a message, a line each. */
-function trailersOf(event: Event, { agent, next }: Pick<Beside, 'agent' | 'next'>): string[] {
+/**
+ * The trailers of a message, a line each.
+ * @param agent of a step or a suspension
+ */
+function trailersOf(event: Event, agent: AgentRecord | undefined): string[] {
   const lines = [`Uwf-Node: ${event.hash}`, `Uwf-Type: ${fileTypes[event.kind]}`];
   const add = (name: string, value: string | null | undefined): void => {
     if (value) lines.push(`Uwf-${name}: ${clean(value).replaceAll(/\s+/g, ' ').trim()}`);
@@ -187,6 +196,5 @@ function trailersOf(event: Event, { agent, next }: Pick<Beside, 'agent' | 'next'
   const { usage, startedAtMs, completedAtMs } = event.node;
   if (usage) add('Tokens', `${usage.inputTokens + usage.outputTokens}`);
   add('Duration', `${((completedAtMs - startedAtMs) / 1000).toFixed(1)}s`);
-  add('Next', next);
   return lines;
 }
