@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { orElse } from '../../src/or-else.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { chain, config, createScene, diligent, unfinishedBelow } from './scene.ts';
 import type { Scene, UwfOutcome } from './scene.ts';
@@ -76,7 +75,6 @@ async function runLane(kills: readonly Kill[], pace: Pace): Promise<Killed[]> {
     const steps = first.json.filter(({ event }) => event === 'step.finished');
     const thread = threadOf(scene, first);
     if (first.signal === 'SIGKILL') killed.push({ kill, acknowledged: thread === undefined ? null : steps.length });
-    await untilRepacked(scene);
     expectCleanFsck(scene.dir);
     if (thread === undefined) continue;
 
@@ -109,15 +107,6 @@ async function runLane(kills: readonly Kill[], pace: Pace): Promise<Killed[]> {
   }
   await expectNothingLost(scene);
   return killed;
-}
-
-/** Waits for the repacking that a killed run has left to git: `git fsck` beside it misses the packs that are joined. */
-async function untilRepacked({ dir }: Scene): Promise<void> {
-  const isRepacking = (pid: string): boolean => {
-    const read = (name: string): string => orElse(() => readFileSync(`/proc/${pid}/${name}`, 'utf8'), '');
-    return /^git\0.*\b(?:re)?pack/.test(read('cmdline')) && read('environ').includes(dir);
-  };
-  while (readdirSync('/proc').some((name) => /^\d+$/.test(name) && isRepacking(name))) await sleep(20);
 }
 
 /** What killed writers left goes with git's own collection, and nothing else does. */

@@ -7,7 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { descendantsOf } from '../../src/agent/processes/process-table.ts';
 import { packageRoot } from '../../src/package-root.ts';
-import { createTemporaryRepository, isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
+import {
+  createTemporaryRepository,
+  isolatedGitEnvironment,
+  waitForRepacking,
+} from '../helpers/temporary-repository.ts';
 import type { TemporaryRepository } from '../helpers/temporary-repository.ts';
 
 /** How a `uwf` in a process of its own ended, and what it said. */
@@ -172,6 +176,7 @@ const unfinished = /(\.lock|\.new|\.keep|\.tmp|\.input)$|(^|\/)\.?(tmp|temp)[-_]
 
 /** What somebody who has ended should have taken away. */
 export function unfinishedBelow(gitDir: string): string[] {
+  waitForRepacking(gitDir);
   return readdirSync(gitDir, { recursive: true, encoding: 'utf8' }).filter((name) => unfinished.test(name));
 }
 

@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { orElse } from '../../src/or-else.ts';
 import { removeFolder } from './remove-folder.ts';
 import type { OpenOptions } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
@@ -125,8 +126,26 @@ export function temporaryRepositoryAt(dir: string): TemporaryRepository {
 /** Lines that `git fsck` prints for a sound repository. */
 const harmless = /^(dangling |notice: |unreachable |Checking )/;
 
+/**
+ * Waits for the repacking that a uwf has left to git when it ended, failed or was killed: it writes temporary packs, and
+ * `git fsck` beside it misses the packs that it joins. Blocks, so that whoever looks at a repository need not be asynchronous.
+ *
+ * @param dir the repository's folder, or its `.git`
+ */
+export function waitForRepacking(dir: string): void {
+  const isRepacking = (pid: string): boolean => {
+    const read = (name: string): string => orElse(() => readFileSync(`/proc/${pid}/${name}`, 'utf8'), '');
+    return /^git\0.*\b(?:repack|pack-objects)\0/.test(read('cmdline')) && read('environ').includes(dir);
+  };
+  const isLeft = (): boolean =>
+    orElse(() => readdirSync('/proc'), []).some((pid) => /^\d+$/.test(pid) && isRepacking(pid));
+  const deadlineMs = performance.now() + 30_000;
+  while (isLeft() && performance.now() < deadlineMs) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+}
+
 /** Fails if `git fsck --strict --full` finds a fault in the repository at `dir`. */
 export function expectCleanFsck(dir: string): void {
+  waitForRepacking(dir);
   const result = spawnSync('git', ['fsck', '--strict', '--full', '--no-progress'], {
     cwd: dir,
     env: isolatedGitEnvironment,

@@ -37,7 +37,10 @@ export type GitStart = GitPlace & {
   maxFileBytes?: number;
   /** Ends it when aborted. */
   signal?: AbortSignal | undefined;
-  /** Gives it a lower priority and lets this process end before it. */
+  /**
+   * Gives it a lower priority, and lets this process end before it. Neither that end nor a Ctrl-C ends it: a killed
+   * repacking leaves temporary packs.
+   */
   isInBackground?: boolean;
 };
 
@@ -73,7 +76,8 @@ export function endGitApart(): void {
   for (const pid of groups) tryTo(() => process.kill(-pid, 'SIGTERM'));
 }
 
-function isApart({ isForRemote = false, mayAsk = false }: GitStart): boolean {
+function isApart({ isForRemote = false, mayAsk = false, isInBackground = false }: GitStart): boolean {
+  if (isInBackground) return true;
   return !mayAsk && (apart === 'all' || (apart === 'local' && !isForRemote));
 }
 
@@ -98,8 +102,8 @@ export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
     detached: isApart(start),
   });
   assertPiped(child);
-  if (isApart(start)) noteGroup(child);
   if (start.isInBackground === true) leaveInBackground(child);
+  else if (isApart(start)) noteGroup(child);
   return child;
 }
 

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { runGit } from '../../../src/git/process/run-git.ts';
-import { keepGitApart } from '../../../src/git/process/spawn-git.ts';
+import { endGitApart, keepGitApart, spawnGit } from '../../../src/git/process/spawn-git.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
 /** A run of a program in git's place; what it starts holds its pipes. */
@@ -72,4 +74,23 @@ test('a git that runs apart is in a group of its own, unless it may ask or talks
   expect(await all()).toEqual([false, true, true]);
   keepGitApart('all');
   expect(await all()).toEqual([false, false, true]);
+});
+
+test('one in the background is never in the group, and is not ended with those that run apart', async () => {
+  onTestFinished(() => keepGitApart('none'));
+  for (const which of ['none', 'all'] as const) {
+    keepGitApart(which);
+    const apart = spawnGit({ ...inPlaceOfGit('sleep 60'), args: ['x'] });
+    const background = spawnGit({
+      ...inPlaceOfGit('ps -o pgid= -p $$; sleep 0.3; echo done'),
+      args: ['x'],
+      isInBackground: true,
+    });
+    const said = text(background.stdout);
+    await once(background.stdout, 'readable');
+    endGitApart();
+    if (which === 'none') apart.kill();
+    expect(await once(apart, 'exit')).toEqual([null, 'SIGTERM']);
+    expect((await said).trim().split(/\s+/)).toEqual([String(background.pid), 'done']);
+  }
 });
