@@ -94,7 +94,6 @@ export const artefacts = [
         files: [
           'src/cli/trust/agree-to-git.ts',
           'src/git/repository/own-programs.ts',
-          'src/git/stores/native/native-object-store.ts',
           'src/git/stores/quarantine.ts',
           'src/git/worktree/find-changes.ts',
           'src/git/worktree/unfinished-operation.ts',

@@ -19,9 +19,7 @@ export interface WrittenObjects {
 /**
  * The immutable half of a repository: objects by id.
  *
- * Implementations: `stores/disk/` (any ordinary repository), `stores/portable/` (isomorphic-git over any `fs`),
- * `stores/native/` (git, for formats that the others do not support).
- * All pass `test/contracts/object-store.ts`.
+ * Implementations: `stores/disk/` (any repository on a disk), `stores/portable/` (isomorphic-git over any `fs`). Both pass `test/contracts/object-store.ts`.
  */
 export interface ObjectStore {
   /** The hash of the ids of this repository. */

@@ -1,7 +1,6 @@
 import { checkedClock } from './system/clock.ts';
 import { existsSync } from 'node:fs';
 import { openDiskStores } from './stores/disk/open-disk-stores.ts';
-import type { DiskStores } from './stores/disk/open-disk-stores.ts';
 import type { DiscoverOptions } from './repository/ask-git.ts';
 import { discoverWithConfig, isOwn, topOf } from './repository/discover.ts';
 import { absoluteGitEnvironment } from './repository/git-directory.ts';
@@ -27,8 +26,7 @@ export type OpenOptions = DiscoverOptions & {
 /**
  * Opens the repository that git would work on in `dir`. Writes nothing, and reads only configuration.
  *
- * An ordinary repository is served by uwf's own stores. Formats that these do not support (SHA-256, reftable) go through the
- * installed git.
+ * It is served by uwf's own stores, but for refs in a reftable, which only git reads.
  * @throws {RepositoryNotFound} if there is none
  * @throws {UwfError} `dubious-ownership` if it, or its configuration, belongs to another user and `safe.directory` does not name it
  * @throws {UwfError} `bare-repository-refused` if it is bare and `safe.bareRepository` refuses it
@@ -45,14 +43,17 @@ export async function openRepository(dir: string, options: OpenOptions = {}): Pr
   assertNoLinks(stateDir);
   rememberSharing([location.commonDir, location.gitDir], config.all, config.path);
   const format = readRepositoryFormat(config.shared, location.commonDir);
-  const isOrdinary = format.objects === 'sha1' && format.refs === 'files';
   const storeOptions = {
     env: absoluteGitEnvironment(env, dir),
     ...(options.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: options.lockTimeoutMs }),
   };
-  const stores: DiskStores = isOrdinary
-    ? openDiskStores(location, storeOptions)
-    : await (await import('./open-stores-by-format.ts')).openStoresByFormat(location, format, storeOptions);
+  const disk = openDiskStores(location, storeOptions, format.objects);
+  const stores =
+    format.refs === 'files'
+      ? disk
+      : await (
+          await import('./stores/native/native-ref-store.ts')
+        ).withNativeRefs(disk, location, format, storeOptions);
   return {
     objects: stores.objects,
     refs: stores.refs,

@@ -38,7 +38,7 @@ const partsOfGit: Record<string, number> = {
   maintenance: 6,
 };
 const contractsOfGit = ['git/object-store.ts', 'git/ref-store.ts', 'git/repository.ts'];
-const doorsOfGit = ['git/open-repository.ts', 'git/open-stores-by-format.ts'];
+const doorsOfGit = ['git/open-repository.ts'];
 
 /** Files beside the rooms. They import nothing of a room, but for the public API, which may import anything. */
 const ground = [

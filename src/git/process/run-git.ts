@@ -54,7 +54,7 @@ export class GitEnded extends UwfError {
 }
 
 /** The object that a partial clone left out, and that git was not let fetch. Source: git's promisor-remote.c. */
-export function leftOutIn(said: string): string | undefined {
+function leftOutIn(said: string): string | undefined {
   if (!/lazy fetching disabled|promisor remote/.test(said)) return undefined;
   return /^fatal: .*?\b([0-9a-f]{40,64})\b/m.exec(said)?.[1];
 }

@@ -9,7 +9,6 @@ import { repositoryGone } from '../repository/assert-there.ts';
 import { DiskObjectStore } from './disk/disk-object-store.ts';
 import { readLooseObject, writeLooseObject } from './disk/loose-objects.ts';
 import { abandonPack, KEEP_MS, newPackName, PackKeep, removeStalePackKeeps } from './disk/pack-keep.ts';
-import { NativeObjectStore } from './native/native-object-store.ts';
 import { syncFolder } from '../system/durable-file.ts';
 import { makeFolders } from '../system/make-folders.ts';
 import { isOlderThan } from '../system/older-than.ts';
@@ -154,21 +153,13 @@ export function removeStaleQuarantines(parent: string): { path: string; bytes: n
   });
 }
 
-/**
- * Reads the objects that git has written apart from a repository, then those of the repository.
- *
- * @param env that of the git that wrote them
- */
+/** Reads the objects of a quarantine, then those of the repository. @param env that of the git that wrote them */
 export function objectsApart(
   repository: ObjectStore,
-  location: RepositoryLocation,
-  env: GitEnvironment,
+  { commonDir }: RepositoryLocation,
+  { GIT_OBJECT_DIRECTORY }: GitEnvironment,
 ): Pick<ObjectStore, 'read' | 'has' | 'close'> {
-  const { GIT_OBJECT_DIRECTORY } = env;
-  const apart =
-    repository.format === 'sha1'
-      ? new DiskObjectStore(location.commonDir, { GIT_OBJECT_DIRECTORY })
-      : new NativeObjectStore(location, env, repository.format);
+  const apart = new DiskObjectStore(commonDir, { GIT_OBJECT_DIRECTORY }, repository.format);
   return {
     read: async (id, options) => (await apart.read(id, options)) ?? repository.read(id, options),
     has: async (id) => (await apart.has(id)) || repository.has(id),

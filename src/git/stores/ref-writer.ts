@@ -13,7 +13,7 @@ import { isObjectId, objectIdBytes } from '../format/object-id.ts';
 import type { ObjectFormat, ObjectId } from '../format/object-id.ts';
 import { BrokenPackedRefs, InvalidRefName, RefLocked, RefNameConflict } from '../format/ref-errors.ts';
 import { isRefName } from '../format/ref-name.ts';
-import { LongLivedGit, type AnswerReader } from '../process/long-lived-git.ts';
+import { LongLivedGit } from '../process/long-lived-git.ts';
 import { GitEnded, GitFailed } from '../process/run-git.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 import type { RepositoryLocation } from '../repository.ts';
@@ -97,7 +97,7 @@ export class RefWriter {
     const lines = ['start', ...edits.map((edit) => this.#command(edit)), 'prepare', 'commit', ''];
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#git.ask(lines.join('\n'), readCommitted, false);
+        return await this.#git.ask(lines.join('\n'), 'commit: ok');
       } catch (error) {
         if (!(error instanceof GitFailed || error instanceof GitEnded)) throw error;
         if ((await this.#explain(error, edits, tries === MOST_TRIES)) === 'made') return;
@@ -177,11 +177,6 @@ function foldersAbove(location: RepositoryLocation, name: RefName): string[] {
   const root = refPath(location, name).slice(0, -name.length - 1);
   const parts = name.split('/').slice(0, -1);
   return [root, ...parts.map((_, at) => join(root, ...parts.slice(0, at + 1)))];
-}
-
-/** Reads `start: ok`, `prepare: ok`, `commit: ok`; git ends after anything else. */
-function* readCommitted(): AnswerReader<void> {
-  for (let line = ''; line !== 'commit: ok';) line = (yield 'line').toString('latin1');
 }
 
 /** What git says when it refuses a transaction. Source: git's refs.c, refs/files-backend.c and refs/packed-backend.c. */

@@ -65,10 +65,11 @@ describe('a repository whose format nobody speaks is refused by name and left al
   });
 });
 
-describe('a repository whose format git alone speaks is opened where there is git', () => {
+describe('a repository of another format than most is opened', () => {
   test('one of sha256 objects, made by git itself, and a linked worktree of it', async () => {
     const repository = createTemporaryRepository({ objectFormat: 'sha256' });
-    await expectLeftToGit(repository.dir, 'objectFormat sha256');
+    await expectRefusedBy([portably(repository.dir)], repository.dir, 'objectFormat sha256');
+    await (await openRepository(repository.dir, noGit)).close();
     repository.git('commit', '--quiet', '--allow-empty', '-m', 'first');
     const linked = join(createTemporaryFolder(), 'linked');
     repository.git('worktree', 'add', '--quiet', linked);

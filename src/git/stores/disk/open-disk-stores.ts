@@ -21,14 +21,14 @@ export type DiskStores = { objects: ObjectStore; refs: RefStore; close(): Promis
  * Nothing is read or started before it is needed.
  *
  * The caller has checked that refs are files.
- * @param format of the objects; those of SHA-256 have another store
+ * @param format of the objects
  */
 export function openDiskStores(
   location: RepositoryLocation,
   { env = {}, lockTimeoutMs }: DiskStoreOptions = {},
   format: ObjectFormat = 'sha1',
 ): DiskStores {
-  const objects = new DiskObjectStore(location.commonDir, env);
+  const objects = new DiskObjectStore(location.commonDir, env, format);
   const reader = new RefReader(location);
   const read: RefStore['read'] = async (name) => reader.follow(name).id;
   let writer: Promise<RefWriter> | undefined;

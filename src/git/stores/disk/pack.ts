@@ -1,114 +1,251 @@
-import { CorruptObject } from '../../format/object-errors.ts';
-import { isObjectId } from '../../format/object-id.ts';
-import type { ObjectId, ObjectType } from '../../format/object-id.ts';
-import type { ReadBytes } from '../../system/page-cache.ts';
-import { compressedBound, inflate, isPlausibleSize } from './inflate.ts';
-import { packEntryHeadBytes, readPackEntryHead } from './pack-entry-head.ts';
-import type { PackFiles } from './pack-files.ts';
-import { PackIndex } from './pack-index.ts';
+import { constants } from 'node:buffer';
+import { CorruptObject, ObjectTooLarge } from '../../format/object-errors.ts';
+import { isObjectId, objectIdBytes } from '../../format/object-id.ts';
+import type { GitObject, ObjectFormat, ObjectId, ObjectType } from '../../format/object-id.ts';
+import { applyDelta, readDeltaSizes } from './apply-delta.ts';
+import { compressedBound, inflate, inflateStart, isPlausibleSize } from './inflate.ts';
+import type { PackFiles, ReadPart } from './pack-files.ts';
 
-/** The head of an entry: whole objects have a type, deltas have a base. */
-export type PackEntry = {
-  /** Bytes of the data, uncompressed: of the object, or of the delta. */
-  size: number;
-  /** Where the compressed data starts. */
-  dataAt: number;
-} & ({ type: ObjectType } | { type: 'delta'; baseAt: number });
+/** Where the tables of an index lie. */
+type Tables = {
+  fanOut: Buffer;
+  /** The first id and the first offset, and from one to the next. */
+  idsAt: number;
+  idStride: number;
+  offsetsAt: number;
+  offsetStride: number;
+  /** Offsets of 2 GiB and more; version 1 has none. */
+  large: { at: number; end: number } | undefined;
+};
 
-const packHeaderBytes = 12;
-const trailerBytes = 20;
-let serials = 0;
+/** The head of an entry: a whole object has a type, a delta the place of its base. `size` is that of its data, inflated. */
+type Entry = { size: number; dataAt: number } & ({ type: ObjectType } | { type: 'delta'; baseAt: number });
+
+const FAN_OUT_BYTES = 256 * 4;
+const INDEX_MAGIC = 0xff744f63;
+const PACK_HEAD_BYTES = 12;
+/** Enough for the type, the size and the base of an entry. */
+const ENTRY_HEAD_BYTES = 42;
+/** Compressed bytes that always include the two sizes at the start of a delta, and the most that these take. */
+const DELTA_START_BYTES = 512;
+const DELTA_SIZES_BYTES = 16;
+/** git writes chains of at most 4,095 deltas (`pack.depth`); a longer chain is a cycle. */
+const MAX_CHAIN = 4096;
+/** A small object can be a delta of a large one, but git uses no base that is more than 32 times as large. */
+const MAX_BASE_BYTES = 64 * 1024 * 1024;
+const OUTSIDE = 'the base of a delta lies outside of it';
+const typesByNumber: Readonly<Record<number, ObjectType>> = { 1: 'commit', 2: 'tree', 3: 'blob', 4: 'tag' };
 
 /**
- * One pack and its index, read piece by piece.
+ * One pack and its index, read piece by piece: of the index only the fan-out table (1 KiB) is kept.
  *
  * Source: gitformat-pack(5).
  */
 export class Pack {
   readonly path: string;
-  readonly index: PackIndex;
-  /** Tells packs of this process apart. */
-  readonly serial: number;
   readonly #files: PackFiles;
-  readonly #read: ReadBytes;
-  #dataEnd: number | undefined;
+  readonly #idBytes: number;
+  readonly #index: ReadPart;
+  readonly #pack: ReadPart;
+  #tables: Tables | undefined;
+  #end: number | undefined;
 
   /** @param path without its ending: `…/pack-<name>` */
-  constructor(path: string, files: PackFiles) {
-    this.path = `${path}.pack`;
-    this.index = new PackIndex(`${path}.idx`, files);
-    this.serial = serials++;
+  constructor(path: string, files: PackFiles, format: ObjectFormat = 'sha1') {
+    this.path = path;
     this.#files = files;
-    this.#read = files.reader(this.path);
+    this.#idBytes = objectIdBytes(format);
+    this.#index = files.reader(`${path}.idx`);
+    this.#pack = files.reader(`${path}.pack`);
   }
 
   /** Closes its files; they are opened again when they are needed. */
   close(): void {
-    this.#files.forget(this.path);
-    this.#files.forget(this.index.path);
+    this.#files.forget(`${this.path}.pack`);
+    this.#files.forget(`${this.path}.idx`);
   }
 
   /**
-   * Reads the head of an entry.
+   * The offset of an object; `undefined` if it is not in this pack.
    *
-   * @param id the requested object, for the error
-   * @throws {CorruptObject} if there is no entry at this place
+   * @throws {CorruptObject} if the index cannot be what git wrote
    */
-  entryAt(offset: number, id: ObjectId): PackEntry {
-    const dataEnd = this.#open(id);
-    if (offset < packHeaderBytes || offset >= dataEnd) throw this.damaged(id, 'an offset leads outside of it');
-    const head = readPackEntryHead(this.#read(offset, packEntryHeadBytes));
-    if (typeof head === 'string') throw this.damaged(id, head);
-    const { size } = head;
-    const dataAt = offset + head.dataAt;
-    if (head.kind === 'object') return { type: head.type, size, dataAt };
-    if (head.kind === 'offset-delta') {
-      if (head.distance > offset - packHeaderBytes) throw this.damaged(id, 'the base of a delta lies outside of it');
-      return { type: 'delta', size, dataAt, baseAt: offset - head.distance };
+  find(id: ObjectId): number | undefined {
+    const tables = (this.#tables ??= this.#readTables(id));
+    const { fanOut, idsAt, idStride } = tables;
+    const wanted = Buffer.from(id, 'hex');
+    const bucket = wanted.readUInt8(0);
+    let low = bucket === 0 ? 0 : fanOut.readUInt32BE((bucket - 1) * 4);
+    let high = fanOut.readUInt32BE(bucket * 4);
+    if (low > high || high > fanOut.readUInt32BE(255 * 4))
+      throw this.#badIndex(id, 'its fan-out table is not in order');
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const order = wanted.compare(this.#readIndex(idsAt + middle * idStride, this.#idBytes, id));
+      if (order === 0) return this.#offsetAt(middle, tables, id);
+      if (order < 0) high = middle;
+      else low = middle + 1;
     }
-    const baseAt = isObjectId(head.base) ? this.index.find(head.base) : undefined;
-    if (baseAt === undefined) throw this.damaged(id, `the base ${head.base} of a delta is not in it`);
-    return { type: 'delta', size, dataAt, baseAt };
+    return undefined;
   }
 
   /**
-   * Inflates the data of an entry.
+   * Reads the object at an offset: inflates it, or the base of its chain and one delta after the other.
    *
-   * @throws {CorruptObject} if it does not give exactly `entry.size` bytes
+   * Holds at most a base, a delta and a result at a time. The object's id is not checked here.
+   * @throws {CorruptObject} if the pack is damaged there
+   * @throws {ObjectTooLarge} before the object is made, if it is larger than `maxBytes`; and, if there is such a limit, if its
+   * base is larger than the limit and than 64 MiB
    */
-  dataOf(entry: PackEntry, id: ObjectId): Buffer {
-    const available = this.#open(id) - entry.dataAt;
-    if (!isPlausibleSize(entry.size, available)) throw this.damaged(id, 'a size cannot be');
+  read(offset: number, id: ObjectId, maxBytes: number): GitObject {
+    const deltas: { at: number; entry: Entry }[] = [];
+    let at = offset;
+    let found = this.#lookAt(at, id);
+    while (found.type === 'delta') {
+      if (deltas.push({ at, entry: found }) > MAX_CHAIN) throw this.#badPack(id, 'a chain of deltas does not end');
+      at = found.baseAt;
+      found = this.#lookAt(at, id);
+    }
+    const { type } = found;
+    const limit = Math.min(maxBytes, constants.MAX_LENGTH);
+    const baseLimit = maxBytes < constants.MAX_LENGTH ? Math.max(limit, MAX_BASE_BYTES) : limit;
+    const assertFits = (bytes: number, most: number): void => {
+      if (bytes > most) throw new ObjectTooLarge(id, bytes, most, type);
+    };
+    if (maxBytes < constants.MAX_LENGTH) {
+      for (const [place, { entry }] of deltas.entries())
+        assertFits(this.#resultSize(entry, id), place === 0 ? limit : baseLimit);
+    }
+    assertFits('data' in found ? found.data.byteLength : found.size, deltas.length === 0 ? limit : baseLimit);
+    let object: GitObject = 'data' in found ? found : { type, data: this.#dataOf(found, id) };
+    if (deltas.length > 0) this.#files.keepBase(`${this.path}:${at}`, object);
+    // A copy, because later deltas are applied to the kept bytes.
+    else if ('data' in found) return { type, data: Buffer.from(found.data) };
+    for (let next = deltas.pop(); next !== undefined; next = deltas.pop()) {
+      const delta = this.#dataOf(next.entry, id);
+      assertFits(readDeltaSizes(delta)?.resultSize ?? 0, constants.MAX_LENGTH);
+      const data = applyDelta(object.data, delta);
+      if (data === undefined) throw this.#badPack(id, 'a delta does not fit its base');
+      object = { type, data };
+      if (deltas.length > 0) this.#files.keepBase(`${this.path}:${next.at}`, object);
+    }
+    return object;
+  }
+
+  #lookAt(offset: number, id: ObjectId): GitObject | Entry {
+    return this.#files.base(`${this.path}:${offset}`) ?? this.#entryAt(offset, id);
+  }
+
+  #readTables(id: ObjectId): Tables {
+    const size = this.#files.sizeOf(`${this.path}.idx`);
+    const head = this.#readIndex(0, 8 + FAN_OUT_BYTES, id);
+    const version = head.readUInt32BE(0) === INDEX_MAGIC ? head.readUInt32BE(4) : 1;
+    if (version > 2) throw this.#badIndex(id, `its version ${version} is not known`);
+    const start = version === 1 ? 0 : 8;
+    // A copy, because it is kept as long as the pack.
+    const fanOut = Buffer.from(head.subarray(start, start + FAN_OUT_BYTES));
+    const count = fanOut.readUInt32BE(255 * 4);
+    const first = start + FAN_OUT_BYTES;
+    const end = size - 2 * this.#idBytes;
+    const isOld = version === 1;
+    // Version 1 has an offset before each id, version 2 a table each of ids, of checksums and of offsets.
+    const idStride = isOld ? 4 + this.#idBytes : this.#idBytes;
+    const offsetsAt = isOld ? first : first + count * (this.#idBytes + 4);
+    const tablesEnd = isOld ? first + count * idStride : offsetsAt + count * 4;
+    if (tablesEnd > end) throw this.#badIndex(id, 'it is cut off');
+    return {
+      fanOut,
+      idsAt: isOld ? first + 4 : first,
+      idStride,
+      offsetsAt,
+      offsetStride: isOld ? idStride : 4,
+      large: isOld ? undefined : { at: tablesEnd, end },
+    };
+  }
+
+  #offsetAt(position: number, { offsetsAt, offsetStride, large }: Tables, id: ObjectId): number {
+    const offset = this.#readIndex(offsetsAt + position * offsetStride, 4, id).readUInt32BE(0);
+    if (offset < 0x80000000 || large === undefined) return offset;
+    const at = large.at + (offset - 0x80000000) * 8;
+    if (at + 8 > large.end) throw this.#badIndex(id, 'an offset leads outside of it');
+    const far = this.#readIndex(at, 8, id).readBigUInt64BE(0);
+    if (far > BigInt(Number.MAX_SAFE_INTEGER)) throw this.#badIndex(id, 'an offset cannot be');
+    return Number(far);
+  }
+
+  #readIndex(position: number, length: number, id: ObjectId): Buffer {
+    const bytes = this.#index(position, length);
+    if (bytes.byteLength < length) throw this.#badIndex(id, 'it is cut off');
+    return bytes;
+  }
+
+  #entryAt(offset: number, id: ObjectId): Entry {
+    const end = (this.#end ??= this.#readEnd(id));
+    if (offset < PACK_HEAD_BYTES || offset >= end) throw this.#badPack(id, 'an offset leads outside of it');
+    // The checksum behind the entries ends what is cut off.
+    const bytes = this.#pack(offset, ENTRY_HEAD_BYTES);
+    const byteAt = (at: number): number => bytes[at] ?? 0;
+    const number = (byteAt(0) >> 4) & 7;
+    let size = byteAt(0) & 0x0f;
+    let at = 1;
+    for (let scale = 16; (byteAt(at - 1) & 0x80) !== 0; scale *= 128) size += (byteAt(at++) & 0x7f) * scale;
+    if (!Number.isSafeInteger(size)) throw this.#badPack(id, 'a size cannot be');
+    const type = typesByNumber[number];
+    if (type !== undefined) return { type, size, dataAt: offset + at };
+    if (number === 6) {
+      // Seven bits a byte, the most significant first, each step adding one.
+      let distance = byteAt(at) & 0x7f;
+      while ((byteAt(at++) & 0x80) !== 0) distance = (distance + 1) * 128 + (byteAt(at) & 0x7f);
+      if (distance === 0 || distance > offset - PACK_HEAD_BYTES) throw this.#badPack(id, OUTSIDE);
+      return { type: 'delta', size, dataAt: offset + at, baseAt: offset - distance };
+    }
+    if (number !== 7) throw this.#badPack(id, `an entry has the type ${number}`);
+    const base = bytes.toString('hex', at, at + this.#idBytes);
+    const baseAt = isObjectId(base) ? this.find(base) : undefined;
+    if (baseAt === undefined) throw this.#badPack(id, `the base ${base} of a delta is not in it`);
+    return { type: 'delta', size, dataAt: offset + at + this.#idBytes, baseAt };
+  }
+
+  /** Inflates the data of an entry. */
+  #dataOf(entry: Entry, id: ObjectId): Buffer {
+    const available = (this.#end ?? 0) - entry.dataAt;
+    if (!isPlausibleSize(entry.size, available)) throw this.#badPack(id, 'a size cannot be');
     // The length of the compressed data is not stored. Starts with the usual maximum, and reads more if that is too short.
     for (let length = compressedBound(entry.size); ; length *= 2) {
-      const outcome = inflate(this.startOfData(entry, length, id), entry.size);
+      const outcome = inflate(this.#startOfData(entry, length), entry.size);
       if ('data' in outcome) return outcome.data;
-      if (outcome.problem !== 'truncated' || length >= available) {
-        throw this.damaged(id, `the data of an entry is ${outcome.problem}`);
-      }
+      if (outcome.problem !== 'truncated' || length >= available)
+        throw this.#badPack(id, `the data of an entry is ${outcome.problem}`);
     }
   }
 
-  /** The first bytes of the compressed data of an entry, at most `length`. */
-  startOfData(entry: PackEntry, length: number, id: ObjectId): Buffer {
-    const available = this.#open(id) - entry.dataAt;
-    return this.#read(entry.dataAt, Math.max(0, Math.min(length, available)));
+  #startOfData({ dataAt }: Entry, length: number): Buffer {
+    return this.#pack(dataAt, Math.max(0, Math.min(length, (this.#end ?? 0) - dataAt)));
   }
 
-  damaged(id: ObjectId, reason: string): CorruptObject {
-    return new CorruptObject(id, `the pack ${this.path} cannot be read: ${reason}`);
+  /** The size of the object that a delta makes. */
+  #resultSize(entry: Entry, id: ObjectId): number {
+    const start = inflateStart(this.#startOfData(entry, DELTA_START_BYTES), DELTA_SIZES_BYTES);
+    const sizes = start && readDeltaSizes(start);
+    if (sizes === undefined) throw this.#badPack(id, 'a delta is cut off');
+    return sizes.resultSize;
   }
 
   /** Where the entries end and the pack's checksum starts. */
-  #open(id: ObjectId): number {
-    if (this.#dataEnd !== undefined) return this.#dataEnd;
-    const head = this.#read(0, packHeaderBytes);
-    if (head.byteLength < packHeaderBytes || head.toString('latin1', 0, 4) !== 'PACK') {
-      throw this.damaged(id, 'it is no pack');
-    }
+  #readEnd(id: ObjectId): number {
+    const head = this.#pack(0, PACK_HEAD_BYTES);
+    const isPack = head.byteLength === PACK_HEAD_BYTES && head.toString('latin1', 0, 4) === 'PACK';
+    if (!isPack) throw this.#badPack(id, 'it is no pack');
     const version = head.readUInt32BE(4);
-    if (version !== 2 && version !== 3) throw this.damaged(id, `its version ${version} is not known`);
-    this.#dataEnd = this.#files.sizeOf(this.path) - trailerBytes;
-    return this.#dataEnd;
+    if (version !== 2 && version !== 3) throw this.#badPack(id, `its version ${version} is not known`);
+    return this.#files.sizeOf(`${this.path}.pack`) - this.#idBytes;
+  }
+
+  #badIndex(id: ObjectId, reason: string): CorruptObject {
+    return new CorruptObject(id, `the pack index ${this.path}.idx cannot be read: ${reason}`);
+  }
+
+  #badPack(id: ObjectId, reason: string): CorruptObject {
+    return new CorruptObject(id, `the pack ${this.path}.pack cannot be read: ${reason}`);
   }
 }

@@ -3,13 +3,17 @@ import type { ObjectFormat, ObjectId } from '../../format/object-id.ts';
 import { BrokenPackedRefs, BrokenRef } from '../../format/ref-errors.ts';
 import { assertPrefix, isRefName } from '../../format/ref-name.ts';
 import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../../ref-store.ts';
-import { GitFailed, runGit } from '../../process/run-git.ts';
+import { GitFailed, GitNotFound, runGit } from '../../process/run-git.ts';
 import type { GitPlace } from '../../process/spawn-git.ts';
 import { inPlaceOf } from '../../../or-else.ts';
+import { assertOrdinaryFormat, type RepositoryFormat } from '../../repository/repository-format.ts';
+import type { RepositoryLocation } from '../../repository.ts';
+import type { DiskStoreOptions, DiskStores } from '../disk/open-disk-stores.ts';
 import { brokenPackedRefs, RefWriter } from '../ref-writer.ts';
 
 /** As in git (`SYMREF_MAXDEPTH` in refs.c). */
 const MAX_SYMBOLIC_DEPTH = 5;
+
 /**
  * The refs of a repository with a ref storage that only git supports.
  *
@@ -69,6 +73,29 @@ export class NativeRefStore implements RefStore {
     const printed = await run.catch(inPlaceOf(GitFailed, undefined));
     return printed && parseObjectId(printed.toString('latin1').trim());
   }
+}
+
+/**
+ * Puts refs that git reads in the place of uwf's own.
+ *
+ * @throws {UwfError} `unsupported-repository` if there is no git that supports the format
+ */
+export async function withNativeRefs(
+  { objects }: DiskStores,
+  location: RepositoryLocation,
+  format: RepositoryFormat,
+  { env = {}, lockTimeoutMs }: DiskStoreOptions,
+): Promise<DiskStores> {
+  const git = { location, env };
+  try {
+    await runGit({ ...git, args: ['rev-parse', '--git-dir'] });
+  } catch (error) {
+    if (!(error instanceof GitNotFound) && !(error instanceof GitFailed)) throw error;
+    assertOrdinaryFormat(format, location.commonDir, `have a git on the PATH that knows it (${error.message})`);
+    throw error;
+  }
+  const refs = new NativeRefStore(git, format.objects, lockTimeoutMs);
+  return { objects, refs, close: async () => void (await Promise.all([objects.close(), refs.close()])) };
 }
 
 /** Refs as git lists them, sorted by the bytes of their names, and the names of broken refs. */

@@ -1,28 +1,41 @@
-import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { PackFiles } from '../../../../src/git/stores/disk/pack-files.ts';
-import { PackFolder } from '../../../../src/git/stores/disk/pack-folder.ts';
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { hashObject } from '../../../../src/git/format/object-id.ts';
+import type { GitObject, ObjectId } from '../../../../src/git/format/object-id.ts';
+import { DiskObjectStore } from '../../../../src/git/stores/disk/disk-object-store.ts';
+import { encodePackIndex } from '../../../../src/git/stores/disk/encode-pack-index.ts';
+import { encodePack } from '../../../../src/git/stores/disk/encode-pack.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
 
 let dir: string;
-let packs: PackFolder;
-let files: PackFiles;
+let store: DiskObjectStore;
+let reads: number;
 
 beforeEach(() => {
-  const objects = createTemporaryFolder();
-  dir = join(objects, 'pack');
-  mkdirSync(dir);
-  files = new PackFiles();
-  packs = new PackFolder(objects, files);
+  const commonDir = createTemporaryFolder();
+  dir = join(commonDir, 'objects', 'pack');
+  mkdirSync(dir, { recursive: true });
+  store = new DiskObjectStore(commonDir, {});
+  reads = 0;
+  return () => store.close();
 });
 
-function write(...names: string[]): void {
-  for (const name of names) writeFileSync(join(dir, name), '');
+/** Writes a pack of one blob. */
+function write(name: string, text: string): ObjectId {
+  const object: GitObject = { type: 'blob', data: Buffer.from(text) };
+  const chunks: Uint8Array[] = [];
+  const packing = encodePack([object]);
+  for (let next = packing.next(); ; next = packing.next()) {
+    if (next.done === true) {
+      writeFileSync(join(dir, `${name}.pack`), Buffer.concat(chunks));
+      writeFileSync(join(dir, `${name}.idx`), encodePackIndex(next.value));
+      return hashObject(object);
+    }
+    chunks.push(next.value);
+  }
 }
-
-const names = (): string[] => Array.from(packs.packs, ({ path }) => basename(path)).toSorted();
 
 /** Sets the time of the folder so far back that the folder counts as settled. */
 function settle(): void {
@@ -30,86 +43,51 @@ function settle(): void {
 }
 
 describe('a folder of packs', () => {
-  test('has the packs that have an index, and no others', () => {
-    write('pack-a.idx', 'pack-a.pack', 'pack-long.idx', 'pack-long.pack', 'pack-no-index.pack', 'pack-no-pack.idx');
-    write('tmp_idx_b', 'tmp_pack_b', 'pack-c.idx.new', 'pack-c.pack', 'pack-.idx', 'pack-.pack');
-    write('x-pack-d.idx', 'x-pack-d.pack', 'pack-d.pack');
-    expect(packs.refresh()).toBe(true);
-    expect(names()).toEqual(['pack-a.pack', 'pack-long.pack']);
+  test('has the packs that have an index, and no others', async () => {
+    const [a, long] = [write('pack-a', 'a'), write('pack-long', 'long')];
+    const others = ['pack-', 'x-pack-d', 'tmp_pack_b', 'pack-no-pack', 'pack-no-index'].map((name) =>
+      write(name, name),
+    );
+    rmSync(join(dir, 'pack-no-pack.pack'));
+    renameSync(join(dir, 'pack-no-index.idx'), join(dir, 'pack-no-index.idx.new'));
+    expect([await store.has(a), await store.has(long)]).toEqual([true, true]);
+    for (const id of others) expect(await store.has(id)).toBe(false);
   });
 
-  test('keeps its packs as long as they are there, and closes those that are gone', () => {
-    write('pack-a.idx', 'pack-a.pack', 'pack-b.idx', 'pack-b.pack');
-    packs.refresh();
-    const [before] = packs.packs;
-    expect(packs.refresh()).toBe(false);
-    expect([...packs.packs][0]).toBe(before);
-    const forget = vi.spyOn(files, 'forget');
-    rmSync(join(dir, 'pack-b.idx'));
-    write('pack-c.idx', 'pack-c.pack');
-    expect(packs.refresh()).toBe(true);
-    expect(names()).toEqual(['pack-a.pack', 'pack-c.pack']);
-    expect(forget.mock.calls.flat().toSorted()).toEqual([join(dir, 'pack-b.idx'), join(dir, 'pack-b.pack')]);
-    rmSync(join(dir, 'pack-c.pack'));
-    expect(packs.refresh()).toBe(true);
-    expect(names()).toEqual(['pack-a.pack']);
-  });
-
-  test('is empty where there is none, or a file in its place, or where it is removed just then', () => {
-    write('pack-a.idx', 'pack-a.pack');
-    packs.refresh();
-    failFs('readdirSync', { code: 'ENOENT', times: 1 });
-    expect([packs.refresh(), names()]).toEqual([true, []]);
-    failFs('readdirSync', { code: 'EIO', times: 1 });
-    expect(() => packs.refresh()).toThrow('EIO');
-    expect([packs.refresh(), names()]).toEqual([true, ['pack-a.pack']]);
+  test('is empty where there is none, or where it is removed just then', async () => {
+    const id = write('pack-a', 'a');
+    failFs('readdirSync', { code: 'ENOENT', times: 2 });
+    expect([await store.has(id), await store.has(id)]).toEqual([false, true]);
     rmSync(dir, { recursive: true });
-    expect([packs.refresh(), names()]).toEqual([true, []]);
-    writeFileSync(join(dir, '..', 'file'), '');
-    expect(new PackFolder(join(dir, '..', 'file'), files).refresh()).toBe(false);
-  });
-});
-
-describe('a folder that has not changed for a while', () => {
-  let reads: number;
-  const refresh = (): [changed: boolean, reads: number] => {
-    reads = 0;
-    const changed = packs.refresh();
-    return [changed, reads];
-  };
-
-  beforeEach(() => {
-    failFs('readdirSync', { code: 'never', where: () => ((reads += 1), false) });
-    write('pack-a.idx', 'pack-a.pack');
+    expect(await store.has(hashObject({ type: 'blob', data: Buffer.from('other') }))).toBe(false);
+    expect(await new DiskObjectStore(join(dir, 'none'), {}).has(id)).toBe(false);
   });
 
-  test('is read once; one that has just changed may change again in the same tick of its clock', () => {
+  test('whose pack is replaced is listed again', async () => {
+    const id = write('pack-a', 'a');
+    settle();
+    await store.read(id);
+    await store.close();
+    for (const ending of ['idx', 'pack']) renameSync(join(dir, `pack-a.${ending}`), join(dir, `pack-b.${ending}`));
+    settle();
+    expect((await store.read(id))?.type).toBe('blob');
+  });
+
+  test('that has not changed for a while is read once; one that has just changed may change again', async () => {
+    failFs('readdirSync', { code: 'never', where: (path) => path === dir && ((reads += 1), false) });
+    write('pack-a', 'a');
+    const absent = hashObject({ type: 'blob', data: Buffer.from('absent') });
+    const readsOf = async (): Promise<number> => {
+      reads = 0;
+      expect(await store.has(absent)).toBe(false);
+      return reads;
+    };
     // Far in the future, so that it is recent however long the test takes.
     utimesSync(dir, Date.now() / 1000 + 1000, Date.now() / 1000 + 1000);
-    expect([refresh(), refresh()]).toEqual([
-      [true, 1],
-      [false, 1],
-    ]);
+    expect([await readsOf(), await readsOf()]).toEqual([2, 1]);
     settle();
-    expect([refresh(), refresh(), refresh()]).toEqual([
-      [false, 1],
-      [false, 0],
-      [false, 0],
-    ]);
-    write('pack-b.idx', 'pack-b.pack');
-    expect(refresh()).toEqual([true, 1]);
-  });
-
-  test('is read again after one of its packs was missing', () => {
-    write('pack-b.idx', 'pack-b.pack');
-    settle();
-    refresh();
-    const pack = [...packs.packs].find(({ path }) => path.endsWith('pack-a.pack'));
-    const forget = vi.spyOn(files, 'forget');
-    if (pack !== undefined) packs.drop(pack);
-    expect(names()).toEqual(['pack-b.pack']);
-    expect(forget).toHaveBeenCalledTimes(2);
-    expect(refresh()).toEqual([true, 1]);
-    expect(names()).toEqual(['pack-a.pack', 'pack-b.pack']);
+    expect([await readsOf(), await readsOf()]).toEqual([1, 0]);
+    const id = write('pack-b', 'b');
+    expect([await store.has(id), await readsOf()]).toEqual([true, 1]);
   });
 });

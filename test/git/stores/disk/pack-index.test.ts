@@ -7,7 +7,7 @@ import { CorruptObject } from '../../../../src/git/format/object-errors.ts';
 import { encodePackIndex } from '../../../../src/git/stores/disk/encode-pack-index.ts';
 import { encodePack } from '../../../../src/git/stores/disk/encode-pack.ts';
 import { PackFiles } from '../../../../src/git/stores/disk/pack-files.ts';
-import { PackIndex } from '../../../../src/git/stores/disk/pack-index.ts';
+import { Pack } from '../../../../src/git/stores/disk/pack.ts';
 import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.ts';
 import type { GitObject, ObjectId } from '../../../../src/git/format/object-id.ts';
 import { createTemporaryRepository, runGit } from '../../../helpers/temporary-repository.ts';
@@ -19,11 +19,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-function indexOf(ids: readonly ObjectId[]): PackIndex {
-  const path = join(folder, `pack-${createHash('sha1').update(ids.join()).digest('hex')}.idx`);
+function indexOf(ids: readonly ObjectId[]): Pack {
+  const path = join(folder, `pack-${createHash('sha1').update(ids.join()).digest('hex')}`);
   const entries = ids.map((id, at) => ({ id, offset: 12 + at, crc32: 0 }));
-  writeFileSync(path, encodePackIndex({ entries, checksum: Buffer.alloc(20) }));
-  return new PackIndex(path, files);
+  writeFileSync(`${path}.idx`, encodePackIndex({ entries, checksum: Buffer.alloc(20) }));
+  return new Pack(path, files);
 }
 
 const hashed = (text: string): string => createHash('sha1').update(text).digest('hex');
@@ -61,15 +61,15 @@ describe('an index that git wrote', () => {
     }));
     const ids = texts.map((object) => hashObject(object));
     writeFileSync(join(dir, 'a.pack'), Buffer.concat([...encodePack(texts)]));
-    const path = join(dir, 'a.idx');
-    git('index-pack', `--index-version=${version}`, '-o', path, join(dir, 'a.pack'));
-    const places = runGit(dir, ['show-index'], readFileSync(path)).split('\n');
+    const path = join(dir, 'a');
+    git('index-pack', `--index-version=${version}`, '-o', `${path}.idx`, join(dir, 'a.pack'));
+    const places = runGit(dir, ['show-index'], readFileSync(`${path}.idx`)).split('\n');
     const byGit = new Map(places.map((line) => [line.split(' ')[1], Number(line.split(' ')[0])]));
     expect(byGit.size).toBe(300);
-    const index = new PackIndex(path, files);
+    const index = new Pack(path, files);
     for (const id of ids) expect(index.find(id)).toBe(byGit.get(id));
     expect(index.find(parseObjectId(git('mktree')))).toBeUndefined();
-    files.forget(path);
+    index.close();
   });
 
   test('of no objects has none', () => {
@@ -94,9 +94,9 @@ describe('a damaged index', () => {
     encodePackIndex({ entries: [{ id, offset: 3 * 1024 ** 3, crc32: 0 }], checksum: Buffer.alloc(20) });
   let number = 0;
   const find = (bytes: Uint8Array): number | undefined => {
-    const path = join(folder, `damaged-${(number += 1)}.idx`);
-    writeFileSync(path, bytes);
-    return new PackIndex(path, files).find(id);
+    const path = join(folder, `damaged-${(number += 1)}`);
+    writeFileSync(`${path}.idx`, bytes);
+    return new Pack(path, files).find(id);
   };
   const changed = (change: (bytes: Buffer) => unknown): Buffer => {
     const bytes = sound();

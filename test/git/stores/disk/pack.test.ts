@@ -1,15 +1,14 @@
-import { writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
 import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.ts';
-import type { ObjectId } from '../../../../src/git/format/object-id.ts';
-import { DeltaBaseCache } from '../../../../src/git/stores/disk/delta-base-cache.ts';
+import type { GitObject, ObjectId } from '../../../../src/git/format/object-id.ts';
 import { encodePackIndex } from '../../../../src/git/stores/disk/encode-pack-index.ts';
 import { PackFiles } from '../../../../src/git/stores/disk/pack-files.ts';
 import { Pack } from '../../../../src/git/stores/disk/pack.ts';
-import { readPackedObject } from '../../../../src/git/stores/disk/read-packed-object.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
 
 const id = parseObjectId('07'.repeat(20));
@@ -17,12 +16,10 @@ const head = Buffer.from('PACK\0\0\0\x02\0\0\0\x01', 'latin1');
 const trailer = Buffer.alloc(20);
 let dir: string;
 let files: PackFiles;
-let cache: DeltaBaseCache;
 
 beforeEach(() => {
   dir = createTemporaryFolder();
   files = new PackFiles();
-  cache = new DeltaBaseCache(1_000_000);
   return () => files.closeAll();
 });
 
@@ -51,7 +48,7 @@ function write(entries: readonly Buffer[], ids: readonly ObjectId[] = []): { pac
 }
 
 const read = (pack: Pack, offset: number, maxBytes = Infinity): string =>
-  Buffer.from(readPackedObject(pack, offset, id, maxBytes, cache).data).toString();
+  Buffer.from(pack.read(offset, id, maxBytes).data).toString();
 
 function expectDamaged(act: () => unknown, reason: string): void {
   expect(act).toThrow(CorruptObject);
@@ -64,21 +61,23 @@ describe('an entry', () => {
     const second = delta(first.length, 3, ' two');
     const { pack, at } = write([first, second, delta(base, 3, ' three')], [base]);
     expect(at.map((offset) => read(pack, offset))).toEqual(['one', 'one two', 'one three']);
-    expect(pack.entryAt(at[1] ?? 0, id)).toMatchObject({ type: 'delta', baseAt: at[0] });
-    expect(pack.entryAt(at[2] ?? 0, id)).toMatchObject({ type: 'delta', baseAt: at[0] });
   });
 
   test('lies between the head of the pack and its checksum', () => {
     const entry = blob('one');
     const { pack } = write([entry]);
     for (const offset of [0, 11, 12 + entry.length, 1000]) {
-      expectDamaged(() => pack.entryAt(offset, id), 'an offset leads outside of it');
+      expectDamaged(() => read(pack, offset), 'an offset leads outside of it');
     }
-    expect(pack.entryAt(12, id)).toEqual({ type: 'blob', size: 3, dataAt: 13 });
+    expect(read(pack, 12)).toBe('one');
   });
 
   test.each([
     ['of no type', Buffer.of(0x00), 'an entry has the type 0'],
+    ['of the type that git reserves', Buffer.of(0x50), 'an entry has the type 5'],
+    ['that is its own base', Buffer.of(0x60, 0x00), 'the base of a delta lies outside of it'],
+    ['whose base does not end', Buffer.of(0x60, ...Buffer.alloc(60, 0x80)), 'the base of a delta lies outside of it'],
+    ['whose size does not end', Buffer.of(0xb0, ...Buffer.alloc(60, 0xff)), 'a size cannot be'],
     ['whose base lies before the first', delta(1, 3, 'x'), 'the base of a delta lies outside of it'],
     ['whose base is in another pack', delta(id, 3, 'x'), `the base ${id} of a delta is not in it`],
     ['whose data is cut off', blob('one').subarray(0, -6), 'the data of an entry is truncated'],
@@ -121,15 +120,15 @@ describe('a file', () => {
     ],
   ])('that %s is no pack', (_, bytes, reason) => {
     const { pack } = write([]);
-    writeFileSync(pack.path, bytes);
-    expectDamaged(() => pack.entryAt(12, id), reason);
+    writeFileSync(`${pack.path}.pack`, bytes);
+    expectDamaged(() => read(pack, 12), reason);
   });
 
   test('of version 3 is a pack too', () => {
     const { pack } = write([blob('one')]);
     const bytes = Buffer.concat([head, blob('one'), trailer]);
     bytes.writeUInt32BE(3, 4);
-    writeFileSync(pack.path, bytes);
+    writeFileSync(`${pack.path}.pack`, bytes);
     expect(read(pack, 12)).toBe('one');
   });
 });
@@ -141,18 +140,16 @@ describe('a chain of deltas', () => {
     const { pack, at } = write([first, second, delta(second.length, 7, ' six')]);
     const [base = 0, middle = 0, last = 0] = at;
     expect(read(pack, base)).toBe('one');
-    // Only what others need is kept.
-    expect(cache.get(pack.serial, base)).toBeUndefined();
     expect(read(pack, last)).toBe('one two six');
-    expect([base, middle, last].map((offset) => cache.get(pack.serial, offset) !== undefined)).toEqual([
+    expect([base, middle, last].map((offset) => files.base(`${pack.path}:${offset}`) !== undefined)).toEqual([
       true,
       true,
       false,
     ]);
     // What is handed out is not what is kept.
-    readPackedObject(pack, middle, id, Infinity, cache).data.fill(0);
+    pack.read(middle, id, Infinity).data.fill(0);
     expect(read(pack, last)).toBe('one two six');
-    expect(() => readPackedObject(pack, middle, id, 6, cache)).toThrow(ObjectTooLarge);
+    expect(() => pack.read(middle, id, 6)).toThrow(ObjectTooLarge);
   });
 
   test('whose delta is for another base is damage', () => {
@@ -169,13 +166,54 @@ describe('a chain of deltas', () => {
   });
 });
 
+describe('what is kept', () => {
+  test('of bases is bounded, the oldest goes first, and a large one is not kept', () => {
+    const base = (megabytes: number): GitObject => ({ type: 'blob', data: Buffer.alloc(megabytes * 1024 * 1024) });
+    for (let at = 0; at < 6; at += 1) files.keepBase(`${at}`, base(4));
+    files.keepBase('large', base(5));
+    expect(['0', '1', '2', '3', '4', '5', 'large'].filter((key) => files.base(key) !== undefined)).toEqual([
+      '2',
+      '3',
+      '4',
+      '5',
+    ]);
+  });
+
+  test('of files is bounded: 64 are open, and of more each is opened again', () => {
+    const paths = Array.from({ length: 70 }, (_, at) => join(dir, `${at}`));
+    for (const path of paths) writeFileSync(path, path);
+    const open = (): number => readdirSync('/proc/self/fd').length;
+    const before = open();
+    for (const path of [...paths, ...paths]) expect(files.reader(path)(0, 1000).toString()).toBe(path);
+    expect(open() - before).toBeLessThanOrEqual(64);
+    files.closeAll();
+    expect(open()).toBe(before);
+  });
+
+  test('of a file is read by the page, across pages, past them and at the end', () => {
+    const bytes = randomBytes(200_000);
+    writeFileSync(join(dir, 'file'), bytes);
+    const reader = files.reader(join(dir, 'file'));
+    for (const [position, length] of [
+      [0, 1],
+      [16_000, 1000],
+      [16_384, 16_384],
+      [1000, 100_000],
+      [199_990, 100],
+      [300_000, 10],
+    ] as const) {
+      expect(reader(position, length).equals(bytes.subarray(position, position + length))).toBe(true);
+    }
+  });
+});
+
 describe('a limit', () => {
   test('is for the object, and is checked before it is made', () => {
     const first = blob('one');
     const { pack, at } = write([first, delta(first.length, 3, ' two')]);
     const [base = 0, made = 0] = at;
     expect([read(pack, base, 3), read(pack, made, 7)]).toEqual(['one', 'one two']);
-    cache.clear();
+    files.closeAll();
     for (const [offset, bytes] of [
       [base, 3],
       [made, 7],
@@ -191,7 +229,7 @@ describe('a limit', () => {
     const short = Buffer.from([11, 3, 0x91, 2, 3]);
     const { pack, at } = write([first, Buffer.concat([Buffer.of(0x65, first.length), deflateSync(short)])]);
     expect(read(pack, at[1] ?? 0, 3)).toBe('lon');
-    cache.clear();
+    files.closeAll();
     expect(() => read(pack, at[1] ?? 0, 2)).toThrow(expect.objectContaining({ bytes: 3, maxBytes: 2 }));
     // 64 MiB and one byte, of which there are only a few.
     const large = Buffer.concat([Buffer.of(0xb1, 0x80, 0x80, 0x80, 0x02), deflateSync('a long base')]);

@@ -1,9 +1,9 @@
 import nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { NativeObjectStore } from '../../../../src/git/stores/native/native-object-store.ts';
+import { DiskObjectStore } from '../../../../src/git/stores/disk/disk-object-store.ts';
 import { NativeRefStore } from '../../../../src/git/stores/native/native-ref-store.ts';
-import type { ObjectFormat } from '../../../../src/git/format/object-id.ts';
+import { parseObjectId, type ObjectFormat } from '../../../../src/git/format/object-id.ts';
 import { describeObjectStore } from '../../../contracts/object-store.ts';
 import { describeRefStore } from '../../../contracts/ref-store.ts';
 import { ref, writeCommits } from '../../../contracts/store-fixture.ts';
@@ -18,9 +18,9 @@ function fixtureOf(format: ObjectFormat): () => Promise<StoreFixture> {
   return async () => {
     const { dir } = createTemporaryRepository({ objectFormat: format });
     const gitDir = join(dir, '.git');
-    const open = (): { objects: NativeObjectStore; refs: NativeRefStore } => {
+    const open = (): { objects: DiskObjectStore; refs: NativeRefStore } => {
       const location = { gitDir, commonDir: gitDir, workTree: dir };
-      const objects = new NativeObjectStore(location, isolatedGitEnvironment, format);
+      const objects = new DiskObjectStore(gitDir, isolatedGitEnvironment, format);
       const refs = new NativeRefStore({ location, env: isolatedGitEnvironment }, format);
       onTestFinished(async () => void (await Promise.all([objects.close(), refs.close()])));
       return { objects, refs };
@@ -38,7 +38,7 @@ function fixtureOf(format: ObjectFormat): () => Promise<StoreFixture> {
 }
 
 for (const format of ['sha1', 'sha256'] as const) {
-  describeObjectStore(`native (${format})`, fixtureOf(format));
+  if (format === 'sha256') describeObjectStore('disk (sha256)', fixtureOf(format));
   describeRefStore(`native (${format})`, fixtureOf(format));
 }
 
@@ -67,15 +67,28 @@ test.runIf(nodeFs.existsSync('/proc/self/stat'))(
       [a!, b!],
     ] as const) {
       await refs.update([{ name: ref('threads/one'), expected, value }]);
-      expect((await objects.read(value))?.type).toBe('commit');
-      expect([childrenRunning('cat-file').length, childrenRunning('update-ref').length]).toEqual([1, 1]);
-      const waiting = Array.from({ length: 50 }, () => objects.read(value));
-      for (const pid of [...childrenRunning('cat-file'), ...childrenRunning('update-ref')])
-        process.kill(pid, 'SIGKILL');
-      expect(await Promise.all(waiting)).toHaveLength(50);
+      const running = childrenRunning('update-ref');
+      expect(running).toHaveLength(1);
+      for (const pid of running) process.kill(pid, 'SIGKILL');
     }
     expect(await refs.read(ref('threads/one'))).toBe(b);
-    await objects.close();
-    expect(childrenRunning('cat-file')).toEqual([]);
   },
 );
+
+test('packs of SHA-256 with deltas are read as git reads them', async () => {
+  const { dir, git } = createTemporaryRepository({ objectFormat: 'sha256' });
+  const text = Array.from({ length: 300 }, (_, at) => `line ${at * at}`);
+  for (const offsets of ['true', 'false']) {
+    for (let at = 0; at < 10; at += 1) {
+      text[at * 7] = `changed by ${offsets}`;
+      nodeFs.writeFileSync(join(dir, 'file'), text.join('\n'));
+      git('add', 'file');
+      git('commit', '-q', '-m', `${at}`);
+    }
+    git('-c', `repack.useDeltaBaseOffset=${offsets}`, 'repack', '-adfq');
+    const store = new DiskObjectStore(join(dir, '.git'), isolatedGitEnvironment, 'sha256');
+    const ids = git('cat-file', '--batch-all-objects', '--batch-check=%(objectname)').split('\n').map(parseObjectId);
+    for (const id of ids) expect((await store.read(id))?.type).toBe(git('cat-file', '-t', id));
+    await store.close();
+  }
+});
