@@ -34,8 +34,6 @@ export function isPassedOver(path: string): boolean {
 /** One ref of the file; `start` and `end` (behind the newline) say where its line lies. */
 export type PackedLine = { id: ObjectId; name: string; start: number; end: number };
 
-/** Where the bytes are; `read` gives fewer of them at the end. */
-type Source = { path: string; size: number; read(position: number, length: number): Buffer };
 /** Called for every line that git cannot read; throws to stop. */
 type OnBroken = (error: BrokenPackedRefs) => void;
 
@@ -46,10 +44,9 @@ const space = 0x20;
 /** Of SHA-1 and of SHA-256. */
 const idLengths = [40, 64];
 /** A shorter part is read through instead of halved. */
-const scanBytes = 4096;
+const scannedBytes = 4096;
 /** The length of the line of a thread. */
 const usualLineBytes = 96;
-const MAX_CHUNK_BYTES = 1024 * 1024;
 /** How much of a damaged line an error quotes. */
 const shownBytes = 60;
 const noEnd = 'its last line has no end';
@@ -57,46 +54,37 @@ const noEnd = 'its last line has no end';
 const plainName = /^refs(?:\/[0-9A-Za-z_-]+)+$/;
 
 /**
- * The lines of a `packed-refs` file, read in chunks from any position. The header and peeled tags (`^…`) are skipped.
+ * The lines of a `packed-refs` file, found by binary search. The header and peeled tags (`^…`) are skipped.
  *
  * A line that git cannot read is an error where it is met: lines after it may be lost, and a binary search would go wrong.
  * Source: refs/packed-backend.c of git ("packed-refs file format").
  */
 export class PackedRefsLines {
-  readonly #source: Source;
+  readonly #path: string;
+  readonly #bytes: Buffer;
   readonly #isSorted: boolean;
 
-  constructor(source: Source) {
-    this.#source = source;
-    const header = source.read(0, scanBytes).toString('latin1').split('\n', 1)[0] ?? '';
+  /** @param bytes the whole file */
+  constructor(path: string, bytes: Buffer) {
+    this.#path = path;
+    this.#bytes = bytes;
+    const header = bytes.toString('latin1', 0, scannedBytes).split('\n', 1)[0] ?? '';
     this.#isSorted = header.startsWith('# pack-refs with:') && header.split(' ').includes('sorted');
-  }
-
-  /** @throws {BrokenPackedRefs} on use, where a line that is met is none */
-  static ofBuffer(path: string, whole: Buffer): PackedRefsLines {
-    const read = (position: number, length: number): Buffer => whole.subarray(position, position + length);
-    return new PackedRefsLines({ path, size: whole.byteLength, read });
   }
 
   /** Checks that the last line has an end, first of all: after a write that was cut off, refs are lost. */
   get brokenEnd(): BrokenPackedRefs | undefined {
-    const last = this.#source.read(Math.max(0, this.#source.size - scanBytes), scanBytes);
-    if (last.length === 0 || last.at(-1) === newline) return undefined;
-    return this.#broken(last.subarray(last.lastIndexOf(newline) + 1), noEnd);
+    if (this.#bytes.length === 0 || this.#bytes.at(-1) === newline) return undefined;
+    return this.#broken(this.#bytes.subarray(this.#bytes.lastIndexOf(newline) + 1), noEnd);
   }
 
   /** The lines from the first name on that is not before `name`, in byte order. */
   fromName(name: string): Iterable<PackedLine> {
     const wanted = Buffer.from(name);
     const isBefore = (line: PackedLine): boolean => Buffer.compare(Buffer.from(line.name), wanted) < 0;
-    if (!this.#isSorted) {
-      const later = [...this.from(0)].filter((line) => !isBefore(line));
-      return later.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
-    }
-    for (const line of this.from(this.#seek(isBefore))) {
-      if (!isBefore(line)) return this.from(line.start);
-    }
-    return [];
+    if (this.#isSorted) return this.from(this.#firstThatIsNot(isBefore));
+    const later = [...this.from(0)].filter((line) => !isBefore(line));
+    return later.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
   }
 
   /** The last `count` lines whose names start with a prefix, in order. */
@@ -105,16 +93,11 @@ export class PackedRefsLines {
       return [...this.fromName(prefix)].filter(({ name }) => name.startsWith(prefix)).slice(-count);
     }
     const wanted = Buffer.from(prefix);
-    const isNotBehind = ({ name }: PackedLine): boolean =>
-      Buffer.compare(Buffer.from(name).subarray(0, wanted.length), wanted) <= 0;
-    let end = this.#source.size;
-    for (const line of this.from(this.#seek(isNotBehind))) {
-      if (isNotBehind(line)) continue;
-      end = line.start;
-      break;
-    }
-    for (let bytes = Math.max(scanBytes, count * usualLineBytes); ; bytes *= 4) {
-      const start = bytes < end ? (this.#firstLineBehind(end - bytes)?.start ?? 0) : 0;
+    const end = this.#firstThatIsNot(
+      ({ name }) => Buffer.compare(Buffer.from(name).subarray(0, wanted.length), wanted) <= 0,
+    );
+    for (let bytes = Math.max(scannedBytes, count * usualLineBytes); ; bytes *= 4) {
+      const start = bytes < end ? this.#bytes.indexOf(newline, end - bytes) + 1 : 0;
       const lines: PackedLine[] = [];
       for (const line of this.from(start)) {
         if (line.start >= end) break;
@@ -131,70 +114,51 @@ export class PackedRefsLines {
    */
   *withPart(part: string): Generator<PackedLine> {
     const wanted = Buffer.from(`/${part}`);
-    let position = 0;
-    while (position < this.#source.size) {
-      const chunk = this.#source.read(position, MAX_CHUNK_BYTES);
-      // The file has become shorter since its size was read.
-      if (chunk.length === 0) throw this.#broken(chunk, noEnd);
-      const end = chunk.lastIndexOf(newline) + 1;
-      const lines = PackedRefsLines.ofBuffer(this.#source.path, chunk.subarray(0, end));
-      for (let at = chunk.indexOf(wanted); at !== -1 && at < end; at = chunk.indexOf(wanted, at)) {
-        const [line] = lines.from(chunk.subarray(0, at).lastIndexOf(newline) + 1);
-        if (line !== undefined) yield { ...line, start: position + line.start, end: position + line.end };
-        at = chunk.indexOf(newline, at);
-      }
-      // A line that the chunk cuts off is read again; one as long as a chunk is none.
-      position += end > 0 ? end : chunk.length;
+    for (let at = this.#bytes.indexOf(wanted); at !== -1; at = this.#bytes.indexOf(wanted, at)) {
+      const [line] = this.from(this.#bytes.lastIndexOf(newline, at) + 1);
+      if (line !== undefined) yield line;
+      at = this.#endOfLine(at);
     }
   }
 
   /** The lines in the order of the file, from the beginning of a line on. */
   *from(start: number, onBroken: OnBroken = raise): Generator<PackedLine> {
-    let position = start;
-    for (let length = scanBytes; position < this.#source.size; length = Math.min(length * 4, MAX_CHUNK_BYTES)) {
-      const chunk = this.#source.read(position, length);
-      let at = 0;
-      for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, at)) {
-        const first = chunk[at];
-        const idLength = idLengths.find((length) => chunk[at + length] === space) ?? 0;
-        const id = toObjectId(chunk.toString('latin1', at, at + idLength));
-        if (id !== undefined) {
-          const name = chunk.toString('utf8', at + idLength + 1, end);
-          yield { id, name, start: position + at, end: position + end + 1 };
-        } else if (first !== peeled && !(first === comment && position + at === 0)) {
-          onBroken(this.#broken(chunk.subarray(at, end)));
-        }
-        at = end + 1;
+    const bytes = this.#bytes;
+    for (let at = start, end = 0; at < bytes.length; at = end + 1) {
+      end = bytes.indexOf(newline, at);
+      if (end === -1) return onBroken(this.#broken(bytes.subarray(at), noEnd));
+      const idLength = idLengths.find((length) => bytes[at + length] === space) ?? 0;
+      const id = toObjectId(bytes.toString('latin1', at, at + idLength));
+      if (id !== undefined) {
+        yield { id, name: bytes.toString('utf8', at + idLength + 1, end), start: at, end: end + 1 };
+      } else if (bytes[at] !== peeled && !(bytes[at] === comment && at === 0)) {
+        onBroken(this.#broken(bytes.subarray(at, end)));
       }
-      if (at === 0 && position + chunk.length >= this.#source.size) return onBroken(this.#broken(chunk, noEnd));
-      if (at === 0 && length === MAX_CHUNK_BYTES) return onBroken(this.#broken(chunk));
-      position += at;
     }
   }
 
   #broken(line: Uint8Array, what: string = 'it has a line that git cannot read'): BrokenPackedRefs {
     const text = JSON.stringify(Buffer.from(line.subarray(0, shownBytes)).toString('latin1'));
-    return new BrokenPackedRefs(this.#source.path, `${what}: ${text}${line.length > shownBytes ? '…' : ''}`);
+    return new BrokenPackedRefs(this.#path, `${what}: ${text}${line.length > shownBytes ? '…' : ''}`);
   }
 
-  /** The beginning of a line before which there are only earlier names, close to the first later name. */
-  #seek(isBefore: (line: PackedLine) => boolean): number {
+  /** The beginning of the first line of which a statement is false that is true of all lines before it; else the end of the file. */
+  #firstThatIsNot(isBefore: (line: PackedLine) => boolean): number {
     let low = 0;
-    let high = this.#source.size;
-    while (high - low > scanBytes) {
-      const middle = low + Math.floor((high - low) / 2);
-      const line = this.#firstLineBehind(middle);
+    let high = this.#bytes.length;
+    while (high - low > scannedBytes) {
+      const middle = (low + high) >>> 1;
+      const [line] = this.from(this.#endOfLine(middle) + 1);
       if (line !== undefined && isBefore(line)) low = line.end;
       else high = middle;
     }
-    return low;
+    for (const line of this.from(low)) if (!isBefore(line)) return line.start;
+    return this.#bytes.length;
   }
 
-  #firstLineBehind(position: number): PackedLine | undefined {
-    const end = this.#source.read(position, scanBytes).indexOf(newline);
-    if (end === -1) throw this.#broken(this.#source.read(position, scanBytes));
-    for (const line of this.from(position + end + 1)) return line;
-    return undefined;
+  #endOfLine(position: number): number {
+    const end = this.#bytes.indexOf(newline, position);
+    return end === -1 ? this.#bytes.length : end;
   }
 }
 
@@ -218,7 +182,7 @@ export function withoutRefs(path: string, whole: Buffer, names: ReadonlySet<stri
   if (![...names].some((name) => whole.includes(` ${name}\n`))) return undefined;
   const kept: Buffer[] = [];
   let keptUntil = 0;
-  for (const line of PackedRefsLines.ofBuffer(path, whole).from(0)) {
+  for (const line of new PackedRefsLines(path, whole).from(0)) {
     if (!names.has(line.name)) continue;
     kept.push(whole.subarray(keptUntil, line.start));
     keptUntil = line.end;

@@ -1,16 +1,13 @@
-import { closeSync, openSync, readSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BrokenPackedRefs } from '../../../src/git/format/ref-errors.ts';
 import { PackedRefsLines } from '../../../src/git/format/ref-files.ts';
-import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 const path = '/repository/packed-refs';
 const sorted = '# pack-refs with: peeled fully-peeled sorted \n';
 const unsorted = '# pack-refs with: peeled \n';
 const id = (digit: string): string => digit.repeat(40);
 
-const linesOf = (text: string): PackedRefsLines => PackedRefsLines.ofBuffer(path, Buffer.from(text));
+const linesOf = (text: string): PackedRefsLines => new PackedRefsLines(path, Buffer.from(text));
 const names = (lines: Iterable<{ name: string }>): string[] => [...lines].map(({ name }) => name);
 const broken = (reason: string): BrokenPackedRefs => new BrokenPackedRefs(path, reason);
 
@@ -20,19 +17,6 @@ const many = ['heads', 'tags', 'threads']
   .toSorted();
 const file = (header: string, list = many): string => header + list.map((name) => `${id('1')} ${name}\n`).join('');
 
-/** The lines of an open file of the disk. */
-function linesOfFile(text: string): PackedRefsLines {
-  const at = join(createTemporaryFolder(), 'packed-refs');
-  writeFileSync(at, text);
-  const descriptor = openSync(at, 'r');
-  onTestFinished(() => closeSync(descriptor));
-  const read = (position: number, length: number): Buffer => {
-    const bytes = Buffer.alloc(length);
-    return bytes.subarray(0, readSync(descriptor, bytes, 0, length, position));
-  };
-  return new PackedRefsLines({ path, size: Buffer.byteLength(text), read });
-}
-
 describe.each([
   ['sorted', file(sorted)],
   ['in another order', file(unsorted, many.toReversed())],
@@ -40,13 +24,10 @@ describe.each([
 ])('the lines of a file that is %s', (_, text) => {
   const lines = linesOf(text);
 
-  test('are the same on the disk', () => {
-    const onDisk = linesOfFile(text);
-    expect([...onDisk.from(0)]).toEqual([...lines.from(0)]);
-    expect(names(onDisk.fromName('refs/tags/'))).toEqual(names(lines.fromName('refs/tags/')));
-    expect(onDisk.brokenEnd).toBeUndefined();
-    expect(() => names(onDisk.from(text.length - 5))).toThrow('git cannot read');
-    expect(names(onDisk.from(text.length + 5))).toEqual([]);
+  test('are read from the beginning of one on', () => {
+    expect(lines.brokenEnd).toBeUndefined();
+    expect(() => names(lines.from(text.length - 5))).toThrow('git cannot read');
+    expect(names(lines.from(text.length + 5))).toEqual([]);
   });
 
   test.each(['', 'refs/heads/0', 'refs/heads/299', 'refs/heads/2990', 'refs/tags/', 'refs/threads/99', 'refs/z'])(
@@ -86,24 +67,7 @@ test('a search meets a last line that is long, and damage', () => {
   expect(names(lines.fromName('refs/b'))).toEqual([last]);
   expect(names(lines.fromName(last))).toEqual([last]);
   const zeroed = linesOf(`${file(sorted).slice(0, 1000)}${'\0'.repeat(30_000)}\n`);
-  const expected = broken(`it has a line that git cannot read: ${JSON.stringify('\0'.repeat(60))}…`);
-  expect(() => names(zeroed.fromName('refs/tags/1'))).toThrow(expected);
-});
-
-test('a sorted file is not read as a whole', () => {
-  const list = Array.from({ length: 20_000 }, (_, at) => `refs/threads/${String(at).padStart(6, '0')}`);
-  const whole = Buffer.from(file(sorted, list));
-  let bytes = 0;
-  const read = (position: number, length: number): Buffer => {
-    const chunk = whole.subarray(position, position + length);
-    bytes += chunk.length;
-    return chunk;
-  };
-  const lines = new PackedRefsLines({ path, size: whole.length, read });
-  const [first] = lines.fromName(list[15_000]!);
-  expect(first?.name).toBe(list[15_000]);
-  expect(names(lines.lastWithPrefix('refs/threads/01', 2))).toEqual(list.slice(-2));
-  expect(bytes).toBeLessThan(whole.length / 4);
+  expect(() => names(zeroed.fromName('refs/tags/1'))).toThrow('it has a line that git cannot read');
 });
 
 describe('a line', () => {
@@ -126,12 +90,6 @@ describe('a line', () => {
     const long = `refs/${'x'.repeat(length)}`;
     expect(names(linesOf(file('', ['refs/a', long, 'refs/z'])).from(0))).toEqual(['refs/a', long, 'refs/z']);
     expect(names(linesOf(file('', [long, 'refs/z'])).from(0))).toEqual([long, 'refs/z']);
-  });
-
-  test('is not read to its end where it has more than a megabyte', () => {
-    const lines = linesOf(`${'x'.repeat(3 * 1024 * 1024)}\n`);
-    expect(() => names(lines.from(0))).toThrow(`it has a line that git cannot read: "${'x'.repeat(60)}"…`);
-    expect(names(lines.from(0, () => {}))).toEqual([]);
   });
 
   test.each([
@@ -169,17 +127,4 @@ describe('the end of a file', () => {
     expect(() => names(lines.from(0))).toThrow(expected);
     expect(names(lines.from(0, () => {}))).toEqual(many);
   });
-});
-
-test('a file that became shorter than it was is broken, wherever it is read', () => {
-  const line = Buffer.from(`${'a'.repeat(40)} refs/threads/x\n`);
-  let reads = 0;
-  const read = (position: number, length: number): Buffer => {
-    if (++reads > 20) throw new Error('it is read again and again');
-    return line.subarray(position, position + length);
-  };
-  const lines = new PackedRefsLines({ path: 'packed-refs', size: 1000, read });
-  expect(() => [...lines.from(0)]).toThrow(BrokenPackedRefs);
-  reads = 0;
-  expect(() => [...lines.withPart('x')]).toThrow(BrokenPackedRefs);
 });

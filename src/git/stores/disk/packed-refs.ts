@@ -3,28 +3,17 @@ import type { BigIntStats } from 'node:fs';
 import { isNotThere } from '../../format/object-errors.ts';
 import { orElse } from '../../../or-else.ts';
 import type { ObjectId } from '../../format/object-id.ts';
-import type { BrokenPackedRefs } from '../../format/ref-errors.ts';
 import { READ } from '../../system/read-regular-file.ts';
 import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
 import { readAt } from '../../system/read-at.ts';
 import { PackedRefsLines, soundRefs, type PackedLine } from '../../format/ref-files.ts';
 
-/** A file of up to this size is kept in memory once as many bytes of it were read as it has. */
-const MAX_KEPT_BYTES = 2 ** 25;
-
 /** One version of the file: git replaces the file, so an open file does not change. */
-type Snapshot = {
-  descriptor: number;
-  stats: BigIntStats;
-  lines: PackedRefsLines;
-  broken: BrokenPackedRefs | undefined;
-};
-/** Reads bytes from a position on; fewer at the end of the file. */
-type ReadPart = (position: number, length: number) => Buffer;
+type Snapshot = { descriptor: number; stats: BigIntStats; lines: PackedRefsLines };
 type Damaged = WantedRefs['damaged'];
 
 /**
- * The refs of a `packed-refs` file, found by binary search, so that 100,000 refs cost no more than a few.
+ * The refs of a `packed-refs` file, which is read once for each of its versions, and not parsed: they are found by binary search.
  *
  * Every use first checks whether git has replaced the file. Damage that a use meets raises {@link BrokenPackedRefs}; only
  * {@link readableBelow} skips it.
@@ -101,7 +90,8 @@ export class PackedRefs {
 
   #readable(): Snapshot | undefined {
     const snapshot = this.#current();
-    if (snapshot?.broken !== undefined) throw snapshot.broken;
+    const broken = snapshot?.lines.brokenEnd;
+    if (broken !== undefined) throw broken;
     return snapshot;
   }
 
@@ -115,24 +105,10 @@ export class PackedRefs {
     const descriptor = orElse(() => openSync(this.path, READ), undefined, isNotThere);
     if (descriptor === undefined) return undefined;
     const opened = fstatSync(descriptor, { bigint: true });
-    const size = Number(opened.size);
-    const read = readerOf(descriptor, size);
-    const lines = new PackedRefsLines({ path: this.path, size, read });
-    this.#snapshot = { descriptor, stats: opened, lines, broken: lines.brokenEnd };
+    const whole = readAt(descriptor, Buffer.allocUnsafeSlow(Number(opened.size)), 0);
+    this.#snapshot = { descriptor, stats: opened, lines: new PackedRefsLines(this.path, whole) };
     return this.#snapshot;
   }
-}
-
-function readerOf(descriptor: number, size: number): ReadPart {
-  let readBytes = 0;
-  let kept: Buffer | undefined;
-  return (position, length) => {
-    const bytes = Math.max(0, Math.min(length, size - position));
-    readBytes += bytes;
-    if (readBytes > size && size <= MAX_KEPT_BYTES) kept ??= readAt(descriptor, Buffer.allocUnsafe(size), 0);
-    if (kept !== undefined) return kept.subarray(position, position + bytes);
-    return readAt(descriptor, Buffer.allocUnsafe(bytes), position);
-  };
 }
 
 function isSame(a: BigIntStats, b: BigIntStats): boolean {

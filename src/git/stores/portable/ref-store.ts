@@ -172,7 +172,7 @@ export class PortableRefStore implements RefStore {
   }
 
   async #packed(damaged?: (damage: RefDamage) => void): Promise<Map<string, ObjectId>> {
-    const lines = PackedRefsLines.ofBuffer(this.#path('packed-refs'), await this.#packedFile());
+    const lines = new PackedRefsLines(this.#path('packed-refs'), await this.#packedFile());
     return new Map(soundRefs(lines.from(0, damaged), damaged).map(({ name, id }) => [name, id]));
   }
 
