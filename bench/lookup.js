@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSource } from './lib/load-source.js';
 import { longThreadSources, writeLongThread } from './lib/long-thread.js';
@@ -10,9 +10,11 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 const stepsPerThread = 2000;
 const nodesPerStep = 6;
 
-/** Offset and size of the records of a segment; the first eight bytes of a record are the hash. */
+/** The form of the lookup's file: records with a hash in their first eight bytes, in pages with a checksum behind them. */
 const headerBytes = 16;
 const recordBytes = 28;
+const recordsPerPage = 146;
+const sumBytes = 4;
 
 /** Finding a node by its hash in a large repository. */
 export const lookup = {
@@ -91,21 +93,20 @@ export const lookup = {
   },
 };
 
-/** Hashes and object ids, evenly spread over the largest segment. */
-function someRecords(source, folder, count) {
-  const segments = readdirSync(folder)
-    .filter((name) => name.endsWith('.segment'))
-    .map((name) => readFileSync(join(folder, name)));
-  const segment = segments.toSorted((a, b) => b.length - a.length)[0];
-  if (segment === undefined) throw new Error(`no segment in ${folder}`);
-  const nodes = segment.readUInt32BE(8);
-  return Array.from({ length: count }, (_, at) => {
-    const start = headerBytes + Math.floor(((at * 7919) % count) * (nodes / count)) * recordBytes;
-    return {
-      hash: source.base32(segment.readBigUInt64BE(start)),
-      oid: segment.toString('hex', start + 8, start + recordBytes),
-    };
-  });
+/** Hashes and object ids of nodes, evenly spread over the lookup. */
+function someRecords(source, path, count) {
+  const file = readFileSync(path);
+  const pages = Math.floor((file.readUInt32BE(8) - headerBytes) / (recordsPerPage * recordBytes + sumBytes));
+  const records = [];
+  for (let at = 0; records.length < count; at += 1) {
+    const page = ((at * 7919) % count) % pages;
+    const start = headerBytes + page * (recordsPerPage * recordBytes + sumBytes) + (at % recordsPerPage) * recordBytes;
+    const [key, oid] = [file.readBigUInt64BE(start), file.toString('hex', start + 8, start + recordBytes)];
+    // The record of a commit stands under the first bytes of its own id.
+    if (oid.startsWith(key.toString(16).padStart(16, '0'))) continue;
+    records.push({ hash: source.base32(key), oid });
+  }
+  return records;
 }
 
 /** git's own long-lived reader, with one request at a time. */

@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 beforeEach(() => scene.mend());
 
-const kinds = [/^lookup\/.+\.segment$/, /^corrupt\//, /^removed\//, /^sessions\//, /^journal\//, /^folding\.json$/];
+const kinds = [/^lookup$/, /^corrupt\//, /^removed\//, /^sessions\//, /^journal\//, /^folding\.json$/];
 
 describe.each(kinds)('of derived files %s', (kind) => {
   test(

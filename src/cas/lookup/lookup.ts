@@ -1,56 +1,59 @@
-import { join } from 'node:path';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { closeSync, constants, fstatSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { errnoOf, isShortOfFiles } from '../../git/format/object-errors.ts';
+import { objectIdFromBytes, type ObjectFormat, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
+import { makeFolders } from '../../git/system/make-folders.ts';
+import { isOlderThan } from '../../git/system/older-than.ts';
+import { readAt } from '../../git/system/read-at.ts';
+import { share } from '../../git/system/sharing.ts';
+import { whileOpen } from '../../git/system/while-open.ts';
+import { tryTo } from '../../or-else.ts';
 import { readCommitNodes } from '../commit-nodes.ts';
-import { hashBits } from '../hash.ts';
-import type { NodeHash } from '../hash.ts';
-import { DiskSegments } from './disk-segments.ts';
-import { NodeCollector } from './node-collector.ts';
-import { DamagedSegment } from './page-sums.ts';
-import { commitSize, mergeSegments, nodeSize } from './segment.ts';
-import type { SegmentContent } from './segment.ts';
-import { MemorySegments } from './segment-store.ts';
-import type { NamedSegment, SegmentStore } from './segment-store.ts';
+import { base32, hashBits, type NodeHash } from '../hash.ts';
+import { commitRecord, readNewCommits, volatileRef } from './read-new-commits.ts';
+import { DamagedRecords, frameOf, KEY_BYTES, RecordFile, writeRecordFile, type ReadRange } from './record-file.ts';
 
 /** An entry of the lookup. The reader has to check that the blob exists and is that node. */
 type Candidate = { hash: NodeHash; oid: ObjectId };
 
-/** The blobs that claim to be each node. */
-type Unclaimed = ReadonlyMap<NodeHash, readonly ObjectId[]>;
-
-/** Segments that were added, and the commits at which reading stopped because other segments cover them. */
-type Added = { names: string[]; covered: ReadonlySet<ObjectId> };
-
-const prefixes = ['refs/threads/', 'refs/history/', 'refs/workflows/', 'refs/uwf/'];
-/** Refs of nodes that no step has taken in yet. They can be dropped again, so segments, which only grow, leave them out. */
-const volatileRef = /^refs\/uwf\/(?:scratch\/.+|pins)$/;
-const MAX_SEGMENTS = 8;
 const MAX_ATTEMPTS = 10;
+/** A new file that nobody has written to for so long is that of a killed process. */
+const abandonedAfterMs = 10_000;
+
+/** The file on the disk in which the known records lie. */
+type Opened = { descriptor: number; inode: number; size: number };
 
 /**
  * Maps the hash of every node of a repository to the blobs that claim to be it.
  *
- * A cache of data in the refs, updated when a search finds nothing. It lies in `<state folder>/lookup` as immutable segments,
- * which several processes may write at once, and can be deleted at any time.
- * If one segment is damaged, all are removed and rebuilt: later segments rely on its commits, and would hide the gap.
+ * A cache of data in the refs, updated when a search finds nothing: a file of records, each a node's hash with the id of its blob. A
+ * commit whose nodes it has, with those of all commits before, has a record too: its id, under the first 8 bytes of this id.
+ *
+ * Several processes may write at once, and the file can be deleted at any time. A process appends to the very file that it has read,
+ * so that no record of a commit ever comes into a file that lacks the nodes of the commits before. What it appends to a file that
+ * another process has replaced meanwhile is lost, and taken in again by the next update.
  */
 export class Lookup {
   readonly #repository: Repository;
-  readonly #memory = new MemorySegments();
-  #store: SegmentStore;
+  readonly #format: ObjectFormat;
+  /** `undefined` without a disk, or where it cannot be written: the records are in memory then. */
+  #path: string | undefined;
+  #records: RecordFile | undefined;
+  #opened: Opened | undefined;
   /** The nodes at scratch refs, and the tips of these refs when they were read. */
-  #unclaimed: { at: string; nodes: Unclaimed } = { at: '', nodes: new Map() };
+  #unclaimed: { at: string; nodes: readonly Candidate[] } = { at: '', nodes: [] };
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(repository: Repository) {
     this.#repository = repository;
-    const { stateDir } = repository;
-    this.#store = stateDir === undefined ? this.#memory : new DiskSegments(join(stateDir, 'lookup'));
+    this.#format = repository.objects.format;
+    this.#path = repository.stateDir === undefined ? undefined : join(repository.stateDir, 'lookup');
   }
 
   /** The blobs that claim to be a node, by the lookup as it is: it is not updated. */
   knownBlobs(hash: NodeHash): ObjectId[] {
-    return this.#askKnown((segments) => blobsIn(segments, hash)) ?? [];
+    return this.#ask((records) => blobsIn(records, hash)) ?? [];
   }
 
   /**
@@ -58,13 +61,13 @@ export class Lookup {
    * else `undefined`.
    */
   blobsUpTo(commit: ObjectId, hash: NodeHash): ObjectId[] | undefined {
-    return this.#askKnown((segments) => (isCovered(segments, commit) ? blobsIn(segments, hash) : undefined));
+    return this.#ask((records) => (records.has(commitRecord(commit)) ? blobsIn(records, hash) : undefined));
   }
 
-  /** Asks the segments of the last listing. If one is damaged, forgets all; the answer is `undefined` then. */
-  #askKnown<T>(question: (segments: readonly NamedSegment[]) => T): T | undefined {
+  /** Asks the records as they were when they were last read. If they are damaged, forgets them; the answer is `undefined` then. */
+  #ask<T>(question: (records: RecordFile) => T): T | undefined {
     try {
-      return question([...new Set([this.#store, this.#memory])].flatMap((store) => store.known()));
+      return question(this.#records ?? this.#refresh());
     } catch (error) {
       this.#forgetIfDamaged(error);
       return undefined;
@@ -75,108 +78,49 @@ export class Lookup {
   between(low: bigint, high: bigint): Promise<Candidate[]> {
     return this.#mending(async () => {
       await this.update();
-      const found = new Map<string, Candidate>();
-      for (const { segment } of [...this.#store.known(), ...this.#memory.known()]) {
-        for (const node of segment.between(low, high)) found.set(`${node.hash} ${node.oid}`, node);
-      }
-      return [...found.values()];
+      return candidatesIn(this.#records ?? this.#refresh(), low, high);
     });
   }
 
-  /** Nodes at scratch refs, between two bounds, both included. */
-  async unclaimed(low: bigint, high: bigint): Promise<Candidate[]> {
-    const put = await this.#readUnclaimed();
-    return [...put].flatMap(([hash, oids]) => (isBetween(hash, low, high) ? oids.map((oid) => ({ hash, oid })) : []));
-  }
-
-  /** The blobs at scratch refs that claim to be a node. */
-  async unclaimedBlobs(hash: NodeHash): Promise<readonly ObjectId[]> {
-    return (await this.#readUnclaimed()).get(hash) ?? [];
-  }
-
-  /** Reads the nodes at scratch refs, if one of these refs has moved since the last time. */
-  async #readUnclaimed(): Promise<Unclaimed> {
+  /** The nodes at scratch refs. They are read if one of these refs has moved since the last time. */
+  async unclaimed(): Promise<readonly Candidate[]> {
     const refs = (await this.#repository.refs.list('refs/uwf/')).filter(({ name }) => volatileRef.test(name));
     const at = refs.map(({ id }) => id).join(' ');
     if (this.#unclaimed.at === at) return this.#unclaimed.nodes;
-    const nodes = new Map<NodeHash, ObjectId[]>();
-    for (const { id } of refs) {
-      const { entries = [] } = await readCommitNodes(this.#repository, id);
-      for (const { hash, oid } of entries) {
-        const oids = nodes.get(hash) ?? [];
-        nodes.set(hash, oids);
-        if (!oids.includes(oid)) oids.push(oid);
-      }
-    }
+    const nodes: Candidate[] = [];
+    for (const { id } of refs) nodes.push(...((await readCommitNodes(this.#repository, id)).entries ?? []));
     this.#unclaimed = { at, nodes };
     return nodes;
   }
 
-  /** Adds the commits that the refs reach and no segment covers. Concurrent updates run one after another. */
+  /** Takes in the commits that the refs reach and the lookup lacks. Concurrent updates run one after another. */
   update(): Promise<void> {
-    const update = this.#turn.then(() => this.#mending(() => this.#takeInNew()));
-    this.#turn = update.catch(() => undefined);
-    return update;
+    return this.#inTurn(() => this.#mending(() => this.#takeIn(this.#refresh())));
   }
 
   /**
-   * Removes all segments and builds them again from the refs.
+   * Works the lookup out again from the refs.
    *
-   * If the process is killed, the segments written so far stay. They are correct, and the next update adds the rest.
+   * If the process is killed, the records written so far stay. They are correct, and the next update adds the rest.
    * @returns how many commits and how many different nodes are known
    */
   rebuild(): Promise<{ commits: number; nodes: number }> {
-    const rebuild = this.#turn.then(async () => {
-      this.#forget();
-      return this.#mending(async () => {
-        await this.#takeInNew();
-        this.#merge(1);
-        return this.#count();
-      });
-    });
-    this.#turn = rebuild.catch(() => undefined);
-    return rebuild;
+    return this.#inTurn(() =>
+      this.#mending(async () => {
+        this.#opened = undefined;
+        await this.#takeIn((this.#records = this.#inMemory([])));
+        return countOf(this.#write(this.#records, Buffer.alloc(0), true));
+      }),
+    );
   }
 
-  #segments(): readonly NamedSegment[] {
-    return this.#store === this.#memory ? this.#memory.list() : [...this.#store.list(), ...this.#memory.list()];
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
+    return result;
   }
 
-  async #takeInNew(): Promise<void> {
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const { names, covered } = await this.#addNew();
-      if (names.length === 0) return;
-      // A rebuild in another process may have removed segments that cover the ancestors of these. If they stayed, they
-      // would hide that those ancestors are missing.
-      const segments = this.#segments();
-      if ([...covered].every((id) => isCovered(segments, id))) return this.#merge(MAX_SEGMENTS);
-      this.#store.remove(names);
-      this.#memory.remove(names);
-    }
-  }
-
-  /** Removes all segments, also those that other processes add meanwhile: these rely on the removed ones. */
-  #forget(): void {
-    this.#memory.clear();
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS && this.#clearStore(); attempt++);
-  }
-
-  #clearStore(): boolean {
-    try {
-      return this.#store.clear();
-    } catch {
-      // Segments that cannot be removed cannot be trusted: this process builds its own in memory.
-      this.#store = this.#memory;
-      return false;
-    }
-  }
-
-  #forgetIfDamaged(error: unknown): void {
-    if (!(error instanceof DamagedSegment)) throw error;
-    this.#forget();
-  }
-
-  /** Does work that reads segments. If one is damaged, removes all and does the work again. */
+  /** Does work that reads the records. If they are damaged, forgets them and does the work again. */
   async #mending<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -188,94 +132,169 @@ export class Lookup {
     }
   }
 
-  /** Adds segments of all commits from the tips down to those that are covered already. */
-  async #addNew(): Promise<Added> {
-    const names: string[] = [];
-    const collector = new NodeCollector(this.#repository);
-    let segments = this.#segments();
-    for (const tip of await this.#tips()) {
-      await collector.readDown(tip, (id) => isCovered(segments, id));
-      // Only between tips: a segment may cover a commit only if the nodes of all its ancestors are in the lookup.
-      if (!collector.isFull) continue;
-      names.push(collector.take((content) => this.#add(content)));
-      segments = this.#segments();
-    }
-    if (!collector.isEmpty) names.push(collector.take((content) => this.#add(content)));
-    return { names, covered: collector.covered };
-  }
-
-  async #tips(): Promise<ObjectId[]> {
-    const tips: ObjectId[] = [];
-    for (const prefix of prefixes) {
-      const refs = await this.#repository.refs.list(prefix);
-      tips.push(...refs.filter(({ name }) => !volatileRef.test(name)).map(({ id }) => id));
-    }
-    return tips;
-  }
-
-  #add(content: SegmentContent): string {
+  #forgetIfDamaged(error: unknown): void {
+    if (!(error instanceof DamagedRecords)) throw error;
+    const path = this.#path;
     try {
-      return this.#store.add(content);
+      // A folder too, hence `recursive`: uwf never makes one there, and it would be in the way.
+      if (path !== undefined) rmSync(path, { recursive: true, force: true });
     } catch {
-      // A full or read-only disk must not prevent reading: this process keeps the segment in memory.
-      return this.#memory.add(content);
+      // What cannot be removed cannot be trusted: this process has its own records in memory.
+      this.#path = undefined;
     }
+    this.#opened = undefined;
+    this.#records = undefined;
   }
 
-  /**
-   * Merges the smaller segments once there are more than `most`. A large one is merged only if the others together have
-   * grown to half its size, or if a single segment is wanted.
-   */
-  #merge(most: number): void {
-    const size = ({ segment }: NamedSegment): number => segment.nodeCount + segment.commitCount;
-    const segments = this.#store.list().toSorted((a, b) => size(a) - size(b));
-    if (segments.length <= most) return;
-    let sum = 0;
-    const sums = segments.map((segment) => (sum += size(segment)));
-    const last = segments.findLastIndex((segment, index) => size(segment) <= 2 * (sums[index - 1] ?? 0));
-    const merged = most === 1 ? segments : segments.slice(0, Math.max(last, 1) + 1);
-    const parts = merged.map(({ segment }) => segment);
+  #inMemory(pages: Iterable<Buffer>): RecordFile {
+    const pieces: Buffer[] = [];
+    writeRecordFile(this.#format, pages, (bytes, at) => (at === 0 ? pieces.unshift(bytes) : pieces.push(bytes)));
+    const whole = Buffer.concat(pieces);
+    return new RecordFile(this.#format, (start, end) => whole.subarray(start, end));
+  }
+
+  /** Opens the file, if that has not been done or another process has replaced it, and reads what others have appended. */
+  #refresh(): RecordFile {
     try {
-      const name = this.#store.add(mergeSegments(parts, this.#repository.objects.format));
-      // Removed after the merged one was added, so that at no moment fewer commits are covered.
-      this.#store.remove(merged.map((segment) => segment.name).filter((other) => other !== name));
-    } catch (error) {
-      if (error instanceof DamagedSegment) throw error;
-      // Too many segments are slower, not wrong.
-    }
-  }
-
-  #count(): { commits: number; nodes: number } {
-    const { format } = this.#repository.objects;
-    const parts = this.#segments().map(({ segment }) => segment);
-    const { nodes, commits } = mergeSegments(parts, format);
-    let nodeCount = 0;
-    let commitCount = 0;
-    let [lastHigh, lastLow] = [-1, -1];
-    for (const block of nodes()) {
-      for (let at = 0; at < block.length; at += nodeSize(format)) {
-        const [high, low] = [block.readUInt32BE(at), block.readUInt32BE(at + 4)];
-        // Several blobs may claim to be one node.
-        if (high !== lastHigh || low !== lastLow) nodeCount += 1;
-        [lastHigh, lastLow] = [high, low];
+      const found = this.#path === undefined ? undefined : statSync(this.#path, { throwIfNoEntry: false });
+      if (this.#path !== undefined && found !== undefined && found.ino !== this.#opened?.inode) this.#open(this.#path);
+      else if (this.#opened !== undefined && found === undefined) this.#opened = this.#records = undefined;
+      else if (this.#opened !== undefined && found?.size !== this.#opened.size) {
+        this.#opened.size = fstatSync(this.#opened.descriptor).size;
+        this.#records?.readTail();
       }
+    } catch (error) {
+      // Not damage of the file. Taken for damage, it would be removed, and could not be worked out again either.
+      if (isShortOfFiles(error) || errnoOf(error) === undefined) throw error;
+      throw new DamagedRecords();
     }
-    for (const block of commits()) commitCount += block.length / commitSize(format);
-    return { commits: commitCount, nodes: nodeCount };
+    return (this.#records ??= this.#inMemory([]));
+  }
+
+  #open(path: string): void {
+    const descriptor = openFile(path);
+    const read: ReadRange = (start, end = fstatSync(descriptor).size) => {
+      if (end < start) throw new DamagedRecords();
+      return readAt(descriptor, Buffer.allocUnsafe(end - start), start);
+    };
+    // Open as long as it can be read; another process may remove the file meanwhile.
+    openFiles.register(read, descriptor);
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile()) throw new DamagedRecords();
+    this.#records = new RecordFile(this.#format, read);
+    this.#opened = { descriptor, inode: stats.ino, size: stats.size };
+  }
+
+  /** Takes in the commits that the refs reach, down to those that the records have. */
+  async #takeIn(known: RecordFile): Promise<void> {
+    let records = known;
+    const isKnown = (commit: ObjectId): boolean => records.has(commitRecord(commit));
+    for await (const added of readNewCommits(this.#repository, isKnown)) records = this.#write(records, added);
+  }
+
+  /** Adds records to those on which they stand. @returns all of them */
+  #write(records: RecordFile, added: Buffer, isSorted: boolean = false): RecordFile {
+    // Another caller has found the records damaged since.
+    if (records !== this.#records) throw new DamagedRecords();
+    try {
+      if (isSorted || !records.takes(added) || !this.#append(added)) this.#replace(records.merged(added));
+      else records.remember(added);
+    } catch (error) {
+      if (error instanceof DamagedRecords || isShortOfFiles(error)) throw error;
+      // A full or read-only disk must not prevent reading, and nothing may be appended to a file that lacks these.
+      this.#opened = undefined;
+      this.#records = this.#inMemory(records.merged(added));
+    }
+    return this.#records;
+  }
+
+  /** Appends to the file; false if there is none. It is not synced: the checksum tells a reader what a power cut has left of it. */
+  #append(added: Buffer): boolean {
+    if (this.#opened === undefined) return this.#path === undefined;
+    const frame = frameOf(added);
+    if (writeSync(this.#opened.descriptor, frame) < frame.length) throw new Error('no room');
+    this.#opened.size += frame.length;
+    return true;
+  }
+
+  /** Replaces the file. It is not synced, as appended records are not. */
+  #replace(pages: Iterable<Buffer>): void {
+    const path = this.#path;
+    if (path === undefined) {
+      this.#records = this.#inMemory(pages);
+      return;
+    }
+    const temporary = `${path}.tmp`;
+    makeFolders(dirname(path));
+    if (isOlderThan(temporary, abandonedAfterMs)) rmSync(temporary, { recursive: true, force: true });
+    const descriptor = openSync(temporary, 'wx');
+    try {
+      whileOpen(descriptor, () => writeRecordFile(this.#format, pages, (bytes, at) => writeAt(descriptor, bytes, at)));
+      share(temporary);
+      // Before it is renamed, because another process may replace it at once.
+      this.#open(temporary);
+      renameSync(temporary, path);
+    } catch (error) {
+      tryTo(() => rmSync(temporary));
+      throw error;
+    }
   }
 }
 
-function blobsIn(segments: readonly NamedSegment[], hash: NodeHash): ObjectId[] {
-  const found = segments.flatMap(({ segment }) => segment.blobsOf(hash));
-  // Segments that overlap give one twice.
-  return found.length > 1 ? [...new Set(found)] : found;
+// Closes the files of a lookup that cannot be reached any more: a repository has no `close` that could do it.
+const openFiles = new FinalizationRegistry<number>((descriptor) => closeSync(descriptor));
+
+const { O_APPEND, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
+
+/** Opens the file, to append to it as well if that is allowed. */
+function openFile(path: string): number {
+  try {
+    return openSync(path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (!['EACCES', 'EPERM', 'EROFS'].includes(errnoOf(error) ?? '')) throw error;
+    return openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  }
 }
 
-function isCovered(segments: readonly NamedSegment[], id: ObjectId): boolean {
-  return segments.some(({ segment }) => segment.covers(id));
+function writeAt(descriptor: number, bytes: Buffer, position: number): void {
+  for (let written = 0; written < bytes.length;) {
+    written += writeSync(descriptor, bytes, written, bytes.length - written, position + written);
+  }
 }
 
-function isBetween(hash: NodeHash, low: bigint, high: bigint): boolean {
+function isCommitRecord(record: Buffer): boolean {
+  return record.compare(record, KEY_BYTES, 2 * KEY_BYTES, 0, KEY_BYTES) === 0;
+}
+
+function keyOf(bits: bigint): Buffer {
+  const key = Buffer.allocUnsafe(KEY_BYTES);
+  key.writeBigUInt64BE(bits);
+  return key;
+}
+
+function candidatesIn(records: RecordFile, low: bigint, high: bigint): Candidate[] {
+  const found: Candidate[] = [];
+  for (const record of records.between(keyOf(low), keyOf(high))) {
+    if (isCommitRecord(record)) continue;
+    found.push({ hash: base32(record.readBigUInt64BE()), oid: objectIdFromBytes(record.subarray(KEY_BYTES)) });
+  }
+  return found;
+}
+
+function blobsIn(records: RecordFile, hash: NodeHash): ObjectId[] {
   const bits = hashBits(hash);
-  return bits >= low && bits <= high;
+  return [...new Set(candidatesIn(records, bits, bits).map(({ oid }) => oid))];
+}
+
+function countOf(records: RecordFile): { commits: number; nodes: number } {
+  let [commits, nodes] = [0, 0];
+  let last: Buffer = Buffer.alloc(0);
+  for (const record of records.sorted()) {
+    const key = record.subarray(0, KEY_BYTES);
+    if (isCommitRecord(record)) commits += 1;
+    // Several blobs may claim to be one node.
+    else if (!key.equals(last)) nodes += 1;
+    last = key;
+  }
+  return { commits, nodes };
 }

@@ -37,7 +37,8 @@ export function repositoryNodes(repository: Repository): RepositoryNodes {
     },
     async findByPrefix(prefix) {
       const [low, high] = bounds(prefix);
-      const candidates = [...(await lookup.between(low, high)), ...(await lookup.unclaimed(low, high))];
+      const put = (await lookup.unclaimed()).filter(({ hash }) => hash.startsWith(prefix.toUpperCase()));
+      const candidates = [...(await lookup.between(low, high)), ...put];
       const present = new Set<NodeHash>();
       for (const { hash, oid } of candidates) if (await repository.objects.has(oid)) present.add(hash);
       return [...present].toSorted();
@@ -68,7 +69,8 @@ async function findAnew(
   hash: NodeHash,
   refused: UwfError | undefined,
 ): Promise<StoredNode | undefined> {
-  const put = await choose(repository, hash, await lookup.unclaimedBlobs(hash));
+  const unclaimed = (await lookup.unclaimed()).filter((put) => put.hash === hash);
+  const put = await choose(repository, hash, new Set(unclaimed.map(({ oid }) => oid)));
   if (put.node !== undefined) return put.node;
   await lookup.update();
   const updated = await choose(repository, hash, lookup.knownBlobs(hash));

@@ -1,8 +1,16 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CONTENT_TYPE } from '../../../src/cas/frozen-types.ts';
-import { InvalidNodeHash, prepareHashing } from '../../../src/cas/hash.ts';
+import { base32, InvalidNodeHash, prepareHashing } from '../../../src/cas/hash.ts';
 import { lookupOf, reindex, repositoryNodes } from '../../../src/cas/lookup/repository-nodes.ts';
 import { HashMismatch } from '../../../src/cas/node.ts';
 import { putScratch, removeFromScratch } from '../../../src/cas/scratch.ts';
@@ -19,13 +27,17 @@ beforeAll(prepareHashing);
 
 const thread = 'refs/threads/01KTWEWZ760000000000000000';
 
-async function onDisk(): Promise<{ temporary: TemporaryRepository; repository: Repository; folder: string }> {
+async function onDisk(): Promise<{ temporary: TemporaryRepository; repository: Repository; file: string }> {
   const temporary = createTemporaryRepository();
   const repository = await temporary.open();
-  return { temporary, repository, folder: join(temporary.dir, '.git', 'uwf', 'lookup') };
+  return { temporary, repository, file: join(temporary.dir, '.git', 'uwf', 'lookup') };
 }
 
-const segments = (folder: string): string[] => readdirSync(folder).filter((name) => name.endsWith('.segment'));
+function changed(sound: Buffer, at: number): Buffer {
+  const bytes = Buffer.from(sound);
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  return bytes;
+}
 
 /** Appends a commit with one node of this text to the thread. */
 async function append(repository: Repository, text: string, ref = thread): Promise<void> {
@@ -35,7 +47,7 @@ async function append(repository: Repository, text: string, ref = thread): Promi
 }
 
 test('the lookup tells of a commit and all before it only while it has them', async () => {
-  const { repository, folder } = await onDisk();
+  const { repository, file } = await onDisk();
   await append(repository, 'a');
   await append(repository, 'b');
   const tip = (await repository.refs.read(parseRefName(thread)))!;
@@ -46,7 +58,7 @@ test('the lookup tells of a commit and all before it only while it has them', as
   await lookup.update();
   expect(lookup.blobsUpTo(tip, a.hash)).toEqual([blob]);
   expect(lookup.blobsUpTo(tip, c.hash)).toEqual([]);
-  for (const name of segments(folder)) truncateSync(join(folder, name), 100);
+  truncateSync(file, 100);
   const other = lookupOf({ ...repository });
   expect(other.blobsUpTo(tip, c.hash)).toBeUndefined();
   await other.update();
@@ -190,18 +202,18 @@ describe('the lookup on disk', () => {
   });
 
   test('loses nothing when it is deleted, at any moment', async () => {
-    const { repository, folder } = await onDisk();
+    const { repository, file } = await onDisk();
     const nodes = repositoryNodes(repository);
     for (const text of ['a', 'b', 'c']) {
       await append(repository, text);
       expect(await nodes.find(textNode(text).hash)).toBeDefined();
-      rmSync(folder, { recursive: true });
+      rmSync(file);
       expect(await nodes.find(textNode(text).hash)).toBeDefined();
     }
   });
 
   test('knows what lies behind a commit even if it was deleted while that commit was taken in', async () => {
-    const { temporary, repository, folder } = await onDisk();
+    const { temporary, repository, file } = await onDisk();
     await append(repository, 'a');
     await repositoryNodes(repository).find(textNode('a').hash);
     await append(repository, 'b');
@@ -216,7 +228,7 @@ describe('the lookup on disk', () => {
         close: () => other.objects.close(),
         read: (id) => {
           // The first read is that of the new commit: what it stands on has been looked up by then.
-          if (!isDeleted) rmSync(folder, { recursive: true });
+          if (!isDeleted) rmSync(file);
           isDeleted = true;
           return other.objects.read(id);
         },
@@ -226,26 +238,32 @@ describe('the lookup on disk', () => {
     expect(await repositoryNodes(await temporary.open()).find(textNode('a').hash)).toBeDefined();
   });
 
-  test('merges its segments, and still finds everything', async () => {
-    const { temporary, repository, folder } = await onDisk();
+  test('merges what was appended, and still finds everything', async () => {
+    const { temporary, repository, file } = await onDisk();
     const nodes = repositoryNodes(repository);
-    const texts = Array.from({ length: 40 }, (_, at) => `text ${at}`);
-    for (const text of texts) {
-      await append(repository, text);
-      expect(await nodes.find(textNode(text).hash)).toBeDefined();
-      expect(segments(folder).length).toBeLessThanOrEqual(9);
+    const texts = Array.from({ length: 12_000 }, (_, at) => `text ${at}`);
+    const files = texts.map((text, at) => ({ path: `f/${at}.md`, node: textNode(text) }));
+    const inodes = new Set<number>();
+    for (let at = 0; at < texts.length; at += 500) {
+      await commitNodes(repository, { files: files.slice(at, at + 500), ref: `refs/threads/thread-${at}` });
+      expect(await nodes.find(textNode(`text ${at}`).hash)).toBeDefined();
+      inodes.add(statSync(file).ino);
     }
+    expect(inodes.size).toBeGreaterThan(1);
+    expect(inodes.size).toBeLessThan(5);
     const fresh = repositoryNodes(await temporary.open());
-    const before = segments(folder);
-    for (const text of texts) expect(await fresh.find(textNode(text).hash)).toBeDefined();
+    const before = statSync(file);
+    for (const text of texts.filter((_, at) => at % 97 === 0)) {
+      expect((await fresh.find(textNode(text).hash))?.payload).toEqual({ text });
+    }
     // Nothing had to be looked up again.
-    expect(segments(folder)).toEqual(before);
-    await reindex(repository);
-    expect(segments(folder)).toHaveLength(1);
+    expect(statSync(file)).toMatchObject({ ino: before.ino, size: before.size });
+    expect(await reindex(repository)).toEqual({ commits: 24, nodes: texts.length });
+    expect(await reindex(repository)).toEqual({ commits: 24, nodes: texts.length });
   });
 
   test('is written by several processes at once without losing anything', async () => {
-    const { temporary, folder } = await onDisk();
+    const { temporary, file } = await onDisk();
     const repositories = await Promise.all(Array.from({ length: 4 }, () => temporary.open()));
     const texts = Array.from({ length: 32 }, (_, at) => `text ${at}`);
     await Promise.all(
@@ -262,40 +280,76 @@ describe('the lookup on disk', () => {
     for (const repository of repositories) {
       for (const text of texts) expect(await repositoryNodes(repository).find(textNode(text).hash)).toBeDefined();
     }
-    expect(readdirSync(folder).filter((name) => name.startsWith('tmp-'))).toEqual([]);
+    expect(existsSync(`${file}.tmp`)).toBe(false);
   });
 
-  test('takes no harm from what a killed process or a full disk left behind', async () => {
-    const { temporary, repository, folder } = await onDisk();
+  test.each<[string, (sound: Buffer) => Buffer]>([
+    ['is cut off', (sound) => sound.subarray(0, -1)],
+    ['ends within a record that was appended', (sound) => Buffer.concat([sound, Buffer.from([0, 0, 0, 28, 1, 2])])],
+    ['ends with zeros', (sound) => Buffer.concat([sound, Buffer.alloc(100)])],
+    ['is empty', () => Buffer.alloc(0)],
+    ['is of another form', () => Buffer.from('nonsense that is longer than a header')],
+    ['has a changed header', (sound) => changed(sound, 9)],
+    ['has a changed page', (sound) => changed(sound, 20)],
+    ['has changed appended records', (sound) => changed(sound, sound.length - 30)],
+  ])('that %s does no harm', async (_, damage) => {
+    const { temporary, repository, file } = await onDisk();
+    const find = async (from: Repository, text: string): Promise<unknown> =>
+      (await repositoryNodes(from).find(textNode(text).hash))?.payload;
+    for (const text of ['a', 'b']) {
+      await append(repository, text);
+      expect(await find(repository, text)).toEqual({ text });
+    }
+    writeFileSync(file, damage(readFileSync(file)));
+    const other = await temporary.open();
+    await append(other, 'c');
+    for (const text of ['c', 'b', 'a']) expect(await find(other, text)).toEqual({ text });
+    const third = await temporary.open();
+    await append(third, 'd');
+    for (const text of ['d', 'c', 'b', 'a']) expect(await find(third, text)).toEqual({ text });
+    // The process that wrote it before has it open, and goes on with what others have made of it.
+    for (const text of ['a', 'd']) expect(await find(repository, text)).toEqual({ text });
+    expect(await reindex(repository)).toEqual({ commits: 4, nodes: 4 });
+  });
+
+  test('is written in place of what a killed process has left, and not while another one writes', async () => {
+    const { temporary, repository, file } = await onDisk();
     await append(repository, 'a');
-    await repositoryNodes(repository).find(textNode('a').hash);
-    const [name] = segments(folder);
-    const whole = readFileSync(join(folder, name!));
-    truncateSync(join(folder, name!), whole.length - 1);
-    writeFileSync(join(folder, 'ffff.segment'), '');
-    writeFileSync(join(folder, 'dddd.segment'), 'nonsense that is longer than a header');
-    const nodes = repositoryNodes(await temporary.open());
-    expect(await nodes.find(textNode('a').hash)).toBeDefined();
-    const abandoned = join(folder, 'tmp-abandoned');
-    const busy = join(folder, 'tmp-busy');
-    for (const path of [abandoned, busy]) writeFileSync(path, '');
-    utimesSync(abandoned, 0, 0);
-    await append(repository, 'b');
-    expect(await nodes.find(textNode('b').hash)).toBeDefined();
-    expect(readdirSync(folder)).not.toContain('tmp-abandoned');
-    expect(readdirSync(folder)).toContain('tmp-busy');
-  });
-
-  test('finds nodes where its folder cannot be made', async () => {
-    const { temporary, repository } = await onDisk();
     mkdirSync(join(temporary.dir, '.git', 'uwf'), { recursive: true });
-    writeFileSync(join(temporary.dir, '.git', 'uwf', 'lookup'), 'a file');
-    await append(repository, 'a');
+    writeFileSync(`${file}.tmp`, 'half');
+    expect(await repositoryNodes(repository).find(textNode('a').hash)).toBeDefined();
+    expect(existsSync(file)).toBe(false);
+    expect(readFileSync(`${file}.tmp`, 'utf8')).toBe('half');
+    utimesSync(`${file}.tmp`, 0, 0);
+    expect(await repositoryNodes(await temporary.open()).find(textNode('a').hash)).toBeDefined();
+    expect(existsSync(file)).toBe(true);
+    expect(existsSync(`${file}.tmp`)).toBe(false);
+  });
+
+  test('that cannot be written is in memory', async () => {
+    const { temporary, repository, file } = await onDisk();
+    mkdirSync(`${file}.tmp/taken`, { recursive: true });
+    mkdirSync(join(temporary.dir, '.git', 'uwf', 'lookup', 'a folder'), { recursive: true });
     const nodes = repositoryNodes(repository);
-    expect(await nodes.find(textNode('a').hash)).toBeDefined();
-    await append(repository, 'b');
-    expect(await nodes.find(textNode('b').hash)).toBeDefined();
-    expect(await nodes.find(textNode('a').hash)).toBeDefined();
+    const texts = ['a', 'b', 'c'];
+    for (const text of texts) {
+      await append(repository, text);
+      for (const known of texts.slice(0, texts.indexOf(text) + 1)) {
+        expect((await nodes.find(textNode(known).hash))?.payload).toEqual({ text: known });
+      }
+    }
+    expect(await reindex(repository)).toEqual({ commits: 3, nodes: 3 });
+  });
+
+  test('of a commit is not taken for a node', async () => {
+    const { repository } = await onDisk();
+    await append(repository, 'a');
+    const tip = (await repository.refs.read(parseRefName(thread)))!;
+    const hash = base32(BigInt(`0x${tip.slice(0, 16)}`));
+    const lookup = lookupOf(repository);
+    await lookup.update();
+    expect(lookup.knownBlobs(hash)).toEqual([]);
+    expect(await repositoryNodes(repository).findByPrefix(hash)).toEqual([]);
   });
 
   test('does not answer with what git has collected', async () => {
@@ -312,18 +366,5 @@ describe('the lookup on disk', () => {
     expect(await nodes.findByPrefix(textNode('a').hash)).toEqual([]);
     expect(await nodes.find(textNode('b').hash)).toBeDefined();
     expectCleanFsck(temporary.dir);
-  });
-
-  test('reads large segments a record at a time', async () => {
-    const { temporary, repository, folder } = await onDisk();
-    const files = Array.from({ length: 10_000 }, (_, at) => ({ path: `f/${at}.md`, node: textNode(`large ${at}`) }));
-    await commitNodes(repository, { files, ref: thread });
-    const nodes = repositoryNodes(repository);
-    expect(await nodes.find(textNode('large 1').hash)).toBeDefined();
-    expect(readFileSync(join(folder, segments(folder)[0]!)).length).toBeGreaterThan(256 * 1024);
-    const fresh = repositoryNodes(await temporary.open());
-    for (let at = 0; at < 10_000; at += 997) {
-      expect((await fresh.find(textNode(`large ${at}`).hash))?.type).toBe(CONTENT_TYPE);
-    }
   });
 });

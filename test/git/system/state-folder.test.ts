@@ -96,7 +96,7 @@ test('pipes and devices in a git folder keep no command waiting', async () => {
     `kept/${id}.json`,
     `journal/${id}.jsonl`,
     'folding.json',
-    `lookup/x.segment`,
+    'lookup',
   ];
   for (const path of pipes) {
     mkdirSync(dirname(join(state, path)), { recursive: true });
