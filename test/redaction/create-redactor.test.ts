@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 
 import { readRedact } from '../../src/engine/config/redact-config.ts';
 import { packageRoot } from '../../src/package-root.ts';
-import { allowHashOf } from '../../src/redaction/configured/allow-list.ts';
+import { allowHashOf } from '../../src/redaction/finder.ts';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import type { JsonValue } from '../../src/json.ts';
 import { markOf } from '../../src/redaction/redactor.ts';

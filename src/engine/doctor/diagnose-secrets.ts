@@ -1,4 +1,4 @@
-import { isRedactable, MIN_KNOWN } from '../../redaction/known/known-values.ts';
+import { isRedactable, MIN_KNOWN } from '../../redaction/known-values.ts';
 import { warning, type Diagnosis } from './diagnosis.ts';
 import type { KnownSecret } from '../redact/known-secrets.ts';
 

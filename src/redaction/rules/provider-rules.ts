@@ -1,20 +1,20 @@
 import { crc32 } from 'node:zlib';
 
-import { isAddress } from './looks-random.ts';
 import {
   base64,
   hasDigit,
   hasDigitAndBothCases,
+  isAddress,
   isVaried,
   named,
   padding,
   prefixed,
+  type SecretRule,
   separator,
   slash,
   uuid,
   wordEnd,
 } from './rule.ts';
-import type { SecretRule } from './rule.ts';
 import forms from './provider-tokens.json' with { type: 'json' };
 
 /** A row of provider-tokens.json: a token with a prefix, or a value beside the name of its provider. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
-import { createRedactor } from '../../../src/redaction/create-redactor.ts';
-import { isRedactable } from '../../../src/redaction/known/known-values.ts';
-import { markOf } from '../../../src/redaction/redactor.ts';
-import { Letters } from '../kinds.ts';
+import { createRedactor } from '../../src/redaction/create-redactor.ts';
+import { isRedactable } from '../../src/redaction/known-values.ts';
+import { markOf } from '../../src/redaction/redactor.ts';
+import { Letters } from './kinds.ts';
 
 const key = Buffer.alloc(32, 7);
 
