@@ -99,7 +99,8 @@ export { mergeThread, type MergeOptions, type MergeReport } from './thread/code/
 export { findCode, type ThreadCode } from './thread/code/thread-code.ts';
 export { exportThread } from './thread/export/export-thread.ts';
 export type { ThreadRow } from './thread/export/rows.ts';
-export { getThread, listPointers, type ThreadPointer } from './thread/find/find-thread.ts';
+export { getThread, listPointers } from './thread/find/find-thread.ts';
+export type { ThreadPointer } from './thread/thread-refs.ts';
 export { removeThread } from './thread/remove/remove-thread.ts';
 export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/cas/thread-cas.ts';
 export type { ThreadCommit } from './thread/thread-commit.ts';

@@ -2,7 +2,8 @@ import { describeThread, type ThreadView } from '../../engine/describe/describe.
 import { statusHere } from '../../engine/leases/find-lease.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { getThread, listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { getThread, listPointers } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';

@@ -4,7 +4,7 @@ import { HashCollision } from '../../cas/node-source.ts';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { typeNameOf } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { findStepByNumber } from '../../thread/read/find-step.ts';

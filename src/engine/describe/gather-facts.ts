@@ -3,7 +3,7 @@ import { firstLine } from '../../thread/append/line-of-text.ts';
 import { callingSteps } from '../../thread/read/find-step.ts';
 import { readChildEnds } from '../../thread/read/light-chain.ts';
 import { findStart } from '../../thread/read/read-start.ts';
-import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import { callerCommit, readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';

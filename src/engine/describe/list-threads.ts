@@ -4,7 +4,7 @@ import { isShortOfFiles } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { NewerFormat } from '../../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../../thread/read/thread-status.ts';

@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { suspendCauses } from '../../schema/built-in/thread-suspend.ts';
 import { isNumber, isString, objectOf, oneOf, orNull } from '../../shape.ts';
-import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { HeadTable, MANY_THREADS } from '../../thread/read/head-table.ts';
 import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

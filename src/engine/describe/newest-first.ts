@@ -1,13 +1,7 @@
 import { BrokenRef, type BrokenPackedRefs, type RefDamage } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import {
-  findEnded,
-  listPointers,
-  newestActive,
-  threadOfDamage,
-  type OnDamage,
-  type ThreadPointer,
-} from '../../thread/find/find-thread.ts';
+import { findEnded, listPointers, newestActive, threadOfDamage, type OnDamage } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { ACTIVE_PREFIX, dayOfEnd, endedBetween, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
 import { isOver, type ThreadStatus } from '../../thread/read/thread-status.ts';

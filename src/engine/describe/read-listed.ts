@@ -1,6 +1,6 @@
 import { lineOfOutput } from '../../thread/append/commit-message.ts';
 import { firstLine } from '../../thread/append/line-of-text.ts';
-import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { readLightCommit, readReply } from '../../thread/read/light-chain.ts';
 import { startOf } from '../../thread/read/read-start.ts';
 import { stepsUpTo } from '../../thread/read/tally.ts';

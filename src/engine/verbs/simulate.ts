@@ -2,7 +2,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { Repository } from '../../git/repository.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
-import type { ThreadPointer } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { stepView, type StepView } from '../../thread/read/step-view.ts';

@@ -1,6 +1,6 @@
 import { RefMoved } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadPointer } from '../find/find-thread.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
 import { activeRef } from '../thread-refs.ts';
 import { inPlaceOf } from '../../or-else.ts';
 

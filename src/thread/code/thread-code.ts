@@ -8,7 +8,7 @@ import { nameSome, unresolvedIn } from '../../git/worktree/missing-files.ts';
 import { isJsonObject } from '../../json.ts';
 import { isString } from '../../shape.ts';
 import { codeMessage } from '../append/commit-message.ts';
-import type { ThreadPointer } from '../find/find-thread.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
 import { readChain } from '../read/read-chain.ts';
 import { findRecordedFiles, type RecordedFiles } from '../read/recorded-files.ts';
 import type { CommitOf } from '../read/thread-state.ts';

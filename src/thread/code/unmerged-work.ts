@@ -9,7 +9,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import { repeatMerge } from '../../git/worktree/merge-trees.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { plural } from '../../format-time.ts';
-import type { ThreadPointer } from '../find/find-thread.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
 import { findStart } from '../read/read-start.ts';
 import type { ThreadId } from '../thread-id.ts';
 import { CodeChanges } from './compare-code.ts';

@@ -1,6 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findByPrefix, findThread, type ThreadPointer } from './find-thread.ts';
+import { findByPrefix, findThread } from './find-thread.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
 import { pokeIdFor } from '../new-thread-id.ts';
 import { timePrefix, type ThreadId } from '../thread-id.ts';
 import type { LightStart } from '../read/light-chain.ts';

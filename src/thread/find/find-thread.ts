@@ -15,8 +15,6 @@ import {
   type ThreadPointer,
 } from '../thread-refs.ts';
 
-export type { ThreadPointer };
-
 /** Where threads are searched for; default: under the refs of active and of ended threads, not in the archive. */
 export type WhichThreads = { active?: boolean; history?: boolean; archived?: boolean };
 

@@ -7,7 +7,8 @@ import { payloadOf } from '../../schema/payload-of.ts';
 import { nothingForDataError } from '../fault-of.ts';
 import { isThreadId, type ThreadId } from '../thread-id.ts';
 import { findKept } from './find-kept.ts';
-import { EVERYWHERE, findThread, listPointers, type ThreadPointer } from './find-thread.ts';
+import { EVERYWHERE, findThread, listPointers } from './find-thread.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
 
 /**
  * Yields the threads that may have a node of a commit: first the one in which it was written, with a ref, archived, or without a

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readChain } from '../read/read-chain.ts';
-import type { ThreadPointer } from '../find/find-thread.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
 import { WrongThreadState } from '../thread-errors.ts';
 import { newThreadId } from '../new-thread-id.ts';
 import type { ThreadId } from '../thread-id.ts';

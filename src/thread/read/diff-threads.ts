@@ -4,7 +4,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 import { readChain } from './read-chain.ts';
-import type { ThreadPointer } from '../find/find-thread.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
 import { readTextAt, statusOf, type ThreadCommit, type ThreadCommitKind } from '../thread-commit.ts';
 import type { ThreadId } from '../thread-id.ts';
 import type { CommitOf } from './thread-state.ts';

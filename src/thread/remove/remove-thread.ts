@@ -1,6 +1,6 @@
 import type { RefEdit } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadPointer } from '../find/find-thread.ts';
+import type { ThreadPointer } from '../thread-refs.ts';
 import { takeOut } from '../archive/archive-threads.ts';
 import { NoRefOfItsOwn } from '../thread-errors.ts';
 import { forgetThread } from './local-traces.ts';

@@ -5,7 +5,8 @@ import { listThreads, summaryOf, type ThreadSummary } from '../../engine/describ
 import { findRunning } from '../../engine/leases/find-lease.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { nothingForDataError } from '../../thread/fault-of.ts';
-import { findThread, listPointers, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { findThread, listPointers } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import type { ThreadStatus } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { stateOf, stateOfText } from './topics.ts';

@@ -4,7 +4,8 @@ import { describeThread, type ThreadView } from '../../engine/describe/describe.
 import { foldChildren, ownKey } from '../../engine/describe/fold-children.ts';
 import { plural } from '../../format-time.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findThread, getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { findThread, getThread } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { findStart } from '../../thread/read/read-start.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { stateOf } from '../live/topics.ts';

@@ -1,7 +1,8 @@
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { UwfError } from '../../errors.ts';
-import { findThread, getThread, type ThreadPointer } from '../../thread/find/find-thread.ts';
+import { findThread, getThread } from '../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../thread/thread-refs.ts';
 import { isOver } from '../../thread/read/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';

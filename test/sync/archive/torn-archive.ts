@@ -7,7 +7,8 @@ import { openRepository } from '../../../src/git/open-repository.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import { endThread } from '../../../src/thread/append/end-thread.ts';
 import { findArchived } from '../../../src/thread/archive/find-archived.ts';
-import { findThread, listPointers, type ThreadPointer } from '../../../src/thread/find/find-thread.ts';
+import { findThread, listPointers } from '../../../src/thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../../src/thread/thread-refs.ts';
 import { runTypeScript, type ScriptOutcome } from '../../helpers/run-typescript.ts';
 import {
   createTemporaryFolder,

@@ -10,7 +10,8 @@ import { removeRemoteThread } from '../../../sync/removal/remove-remote-thread.t
 import { findArchivePlace } from '../../../thread/archive/find-archived.ts';
 import { amountOf, findUnmergedWork, NotMerged, type UnmergedWork } from '../../../thread/code/unmerged-work.ts';
 import { faultOf } from '../../../thread/fault-of.ts';
-import { findThread, getThread, listPointers, type ThreadPointer } from '../../../thread/find/find-thread.ts';
+import { findThread, getThread, listPointers } from '../../../thread/find/find-thread.ts';
+import type { ThreadPointer } from '../../../thread/thread-refs.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/read/thread-status.ts';
 import { removeThread, removeThreads } from '../../../thread/remove/remove-thread.ts';
