@@ -15,7 +15,7 @@ export const import_ = {
 
   async *compare({ quick, rounds = quick ? 3 : 7, folder }) {
     const count = quick ? 2000 : 10_000;
-    const source = await loadSource(...longThreadSources, 'src/thread/cas/thread-cas.ts');
+    const source = await loadSource(...longThreadSources, 'src/thread/thread-cas.ts');
     const { path: root, remove } = temporaryFolder(folder);
     const env = quietEnvironment();
     // Each writes new content into a new repository of its own.

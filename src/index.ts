@@ -12,8 +12,8 @@ import {
   type WalkedNode,
   type WalkOptions,
 } from './schema/links/walk-nodes.ts';
-import { getThread } from './thread/find/find-thread.ts';
-import { nodesOfThread } from './thread/cas/nodes-of-thread.ts';
+import { getThread } from './thread/find-thread.ts';
+import { nodesOfThread } from './thread/thread-cas.ts';
 
 // So that `hashNode` and all that hashes can be called without waiting.
 await prepareHashing();
@@ -89,25 +89,25 @@ export { resolveWorkflow, type ResolvedWorkflow } from './workflow/load/resolve-
 export { validateWorkflow, type ValidatedWorkflow, type ValidateOptions } from './workflow/check/validate-workflow.ts';
 export { decide, type DecideOptions } from './moderator/decide.ts';
 export type { Decision, DecisionContext, StartView } from './moderator/decision.ts';
-export type { StepView } from './thread/read/step-view.ts';
+export type { StepView } from './thread/step-view.ts';
 
 // Threads
-export { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from './thread/read/diff-threads.ts';
-export { forkThread, type Fork } from './thread/fork/fork-thread.ts';
-export { branchThread } from './thread/code/branch-thread.ts';
+export { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from './thread/diff-threads.ts';
+export { forkThread, type Fork } from './thread/fork-thread.ts';
+export { branchThread } from './thread/code/merge-thread.ts';
 export { mergeThread, type MergeOptions, type MergeReport } from './thread/code/merge-thread.ts';
 export { findCode, type ThreadCode } from './thread/code/thread-code.ts';
-export { exportThread } from './thread/export/export-thread.ts';
-export type { ThreadRow } from './thread/export/rows.ts';
-export { getThread, listPointers } from './thread/find/find-thread.ts';
-export type { ThreadPointer } from './thread/thread-refs.ts';
-export { removeThread } from './thread/remove/remove-thread.ts';
-export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/cas/thread-cas.ts';
+export { exportThread } from './thread/export-thread.ts';
+export type { ThreadRow } from './thread/export-thread.ts';
+export { getThread, listPointers } from './thread/find-thread.ts';
+export type { ThreadPointer } from './thread/thread-id.ts';
+export { removeThread } from './thread/remove-thread.ts';
+export { threadCas, type ThreadCas, type ThreadCasEntry } from './thread/thread-cas.ts';
 export type { ThreadCommit } from './thread/thread-commit.ts';
 export { parseThreadId, type ThreadId } from './thread/thread-id.ts';
-export type { StepEntry } from './thread/read/thread-state.ts';
-export { readThread, type WholeThread } from './thread/read/whole-thread.ts';
-export type { ThreadStatus } from './thread/read/thread-status.ts';
+export type { StepEntry } from './thread/thread-state.ts';
+export { readThread, type WholeThread } from './thread/thread-chain.ts';
+export type { ThreadStatus } from './thread/thread-status.ts';
 export type { Unrepeated } from './verify/chain/verification.ts';
 export type { Fault } from './verify/fault.ts';
 export { verifyThread, type ThreadVerdict, type VerifyContext } from './verify/verify-threads.ts';

@@ -7,8 +7,8 @@ export const appenderSources = [
   'src/git/stores/object-batch.ts',
   'src/git/open-repository.ts',
   'src/schema/built-in.ts',
-  'src/thread/append/append-step.ts',
-  'src/thread/append/start-thread.ts',
+  'src/thread/append-step.ts',
+  'src/thread/start-thread.ts',
   'src/workflow/nodes/encode-workflow.ts',
 ];
 

@@ -11,10 +11,10 @@ const sources = [
   'src/cas/lookup/repository-nodes.ts',
   'src/git/maintenance/repack.ts',
   'src/schema/links/walk-nodes.ts',
-  'src/thread/find/find-thread.ts',
-  'src/thread/fork/fork-thread.ts',
-  'src/thread/read/read-said.ts',
-  'src/thread/read/thread-state.ts',
+  'src/thread/find-thread.ts',
+  'src/thread/fork-thread.ts',
+  'src/thread/read-said.ts',
+  'src/thread/thread-state.ts',
 ];
 
 /**

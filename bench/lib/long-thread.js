@@ -61,12 +61,12 @@ export const longThreadSources = [
   'src/git/open-repository.ts',
   'src/git/stores/publish.ts',
   'src/schema/built-in.ts',
-  'src/thread/append/start-thread.ts',
-  'src/thread/append/commit-message.ts',
-  'src/thread/append/draft-commit.ts',
-  'src/thread/read/tally.ts',
+  'src/thread/start-thread.ts',
+  'src/thread/commit-message.ts',
+  'src/thread/draft-commit.ts',
+  'src/thread/thread-state.ts',
   'src/thread/thread-commit.ts',
-  'src/thread/thread-refs.ts',
+  'src/thread/thread-id.ts',
   'src/workflow/nodes/encode-workflow.ts',
 ];
 

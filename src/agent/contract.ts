@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
-import type { Said, SaidOptions } from '../thread/read/read-said.ts';
+import type { Said, SaidOptions } from '../thread/read-said.ts';
 
 /** What a package says of the agents it makes. */
 export type PackageDescriptor = {

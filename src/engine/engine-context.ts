@@ -10,7 +10,7 @@ import type { JsonObject } from '../json.ts';
 import type { Redactor } from '../redaction/redactor.ts';
 import type { CallPlace } from '../thread/new-thread-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import type { ThreadState } from '../thread/read/thread-state.ts';
+import type { ThreadState } from '../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../workflow/definition.ts';
 import type { Config } from './config/config.ts';
 import type { EngineEvent } from './events.ts';

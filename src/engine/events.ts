@@ -7,7 +7,7 @@ import type { JsonValue } from '../json.ts';
 import type { CountedLimit } from '../schema/built-in/limits.ts';
 import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import type { ThreadStatus } from '../thread/read/thread-status.ts';
+import type { ThreadStatus } from '../thread/thread-status.ts';
 
 /** Which branch of its caller's workflow a thread is. */
 export type BranchName = { block: string; key: string };

@@ -2,7 +2,7 @@ import { parseNodeHash } from '../cas/hash.ts';
 import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
 import { getNode } from '../cas/node-source.ts';
 import { builtIn, typeNameOf } from '../schema/built-in.ts';
-import { threadCas, type ThreadCas } from '../thread/cas/thread-cas.ts';
+import { threadCas, type ThreadCas } from '../thread/thread-cas.ts';
 import { inputOf, numberInput, textInput, threadInput } from './mcp-tool.ts';
 import type { McpScope, McpTool } from './mcp-tool.ts';
 import { threadIn } from './readable-threads.ts';

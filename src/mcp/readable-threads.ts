@@ -4,13 +4,12 @@ import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { getThread } from '../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../thread/thread-refs.ts';
-import { findStart } from '../thread/read/read-start.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
+import { getThread } from '../thread/find-thread.ts';
+import type { ThreadId, ThreadPointer } from '../thread/thread-id.ts';
+import { findStart } from '../thread/thread-chain.ts';
 import { textInput, type McpScope } from './mcp-tool.ts';
 import { inPlaceOf } from '../or-else.ts';
-import { callerCommit } from '../thread/read/thread-state.ts';
+import { callerCommit } from '../thread/thread-state.ts';
 
 /**
  * The thread that a tool is to read, or to put something into: the one that its input names, or that the server works for.

@@ -4,7 +4,7 @@ import type { Scope } from '../expression/evaluation/scope.ts';
 import type { JsonObject } from '../json.ts';
 import { seenByExpression } from '../expression/analysis/compile-expression.ts';
 import { renderTemplate, seenByTemplate } from '../expression/template/template.ts';
-import type { StepView } from '../thread/read/step-view.ts';
+import type { StepView } from '../thread/step-view.ts';
 import type { Rule } from '../workflow/definition.ts';
 import { END, RESUME, START } from '../workflow/definition.ts';
 import { branchesInMeta } from '../schema/built-in/block-meta.ts';

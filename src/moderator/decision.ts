@@ -1,7 +1,7 @@
 import type { UwfError } from '../errors.ts';
 import type { StepsSeen } from '../expression/analysis/steps-seen.ts';
 import type { RoleSeen } from '../expression/evaluation/scope.ts';
-import type { StepView } from '../thread/read/step-view.ts';
+import type { StepView } from '../thread/step-view.ts';
 import { END, type WorkflowDefinition } from '../workflow/definition.ts';
 
 /** The thread's beginning as rules and templates see it. */

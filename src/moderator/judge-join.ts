@@ -1,7 +1,7 @@
 import { UwfError } from '../errors.ts';
 import { evaluate } from '../expression/evaluation/evaluate.ts';
 import type { JsonValue } from '../json.ts';
-import type { BranchEnd } from '../thread/read/branch-end.ts';
+import type { BranchEnd } from '../thread/step-view.ts';
 import { FAILED, isExpression, JOINED, type BlockDefinition } from '../workflow/definition.ts';
 import { BlockFailed } from './moderator-errors.ts';
 

@@ -1,6 +1,6 @@
 import type { CommitLine } from '../git/process/list-commits.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { SecretPlace } from '../thread/secrets/secret-scan.ts';
+import type { SecretPlace } from '../thread/secret-scan.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { NewThread } from './push/new-threads.ts';
 

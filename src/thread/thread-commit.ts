@@ -1,21 +1,23 @@
-import { readCommitIndex, readNodeAt, type NodeReader } from '../cas/commit-nodes.ts';
+import { type NodeReader, readCommitIndex, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { IndexEntry } from '../cas/index-blob.ts';
-import type { Node } from '../cas/node.ts';
 import type { StoredNode } from '../cas/node-source.ts';
+import type { Node } from '../cas/node.ts';
+import { pathName } from '../cas/path-name.ts';
 import type { Commit } from '../git/format/commit.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
+import type { Identity, Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';
-import type { Repository } from '../git/repository.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import { builtIn, typeNameOf, type TypeName } from '../schema/built-in.ts';
+import { builtIn, type TypeName, typeNameOf } from '../schema/built-in.ts';
+import { type AgentRecord, isPerson } from '../schema/built-in/agent.ts';
 import type { ThreadEnd } from '../schema/built-in/thread-end.ts';
 import type { ThreadResume } from '../schema/built-in/thread-resume.ts';
 import type { ThreadStart } from '../schema/built-in/thread-start.ts';
 import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
-import { BeforeFormat, CorruptThread, NewerFormat } from './thread-errors.ts';
 import { payloadOf } from '../schema/payload-of.ts';
+import { BeforeFormat, CorruptThread, NewerFormat } from './thread-errors.ts';
 
 /** A commit of a thread, with its node. `kind` names the file of the node. */
 export type ThreadCommit = {
@@ -190,4 +192,50 @@ export function statusOf(meta: JsonObject): string | null {
 /** The folder whose index lists a file: `workflow/`, `children/<role>/`, or the root ''. */
 export function indexedFolder(path: string): string {
   return /^(?:workflow|children\/[^/]+)\//.exec(path)?.[0] ?? '';
+}
+
+/**
+ * The author of a commit: of a turn the role, with the agent as its address. All others are commits of a person, who is the
+ * committer; the turn that a person takes is that of who has answered, on whatever machine it is taken.
+ *
+ * @param role the role of a turn; `undefined` for a commit of another kind
+ * @param before the commit before a turn
+ */
+export function authorOf(
+  role: string | undefined,
+  agent: AgentRecord | undefined,
+  committer: Identity,
+  before: Pick<ThreadCommit, 'kind' | 'commit'> | undefined,
+): Identity {
+  if (role === undefined) return committer;
+  if (agent !== undefined && !isPerson(agent)) return { name: role, email: `${pathName(agent.name)}@uwf` };
+  return before?.kind === 'resume' ? before.commit.author : committer;
+}
+
+/**
+ * The person who has decided what a commit says, as `name <email>`: who started or resumed the thread, cancelled it, or took the
+ * turn. `undefined` for the turn of an agent, for a suspension, and for an end that rules gave. It is the author that its writer gave.
+ */
+export function personOf({
+  commit: { author },
+  ...event
+}: ThreadEvent & Pick<ThreadCommit, 'commit'>): string | undefined {
+  const person = `${author.name} <${author.email}>`;
+  switch (event.kind) {
+    case 'start':
+      return event.node.parentThread === null ? person : undefined;
+    case 'step':
+      return author.name === event.node.role && author.email.endsWith('@uwf') ? undefined : person;
+    case 'suspend':
+      return undefined;
+    case 'resume':
+      return event.node.by ?? person;
+    case 'end':
+      return event.node.outcome === 'cancelled' ? person : undefined;
+  }
+}
+
+/** The role of a turn's commit. */
+export function roleOf(event: ThreadEvent): string | undefined {
+  return 'role' in event.node ? event.node.role : undefined;
 }

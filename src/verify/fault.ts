@@ -1,5 +1,5 @@
 import type { ObjectId } from '../git/format/object-id.ts';
-import { asFault } from '../thread/fault-of.ts';
+import { asFault } from '../thread/thread-errors.ts';
 
 /** Something that is wrong with a commit of a thread. */
 export type Fault = {

@@ -1,6 +1,6 @@
 import { BrokenPackedRefs, type RefDamage } from '../git/format/ref-errors.ts';
 import type { Repository } from '../git/repository.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../thread/thread-refs.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../thread/thread-id.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/registry/workflow-refs.ts';
 
 /** All prefixes of uwf's refs. */

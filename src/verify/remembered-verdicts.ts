@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readDerivedFile, tryToWriteDerivedFile } from '../git/system/derived-file.ts';
 import { namesIn } from '../git/system/names-in.ts';
 import type { Repository } from '../git/repository.ts';
-import type { ThreadPointer } from '../thread/thread-refs.ts';
+import type { ThreadPointer } from '../thread/thread-id.ts';
 
 type Place = Pick<ThreadPointer, 'id' | 'head'>;
 

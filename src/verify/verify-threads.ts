@@ -1,12 +1,17 @@
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { GitEnvironment, Repository } from '../git/repository.ts';
-import { findArchived } from '../thread/archive/find-archived.ts';
-import { getThread, type OnDamage } from '../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../thread/thread-refs.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
+import { findArchived } from '../thread/archive/archive-list.ts';
+import { getThread, type OnDamage } from '../thread/find-thread.ts';
+import {
+  ACTIVE_PREFIX,
+  HISTORY_PREFIX,
+  historyRef,
+  type ThreadId,
+  threadOfRef,
+  type ThreadPointer,
+} from '../thread/thread-id.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX, historyRef, threadOfRef } from '../thread/thread-refs.ts';
 import { attempt, type Fault } from './fault.ts';
 import { Verification, type Unrepeated } from './chain/verification.ts';
 import { listCorrupt, rememberVerdict } from './remembered-verdicts.ts';

@@ -1,14 +1,13 @@
 import { startCommitOf } from '../engine/describe/find-turn.ts';
 import type { Engine } from '../engine/engine.ts';
-import { findStepByNumber } from '../thread/read/find-step.ts';
+import { findStepByNumber } from '../thread/thread-chain.ts';
 import { takeLease } from '../engine/leases/lease.ts';
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { getThread } from '../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../thread/thread-refs.ts';
-import { forkThread } from '../thread/fork/fork-thread.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
+import { getThread } from '../thread/find-thread.ts';
+import type { ThreadId, ThreadPointer } from '../thread/thread-id.ts';
+import { forkThread } from '../thread/fork-thread.ts';
 import { resolveWorkflow } from '../workflow/load/resolve-workflow.ts';
 import { assertSeen } from './questions/assert-seen.ts';
 import type { SeenThread, WebActions } from './site.ts';

@@ -5,7 +5,7 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { MoreLimits } from '../schema/built-in/limits.ts';
 import type { Redactor } from '../redaction/redactor.ts';
-import type { SecretScan } from '../thread/secrets/secret-scan.ts';
+import type { SecretScan } from '../thread/secret-scan.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { WaitingThreads } from './live/waiting-threads.ts';
 

@@ -5,8 +5,7 @@ import type { Repository } from '../git/repository.ts';
 import { type Claim, claimRef, claimsRefused, makeClaim, movedTo } from '../sync/claims/claim.ts';
 import type { PushFence } from '../sync/push/plan-push.ts';
 import { remember } from '../sync/refs/tracking.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
-import { activeRef } from '../thread/thread-refs.ts';
+import { activeRef, type ThreadId } from '../thread/thread-id.ts';
 import type { FencedPush } from './turn-queue.ts';
 
 /** Another worker has taken over the thread. What this one has done is not published. */

@@ -1,9 +1,9 @@
 import type { NextTurn, Outlook } from '../engine/describe/next-turn.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { asFault } from '../thread/fault-of.ts';
+import { asFault } from '../thread/thread-errors.ts';
 import { eachOnce } from '../sync/each-once.ts';
-import { findEnded, findThread, listPointers } from '../thread/find/find-thread.ts';
+import { findEnded, findThread, listPointers } from '../thread/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { RemoteView } from './remote-view.ts';
 import type { TurnJob } from './turn-queue.ts';

@@ -7,7 +7,7 @@ import type { PushFence } from '../sync/push/plan-push.ts';
 import { pushOnce } from '../sync/push/push-threads.ts';
 import { sortRefs } from '../sync/refs/sorted-refs.ts';
 import { readTracked, refsOf } from '../sync/refs/tracking.ts';
-import { findThread } from '../thread/find/find-thread.ts';
+import { findThread } from '../thread/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { fetchSelection } from '../sync/fetch/fetch-threads.ts';
 import { selectPatterns } from '../sync/fetch/select-refs.ts';

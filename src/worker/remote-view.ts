@@ -8,9 +8,8 @@ import { refOfTip, SHARED_PATTERNS, sortRefs } from '../sync/refs/sorted-refs.ts
 import { placesNow } from '../sync/refs/places.ts';
 import { readTracked, readTrackedRef, refsOf } from '../sync/refs/tracking.ts';
 import type { SyncOptions } from '../sync/sync-options.ts';
-import { findThread } from '../thread/find/find-thread.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
-import { ACTIVE_PREFIX, activeRef } from '../thread/thread-refs.ts';
+import { findThread } from '../thread/find-thread.ts';
+import { ACTIVE_PREFIX, activeRef, type ThreadId } from '../thread/thread-id.ts';
 
 /** A claim at the remote, and since when this process has seen it as it is. */
 export type SeenClaim = { id: ObjectId; sinceMs: number; claim: Claim | undefined };

@@ -5,7 +5,7 @@ import { shells } from '../../src/cli/commands/completion.ts';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
-import { activeRef } from '../../src/thread/thread-refs.ts';
+import { activeRef } from '../../src/thread/thread-id.ts';
 import { createLoopRepository, runCommand } from '../helpers/cli.ts';
 
 const { uwf, json, git } = createLoopRepository();

@@ -3,7 +3,7 @@ import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { pushThreads } from '../../src/sync/push/push-threads.ts';
 import { archiveThreads } from '../../src/thread/archive/archive-threads.ts';
-import { listPointers } from '../../src/thread/find/find-thread.ts';
+import { listPointers } from '../../src/thread/find-thread.ts';
 
 /**
  * Archives all ended threads of a clone and pushes, as commands of their own would.

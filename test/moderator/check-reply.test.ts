@@ -4,7 +4,7 @@ import { sharedEvaluator } from '../../src/expression/evaluation/evaluator-child
 import { UwfError } from '../../src/errors.ts';
 import { checkReply } from '../../src/moderator/check-reply.ts';
 import type { CheckContext } from '../../src/moderator/check-reply.ts';
-import type { StepView } from '../../src/thread/read/step-view.ts';
+import type { StepView } from '../../src/thread/step-view.ts';
 
 afterAll(() => sharedEvaluator().close());
 

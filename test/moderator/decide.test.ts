@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/json.ts';
 import { UwfError } from '../../src/errors.ts';
 import { decide, decideAtLimit } from '../../src/moderator/decide.ts';
 import type { DecisionContext } from '../../src/moderator/decision.ts';
-import type { StepView } from '../../src/thread/read/step-view.ts';
+import type { StepView } from '../../src/thread/step-view.ts';
 import type { Rule } from '../../src/workflow/definition.ts';
 
 afterAll(() => sharedEvaluator().close());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MAX_PARENTS } from '../../src/thread/append/commit-limits.ts';
+import { MAX_PARENTS } from '../../src/thread/draft-commit.ts';
 import { MAX_BRANCHES } from '../../src/workflow/definition.ts';
 
 test('the ends of all branches fit into one commit, beside the step before and what links add', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
-import { tallyOfStart, totalsOf } from '../../src/thread/read/tally.ts';
+import { tallyOfStart, totalsOf } from '../../src/thread/thread-state.ts';
 import { parseNodeHash } from '../../src/cas/hash.ts';
 import type { UwfError } from '../../src/errors.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';

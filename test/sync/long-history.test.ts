@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import type { StepEntry } from '../../src/thread/read/thread-state.ts';
-import { readThread } from '../../src/thread/read/whole-thread.ts';
+import type { StepEntry } from '../../src/thread/thread-state.ts';
+import { readThread } from '../../src/thread/thread-chain.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import { addNode, forge } from '../verify/forge-commit.ts';

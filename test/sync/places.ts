@@ -5,7 +5,7 @@ import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { fetchThreads } from '../../src/sync/fetch/fetch-threads.ts';
 import { pushThreads } from '../../src/sync/push/push-threads.ts';
-import type { ThreadState } from '../../src/thread/read/thread-state.ts';
+import type { ThreadState } from '../../src/thread/thread-state.ts';
 import { DirectRemote } from '../helpers/direct-remote.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { createTemporaryFolder } from '../helpers/temporary-repository.ts';

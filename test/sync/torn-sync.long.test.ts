@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
-import { listPointers } from '../../src/thread/find/find-thread.ts';
+import { listPointers } from '../../src/thread/find-thread.ts';
 import { startGitHttpServer, type Cut, type GitHttpServer } from '../helpers/git-http-server.ts';
 import { runTypeScript, type ScriptOutcome } from '../helpers/run-typescript.ts';
 import { expectCleanFsck, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UwfError, type ErrorKind } from '../../src/errors.ts';
-import { assertDataError, faultOf, nothingForDataError } from '../../src/thread/fault-of.ts';
+import { assertDataError, faultOf, nothingForDataError } from '../../src/thread/thread-errors.ts';
 
 const errorOf = (kind: ErrorKind): UwfError => new UwfError(`an error of ${kind}`, { code: 'an-error', kind });
 const others: ErrorKind[] = ['usage', 'conflict', 'agent', 'refused', 'environment', 'interrupted'];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ThreadCommit } from '../../src/thread/thread-commit.ts';
-import { failureReason, hintToGoOn, hintToResume, type WhyItWaits } from '../../src/thread/hint-to-go-on.ts';
+import { failureReason, hintToGoOn, hintToResume, type WhyItWaits } from '../../src/thread/thread-status.ts';
 import { describeOutside } from '../../src/git/worktree/work-tree-changes.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 

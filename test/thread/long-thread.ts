@@ -5,11 +5,10 @@ import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { NodeHash } from '../../src/cas/hash.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
-import { agentNode, contentNode, draftCommit } from '../../src/thread/append/draft-commit.ts';
-import { activeRef } from '../../src/thread/thread-refs.ts';
-import { tallyAfter, totalsOf } from '../../src/thread/read/tally.ts';
+import { agentNode, contentNode, draftCommit } from '../../src/thread/draft-commit.ts';
+import { activeRef } from '../../src/thread/thread-id.ts';
+import { tallyAfter, type ThreadState, totalsOf } from '../../src/thread/thread-state.ts';
 import { eventIn } from '../../src/thread/thread-commit.ts';
-import type { ThreadState } from '../../src/thread/read/thread-state.ts';
 import { agent } from './thread-fixture.ts';
 
 /** Adds many steps to a thread that has none, in one write; the step `compactedAt` carries a summary. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
-import { readableMeta, toldMeta } from '../../src/thread/read/readable-meta.ts';
+import { readableMeta, toldMeta } from '../../src/thread/step-view.ts';
 
 function metaOf(count: number): JsonObject {
   const keys = Array.from({ length: count }, (_, index) => `b${index}`);

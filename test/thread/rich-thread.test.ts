@@ -1,32 +1,31 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
-import { appendStep } from '../../src/thread/append/append-step.ts';
+import { appendStep } from '../../src/thread/append-step.ts';
 import { readHistory } from '../../src/thread/context/context-history.ts';
-import { exportThread } from '../../src/thread/export/export-thread.ts';
-import { Rebuild } from '../../src/thread/export/rebuild.ts';
-import { RefusedImport } from '../../src/thread/export/read-lines.ts';
-import { threadRows } from '../../src/thread/export/rows.ts';
-import { findChildren } from '../../src/thread/find/find-children.ts';
-import { getThread } from '../../src/thread/find/find-thread.ts';
-import { forkThread } from '../../src/thread/fork/fork-thread.ts';
-import { findReferrers } from '../../src/thread/cas/find-referrers.ts';
-import { nodesOfThread } from '../../src/thread/cas/nodes-of-thread.ts';
-import { threadCas } from '../../src/thread/cas/thread-cas.ts';
-import { readChildEnds } from '../../src/thread/read/light-chain.ts';
-import { diffThreads } from '../../src/thread/read/diff-threads.ts';
-import { readReply } from '../../src/thread/read/light-chain.ts';
-import { readSaid } from '../../src/thread/read/read-said.ts';
-import { findStart, readThreadPrompt } from '../../src/thread/read/read-start.ts';
-import { readSteps } from '../../src/thread/read/read-steps.ts';
-import { readSuspension } from '../../src/thread/read/read-suspension.ts';
-import { readTrace } from '../../src/thread/read/read-trace.ts';
-import { filesOfStep } from '../../src/thread/read/step-files.ts';
-import { stepView } from '../../src/thread/read/step-view.ts';
-import { outlineSuspension } from '../../src/thread/read/read-suspension.ts';
-import { readState, type CommitOf, type ThreadState } from '../../src/thread/read/thread-state.ts';
-import { readThread, type WholeThread } from '../../src/thread/read/whole-thread.ts';
-import { isOver, statusOfHead } from '../../src/thread/read/thread-status.ts';
+import { exportThread, threadRows } from '../../src/thread/export-thread.ts';
+import { Rebuild, RefusedImport } from '../../src/thread/rebuild.ts';
+import { findChildren } from '../../src/thread/find-children.ts';
+import { getThread } from '../../src/thread/find-thread.ts';
+import { forkThread } from '../../src/thread/fork-thread.ts';
+import { findReferrers, nodesOfThread, threadCas } from '../../src/thread/thread-cas.ts';
+import {
+  findStart,
+  readChildEnds,
+  readReply,
+  readSteps,
+  readThread,
+  readThreadPrompt,
+  type WholeThread,
+} from '../../src/thread/thread-chain.ts';
+import { diffThreads } from '../../src/thread/diff-threads.ts';
+import { readSaid } from '../../src/thread/read-said.ts';
+import { outlineSuspension, readSuspension } from '../../src/thread/context/exchange.ts';
+import { readTrace } from '../../src/thread/step-trace.ts';
+import { filesOfStep } from '../../src/thread/step-files.ts';
+import { stepView } from '../../src/thread/step-view.ts';
+import { type CommitOf, readState, type ThreadState } from '../../src/thread/thread-state.ts';
+import { isOver, statusOfHead } from '../../src/thread/thread-status.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { growRichThread } from '../verify/rich-thread.ts';
 import { stepDraft } from './thread-fixture.ts';

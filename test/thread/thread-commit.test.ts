@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseNodeHash, prepareHashing } from '../../src/cas/hash.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
-import { appendStep } from '../../src/thread/append/append-step.ts';
-import { endThread } from '../../src/thread/append/end-thread.ts';
-import { resumeThread } from '../../src/thread/append/resume-thread.ts';
-import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
+import { appendStep } from '../../src/thread/append-step.ts';
+import { endThread } from '../../src/thread/end-thread.ts';
+import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
 import {
   eventOf,
   fileTypes,

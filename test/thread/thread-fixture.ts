@@ -1,12 +1,11 @@
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import type { StepDraft } from '../../src/thread/append/append-step.ts';
-import { startThread, type StartRequest, type ThreadParent } from '../../src/thread/append/start-thread.ts';
-import type { SuspensionDraft } from '../../src/thread/append/suspend-thread.ts';
+import type { StepDraft } from '../../src/thread/append-step.ts';
+import { type StartRequest, startThread, type ThreadParent } from '../../src/thread/start-thread.ts';
+import type { SuspensionDraft } from '../../src/thread/suspend-thread.ts';
 import { callIdFor } from '../../src/thread/new-thread-id.ts';
-import { committedAt, stateCommit, stateHash } from '../../src/thread/read/thread-state.ts';
-import type { CommitOf, ThreadState } from '../../src/thread/read/thread-state.ts';
+import { type CommitOf, committedAt, stateCommit, stateHash, type ThreadState } from '../../src/thread/thread-state.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
 

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { parseRefName } from '../../src/git/format/ref-name.ts';
-import { parseThreadId } from '../../src/thread/thread-id.ts';
 import {
   activeRef,
   dayOfEnd,
   endedBetween,
   historyRef,
+  parseThreadId,
   PINS_REF,
   REMOTES_PREFIX,
   scratchRef,
   threadOfRef,
   utcDate,
-} from '../../src/thread/thread-refs.ts';
+} from '../../src/thread/thread-id.ts';
 
 const id = parseThreadId('01KTWEWZ76000000000000000A');
 const noon = Date.parse('2026-11-21T12:00:00Z');

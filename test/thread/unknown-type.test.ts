@@ -6,7 +6,7 @@ import { publish } from '../../src/git/stores/publish.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { META_SCHEMA } from '../../src/cas/frozen-types.ts';
-import { activeRef } from '../../src/thread/thread-refs.ts';
+import { activeRef } from '../../src/thread/thread-id.ts';
 import { readThreadCommit } from '../../src/thread/thread-commit.ts';
 import { Verification } from '../../src/verify/chain/verification.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UwfError, type ErrorKind } from '../../src/errors.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import { assertDataError, faultOf } from '../../src/thread/fault-of.ts';
+import { assertDataError, faultOf } from '../../src/thread/thread-errors.ts';
 import { attempt, firstFault } from '../../src/verify/fault.ts';
 
 const id = 'a'.repeat(40) as ObjectId;

@@ -4,15 +4,22 @@ import { writeNodeTree, type NodeFile, type Subtree } from '../../src/cas/node-t
 import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { exportThread, type ExportedCommit, type ExportedNode } from '../../src/thread/export/export-thread.ts';
+import { type ExportedCommit, type ExportedNode, exportThread } from '../../src/thread/export-thread.ts';
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
 import { callIdFor } from '../../src/thread/new-thread-id.ts';
 import { isThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
 import { encodeCommit } from '../../src/git/format/commit.ts';
 import { payloadOf } from '../../src/schema/payload-of.ts';
-import { messageOfCommit, nextOfMessage, type Beside } from '../../src/thread/append/commit-message.ts';
-import { authorOf, roleOf } from '../../src/thread/author.ts';
-import { eventIn, findEventFile, indexedFolder, textPaths, timeOfCommit } from '../../src/thread/thread-commit.ts';
+import { type Beside, messageOfCommit, nextOfMessage } from '../../src/thread/commit-message.ts';
+import {
+  authorOf,
+  eventIn,
+  findEventFile,
+  indexedFolder,
+  roleOf,
+  textPaths,
+  timeOfCommit,
+} from '../../src/thread/thread-commit.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 
 /** A thread as lines that can be changed, and made into objects again. */

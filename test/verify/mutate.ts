@@ -2,7 +2,7 @@ import type { NodeHash } from '../../src/cas/hash.ts';
 import { isNodeHash } from '../../src/cas/hash.ts';
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
 import { typeNameOf } from '../../src/schema/built-in.ts';
-import type { ExportedCommit, ExportedNode } from '../../src/thread/export/export-thread.ts';
+import type { ExportedCommit, ExportedNode } from '../../src/thread/export-thread.ts';
 
 /** One change of one node. */
 export type Mutation = {

@@ -2,13 +2,12 @@ import { hashObject } from '../../src/git/format/object-id.ts';
 import { encodeTree } from '../../src/git/format/tree.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { putSchema } from '../../src/schema/put/put-schema.ts';
-import { appendStep, type StepDraft } from '../../src/thread/append/append-step.ts';
+import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
 import { pinCompaction } from '../../src/thread/context/compaction.ts';
-import { endThread } from '../../src/thread/append/end-thread.ts';
-import { resumeThread, reopenThread } from '../../src/thread/append/resume-thread.ts';
-import { suspendThread } from '../../src/thread/append/suspend-thread.ts';
-import { threadCas } from '../../src/thread/cas/thread-cas.ts';
-import { stateHash, type ThreadState } from '../../src/thread/read/thread-state.ts';
+import { endThread } from '../../src/thread/end-thread.ts';
+import { reopenThread, resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
+import { threadCas } from '../../src/thread/thread-cas.ts';
+import { stateHash, type ThreadState } from '../../src/thread/thread-state.ts';
 import { agent, calledBy, startLoop, stepDraft } from '../thread/thread-fixture.ts';
 
 const usage = { inputTokens: 11, outputTokens: 22, turns: 2, costUsd: 0.25 };

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checkReply } from '../../src/moderator/check-reply.ts';
 import { decide } from '../../src/moderator/decide.ts';
 import type { DecisionContext } from '../../src/moderator/decision.ts';
-import type { StepView } from '../../src/thread/read/step-view.ts';
+import type { StepView } from '../../src/thread/step-view.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { loadWorkflowFile } from '../../src/workflow/load/load-workflow-file.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { extractReply } from '../../src/agent/extract/extract-reply.ts';
 import { decide } from '../../src/moderator/decide.ts';
 import type { Decision } from '../../src/moderator/decision.ts';
-import type { StepView } from '../../src/thread/read/step-view.ts';
+import type { StepView } from '../../src/thread/step-view.ts';
 import { loadWorkflowFile } from '../../src/workflow/load/load-workflow-file.ts';
 import {
   createTemporaryFolder,

@@ -1,11 +1,10 @@
 import { archiveThreads, findArchivable, takeOut } from '../../thread/archive/archive-threads.ts';
-import { findArchivePlace } from '../../thread/archive/find-archived.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { findArchivePlace } from '../../thread/archive/archive-list.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import type { Held, Refusal } from '../../sync/report.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { plural } from '../../format-time.ts';
 import { iso } from '../../iso.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';

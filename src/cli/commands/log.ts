@@ -2,10 +2,9 @@ import { describeThread, type ThreadView } from '../../engine/describe/describe.
 import { statusHere } from '../../engine/leases/find-lease.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { getThread, listPointers } from '../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import { isOver } from '../../thread/read/thread-status.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { getThread, listPointers } from '../../thread/find-thread.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
+import { isOver } from '../../thread/thread-status.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { parseCount } from '../command-line/parse-value.ts';
 import { optionalThreadArgument } from '../command-line/shared-arguments.ts';

@@ -1,10 +1,8 @@
 import { scanningRedactor } from '../open/open-redactor.ts';
 import type { Repository } from '../../git/repository.ts';
-import { EVERYWHERE, getThread, listPointers } from '../../thread/find/find-thread.ts';
-import { scanThreads } from '../../thread/secrets/scan-threads.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { PINS_REF } from '../../thread/thread-refs.ts';
-import { SecretScan } from '../../thread/secrets/secret-scan.ts';
+import { EVERYWHERE, getThread, listPointers } from '../../thread/find-thread.ts';
+import { scanThreads, SecretScan } from '../../thread/secret-scan.ts';
+import { PINS_REF, type ThreadId } from '../../thread/thread-id.ts';
 import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { EXIT } from '../errors/exit-code.ts';
@@ -86,7 +84,7 @@ For each it prints the place and the rule, never the value. A file of more than 
 
 /** The threads that are archived at other places and are not here, by these places. */
 async function listElsewhere(repository: Repository): Promise<{ remote: string; threads: ThreadId[] }[]> {
-  const { findElsewhere } = await import('../../thread/archive/find-archived.ts');
+  const { findElsewhere } = await import('../../thread/archive/archive-list.ts');
   const here = new Set((await listPointers(repository, EVERYWHERE)).map(({ id }) => id));
   const places = new Map<string, ThreadId[]>();
   for (const [thread, remote] of await findElsewhere(repository, here)) {

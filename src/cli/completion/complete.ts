@@ -1,9 +1,9 @@
 import { listThreads } from '../../engine/describe/list-threads.ts';
 import { listRemotes } from '../../git/repository/choose-remote.ts';
-import { lineOfStored } from '../../thread/append/commit-message.ts';
-import { findByPrefix, getThread, listPointers } from '../../thread/find/find-thread.ts';
-import { readSteps } from '../../thread/read/read-steps.ts';
-import { threadStatuses } from '../../thread/read/thread-status.ts';
+import { lineOfStored } from '../../thread/commit-message.ts';
+import { findByPrefix, getThread, listPointers } from '../../thread/find-thread.ts';
+import { readSteps } from '../../thread/thread-chain.ts';
+import { threadStatuses } from '../../thread/thread-status.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import { listWorkflowFiles } from '../../workflow/load/resolve-workflow.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';

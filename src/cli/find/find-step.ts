@@ -1,7 +1,7 @@
 import { getCommitOfStep, startCommitOf } from '../../engine/describe/find-turn.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
+import type { ThreadPointer } from '../../thread/thread-id.ts';
 import type { TextOption } from '../command-line/command.ts';
 
 /** The option that says whose step is meant. */

@@ -2,7 +2,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
 import type { NodeSource } from '../../cas/node-source.ts';
 import type { Repository } from '../../git/repository.ts';
-import { threadCas, type ThreadCas } from '../../thread/cas/thread-cas.ts';
+import { threadCas, type ThreadCas } from '../../thread/thread-cas.ts';
 import type { TextOption } from '../command-line/command.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { findHash } from './find-hash.ts';

@@ -1,7 +1,7 @@
 import { followThread, unfinishedTurn } from '../../engine/journal/read-journal.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
 import type { Repository } from '../../git/repository.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';

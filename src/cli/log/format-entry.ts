@@ -1,4 +1,4 @@
-import { firstLine } from '../../thread/append/line-of-text.ts';
+import { firstLine } from '../../thread/commit-message.ts';
 import { paintStatus, type Palette } from '../output/palette.ts';
 import { formatMore } from '../output/suspension-markdown.ts';
 import { formatDuration, formatTime } from '../../format-time.ts';

@@ -1,12 +1,11 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { readChildEnds } from '../../thread/read/light-chain.ts';
-import { findStart } from '../../thread/read/read-start.ts';
+import { findStart, readChildEnds } from '../../thread/thread-chain.ts';
 import type { Palette } from '../output/palette.ts';
 import { formatShort } from './format-entry.ts';
 import type { LogEntry } from './log-entry.ts';
 import { readLog } from './read-log.ts';
-import { callerCommit } from '../../thread/read/thread-state.ts';
+import { callerCommit } from '../../thread/thread-state.ts';
 
 /** So many of the threads that one turn called are drawn. */
 export const MAX_DRAWN = 20;

@@ -1,11 +1,10 @@
 import { iso } from '../../iso.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { statusOf } from '../../thread/thread-commit.ts';
-import { outlineSuspension } from '../../thread/read/read-suspension.ts';
-import { personOf } from '../../thread/author.ts';
-import { agentOfMessage, lineOfOutput } from '../../thread/append/commit-message.ts';
-import { readReply, readLightChain, type LightCommit } from '../../thread/read/light-chain.ts';
+import { personOf, statusOf } from '../../thread/thread-commit.ts';
+import { outlineSuspension } from '../../thread/context/exchange.ts';
+import { agentOfMessage, lineOfOutput } from '../../thread/commit-message.ts';
+import { type LightCommit, readLightChain, readReply } from '../../thread/thread-chain.ts';
 import type { LogEntry } from './log-entry.ts';
 
 /** A log entry with its commit. */

@@ -1,11 +1,10 @@
 import { iso } from '../../iso.ts';
-import { agentName } from '../../thread/read/agent-name.ts';
+import { agentName } from '../../thread/step-view.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import type { Repository } from '../../git/repository.ts';
-import { personOf } from '../../thread/author.ts';
-import { statusOf } from '../../thread/thread-commit.ts';
-import { lineOfStored } from '../../thread/append/commit-message.ts';
-import type { StepEntry, ThreadState } from '../../thread/read/thread-state.ts';
+import { personOf, statusOf } from '../../thread/thread-commit.ts';
+import { lineOfStored } from '../../thread/commit-message.ts';
+import type { StepEntry, ThreadState } from '../../thread/thread-state.ts';
 
 /** A step as lists show it. */
 export type StepSummary = {

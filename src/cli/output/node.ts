@@ -1,7 +1,7 @@
 import type { StoredNode } from '../../cas/node-source.ts';
 import { isJsonObject } from '../../json.ts';
 import { builtIn, typeNameOf } from '../../schema/built-in.ts';
-import { firstLine } from '../../thread/append/line-of-text.ts';
+import { firstLine } from '../../thread/commit-message.ts';
 
 /** The text of a content node; `undefined` for every other node. */
 export function contentText(node: Pick<StoredNode, 'type' | 'payload'>): string | undefined {

@@ -1,4 +1,4 @@
-import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import type { SecretPlace } from '../../thread/secret-scan.ts';
 import { formatCount } from '../../format-time.ts';
 import { oneLine } from './width.ts';
 

@@ -1,5 +1,5 @@
 import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
-import { firstLine } from '../../thread/append/line-of-text.ts';
+import { firstLine } from '../../thread/commit-message.ts';
 
 /** The first line that says something of a reply as it was given, behind its front matter; '' if there is none. */
 export function subjectOfReply(reply: string): string {

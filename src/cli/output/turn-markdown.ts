@@ -1,5 +1,4 @@
-import type { TracedTurn } from '../../thread/read/read-trace.ts';
-import type { PartKind, ToolCallDraft } from '../../thread/append/trace-files.ts';
+import type { PartKind, ToolCallDraft, TracedTurn } from '../../thread/step-trace.ts';
 import type { Palette } from './palette.ts';
 import { formatDuration, formatTime } from '../../format-time.ts';
 import { formatUsage } from '../../agent/format-usage.ts';

@@ -2,8 +2,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import type { FetchReport, PushReport } from '../../sync/report.ts';
-import { findThread } from '../../thread/find/find-thread.ts';
-import { findStart } from '../../thread/read/read-start.ts';
+import { findThread } from '../../thread/find-thread.ts';
+import { findStart } from '../../thread/thread-chain.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { fitTo, oneLine } from '../output/width.ts';
 

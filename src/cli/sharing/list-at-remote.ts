@@ -1,6 +1,6 @@
 import type { ListOptions } from '../../engine/describe/list-threads.ts';
 import { listRemoteThreads, type RemoteThread } from '../../sync/refs/list-remote-threads.ts';
-import { endedBetween } from '../../thread/thread-refs.ts';
+import { endedBetween } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { openRemoteHere } from '../open/open-remote.ts';

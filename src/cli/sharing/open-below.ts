@@ -1,5 +1,5 @@
 import type { Repository } from '../../git/repository.ts';
-import { isOver } from '../../thread/read/thread-status.ts';
+import { isOver } from '../../thread/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 

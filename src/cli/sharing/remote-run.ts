@@ -7,7 +7,7 @@ import { inPlaceOf } from '../../or-else.ts';
 import { fetchFrom } from '../../sync/fetch/fetch-threads.ts';
 import { FollowedThread } from '../../sync/follow/followed-thread.ts';
 import { pushThreads } from '../../sync/push/push-threads.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { UsageError } from '../errors/usage-error.ts';

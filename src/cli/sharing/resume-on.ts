@@ -1,7 +1,7 @@
 import type { ResumeOptions } from '../../engine/verbs/store-answer.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

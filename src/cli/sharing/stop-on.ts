@@ -3,7 +3,7 @@ import type { ThreadOver } from '../../engine/events.ts';
 
 import type { Repository } from '../../git/repository.ts';
 import { removeClaims, stopWork } from '../../sync/claims/stop-work.ts';
-import { isOver } from '../../thread/read/thread-status.ts';
+import { isOver } from '../../thread/thread-status.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';

@@ -10,7 +10,7 @@ import type {
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import type { Palette } from '../output/palette.ts';
-import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import type { SecretPlace } from '../../thread/secret-scan.ts';
 import { formatAbout, type AboutThread } from './about-threads.ts';
 import { secretLines } from '../output/secret-places.ts';
 import { formatCount, plural } from '../../format-time.ts';

@@ -1,7 +1,6 @@
 import type { Repository } from '../../git/repository.ts';
 import type { KnownClaim } from '../../sync/claims/claims-here.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
+import { REMOTES_PREFIX, type ThreadId } from '../../thread/thread-id.ts';
 import { formatAgo } from '../../format-time.ts';
 import { oneLine } from '../output/width.ts';
 

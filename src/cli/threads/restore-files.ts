@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { describeMissing } from '../../git/worktree/missing-files.ts';
 import type { Repository } from '../../git/repository.ts';
-import { restoreStep, type RestoredStep } from '../../thread/read/step-files.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { type RestoredStep, restoreStep } from '../../thread/step-files.ts';
+import type { CommitOf } from '../../thread/thread-state.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Output } from '../output/output.ts';
 import { pathPrinter } from '../output/path-printer.ts';

@@ -5,7 +5,7 @@ import { mapConfigTexts } from '../../agent/load/program-words.ts';
 import { UwfError } from '../../errors.ts';
 import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
 import { isMadeForThread } from '../../git/repository/thread-work-tree.ts';
-import type { StartedThread } from '../../thread/read/thread-state.ts';
+import type { StartedThread } from '../../thread/thread-state.ts';
 import { isIsolated, tasksOf, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { AgentUse, EngineContext } from '../engine-context.ts';

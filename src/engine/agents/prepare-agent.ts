@@ -5,7 +5,7 @@ import { checkAgent, createConfiguredAgent } from '../../agent/load/load-agent.t
 import type { NodeHash } from '../../cas/hash.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
-import type { StartedThread } from '../../thread/read/thread-state.ts';
+import type { StartedThread } from '../../thread/thread-state.ts';
 import { admitAgent } from './admission.ts';
 import { configRoot, getAgent, getBinding } from '../config/config.ts';
 import type { EngineContext } from '../engine-context.ts';

@@ -2,16 +2,15 @@ import type { AgentRequest } from '../../agent/contract.ts';
 import { prepareHashing } from '../../cas/hash.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { RefEdit } from '../../git/ref-store.ts';
-import { startThread } from '../../thread/append/start-thread.ts';
+import { startThread } from '../../thread/start-thread.ts';
 import { newThreadId } from '../../thread/new-thread-id.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { activeRef, scratchRef } from '../../thread/thread-refs.ts';
+import { activeRef, scratchRef, type ThreadId } from '../../thread/thread-id.ts';
 import { END, START } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { commonRequest } from './common-request.ts';
 import { enterRunTree, leaveRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { forgetThread } from '../../thread/remove/local-traces.ts';
+import { forgetThread } from '../../thread/remove-thread.ts';
 
 /** The thread of a trial turn. */
 type TrialThread = { id: ThreadId; role: string } & Pick<AgentRequest, 'cas' | 'env'>;

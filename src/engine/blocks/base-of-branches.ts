@@ -1,6 +1,6 @@
 import { isIsolated } from '../../workflow/definition.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { findNewestRecorded } from '../../thread/read/step-files.ts';
+import { findNewestRecorded } from '../../thread/step-files.ts';
 import type { BlockTurn } from './prepare-block.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { judgeJoin, type TakenBranch } from '../../moderator/judge-join.ts';
 import { listBranches } from '../../moderator/list-branches.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
-import { readBranchEnd } from '../../thread/read/branch-end.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { readBranchEnd } from '../../thread/step-view.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, isIsolated } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';

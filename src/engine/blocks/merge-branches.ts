@@ -4,8 +4,8 @@ import { mergeAll, type MergeConflict } from '../../git/worktree/merge-trees.ts'
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
 import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
-import { findFilesToMerge } from '../../thread/read/branch-end.ts';
-import { filesOfStep, findNewestRecorded } from '../../thread/read/step-files.ts';
+import { findFilesToMerge } from '../../thread/step-view.ts';
+import { filesOfStep, findNewestRecorded } from '../../thread/step-files.ts';
 
 /** The files of all branches, as the block's step records them. */
 export type MergedFiles = { merge: MergeRecord; snapshot: Snapshot; conflicts: readonly MergeConflict[] };

@@ -2,7 +2,7 @@ import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import type { JsonObject } from '../../json.ts';
 import { BLOCK_PACKAGE, type AgentRecord } from '../../schema/built-in/agent.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
-import type { PinnedWorkflow } from '../../thread/append/start-thread.ts';
+import type { PinnedWorkflow } from '../../thread/start-thread.ts';
 import { END, START, tasksOf, type BranchDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';

@@ -3,7 +3,7 @@ import { repeatMerge } from '../../git/worktree/merge-trees.ts';
 import { treeOfFiles } from '../../git/worktree/own-work-tree.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import { CONFLICT } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { gitPlace } from '../isolation/work-tree-folder.ts';

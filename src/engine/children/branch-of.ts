@@ -1,5 +1,5 @@
 import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import { parseThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { BranchName } from '../events.ts';

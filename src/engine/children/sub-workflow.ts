@@ -4,7 +4,7 @@ import { pathName } from '../../cas/path-name.ts';
 import { isJsonObject } from '../../json.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';
 import { findNodeAt } from '../../thread/thread-commit.ts';
-import type { StartedThread } from '../../thread/read/thread-state.ts';
+import type { StartedThread } from '../../thread/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';

@@ -1,5 +1,5 @@
-import { findCalledNow } from '../../thread/find/find-children.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { findCalledNow } from '../../thread/find-children.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';

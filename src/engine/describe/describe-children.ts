@@ -1,6 +1,6 @@
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { isOver, statusOfHead } from '../../thread/read/thread-status.ts';
+import { isOver, statusOfHead } from '../../thread/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { TakenInChild, ThreadFacts } from './facts.ts';
 import { statusHere } from '../leases/find-lease.ts';
@@ -22,7 +22,7 @@ export async function describeChildren(
 ): Promise<ChildView[]> {
   const taken: ChildView[] = facts.children.map((child) => ({ ...child, isLeft: false }));
   const known = new Set<string>(taken.map(({ thread }) => thread));
-  const { findChildren } = await import('../../thread/find/find-children.ts');
+  const { findChildren } = await import('../../thread/find-children.ts');
   const found = (await findChildren(repository, state)).toSorted(
     (a, b) => a.start.node.startedAtMs - b.start.node.startedAtMs,
   );

@@ -1,13 +1,12 @@
 import { iso } from '../../iso.ts';
 import type { NodeHash } from '../../cas/hash.ts';
-import { asksForWords, hintToResume } from '../../thread/hint-to-go-on.ts';
+import { asksForWords, hintToResume } from '../../thread/thread-status.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findThread, getThread } from '../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import type { SuspensionOutline } from '../../thread/read/read-suspension.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { findThread, getThread } from '../../thread/find-thread.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
+import type { SuspensionOutline } from '../../thread/context/exchange.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import type { BranchName } from '../events.ts';
 import { describeWaiting } from '../blocks/describe-block.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -122,7 +121,7 @@ async function questionsOf(
 /** The cached facts of a head have no texts, because texts have no bounds. */
 async function readSuspension(repository: Repository, head: ObjectId): Promise<SuspensionOutline | null> {
   const { readThreadCommit } = await import('../../thread/thread-commit.ts');
-  const { outlineSuspension } = await import('../../thread/read/read-suspension.ts');
+  const { outlineSuspension } = await import('../../thread/context/exchange.ts');
   const commit = await readThreadCommit(repository, head);
   return commit.kind === 'suspend' ? outlineSuspension(repository, commit) : null;
 }
@@ -130,7 +129,7 @@ async function readSuspension(repository: Repository, head: ObjectId): Promise<S
 async function readPerson(repository: Repository, head: ObjectId): Promise<string | null> {
   const [{ readThreadCommit }, { personOf }] = await Promise.all([
     import('../../thread/thread-commit.ts'),
-    import('../../thread/author.ts'),
+    import('../../thread/thread-commit.ts'),
   ]);
   return personOf(await readThreadCommit(repository, head)) ?? null;
 }
@@ -149,7 +148,7 @@ async function factsOf(
   const { repository } = engine;
   // Deciding who is next loads much more than listing threads.
   const [{ readState }, gathering] = await Promise.all([
-    import('../../thread/read/thread-state.ts'),
+    import('../../thread/thread-state.ts'),
     import('./gather-facts.ts'),
   ]);
   const state = await readState(repository, pointer.id, pointer.head);
@@ -192,7 +191,7 @@ async function hintOf(
     const [{ findLimitWaitedAt }, { hintToRaise }, { readState }] = await Promise.all([
       import('../limits/allowance.ts'),
       import('../limits/limits.ts'),
-      import('../../thread/read/thread-state.ts'),
+      import('../../thread/thread-state.ts'),
     ]);
     const reached = await findLimitWaitedAt(engine, await readState(engine.repository, thread, head));
     if (reached !== undefined) return hintToRaise(toAnswer, reached);

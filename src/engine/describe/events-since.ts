@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { lineOfStored } from '../../thread/append/commit-message.ts';
-import { readLightChain, readReply, type LightCommit } from '../../thread/read/light-chain.ts';
-import { readState } from '../../thread/read/thread-state.ts';
+import { lineOfStored } from '../../thread/commit-message.ts';
+import { type LightCommit, readLightChain, readReply } from '../../thread/thread-chain.ts';
+import { readState } from '../../thread/thread-state.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';

@@ -3,10 +3,10 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { ThreadStatus } from '../../thread/read/thread-status.ts';
+import type { ThreadStatus } from '../../thread/thread-status.ts';
 import type { BranchName } from '../events.ts';
 import { setMember } from '../../json.ts';
-import type { Tally } from '../../thread/read/tally.ts';
+import type { Tally } from '../../thread/thread-state.ts';
 
 /** A child thread, as its caller's steps tell of it. */
 export type TakenInChild = {

@@ -4,14 +4,11 @@ import { HashCollision } from '../../cas/node-source.ts';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
+import type { ThreadPointer } from '../../thread/thread-id.ts';
 import { typeNameOf } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { findStepByNumber } from '../../thread/read/find-step.ts';
-import { readLightChain, readLightCommit } from '../../thread/read/light-chain.ts';
-import { startOf } from '../../thread/read/read-start.ts';
-import { stepsUpTo } from '../../thread/read/tally.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { findStepByNumber, readLightChain, readLightCommit, startOf } from '../../thread/thread-chain.ts';
+import { type CommitOf, stepsUpTo } from '../../thread/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 

@@ -1,13 +1,9 @@
-import { lineOfOutput } from '../../thread/append/commit-message.ts';
-import { firstLine } from '../../thread/append/line-of-text.ts';
-import { callingSteps } from '../../thread/read/find-step.ts';
-import { readChildEnds } from '../../thread/read/light-chain.ts';
-import { findStart } from '../../thread/read/read-start.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { firstLine, lineOfOutput } from '../../thread/commit-message.ts';
+import { callingSteps, findStart, readChildEnds } from '../../thread/thread-chain.ts';
+import { parseThreadId, type ThreadId, type ThreadPointer } from '../../thread/thread-id.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
-import { callerCommit, readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
-import { statusOfHead } from '../../thread/read/thread-status.ts';
+import { callerCommit, type CommitOf, readState, stateHash, type ThreadState } from '../../thread/thread-state.ts';
+import { statusOfHead } from '../../thread/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { findNextRole } from './next-role.ts';
 import { branchOf } from '../children/branch-of.ts';

@@ -3,10 +3,9 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { suspendCauses } from '../../schema/built-in/thread-suspend.ts';
 import { isNumber, isString, objectOf, oneOf, orNull } from '../../shape.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import { HeadTable, MANY_THREADS } from '../../thread/read/head-table.ts';
-import { threadStatuses, type ThreadStatus } from '../../thread/read/thread-status.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
+import { HeadTable, MANY_THREADS } from '../../thread/head-table.ts';
+import { type ThreadStatus, threadStatuses } from '../../thread/thread-status.ts';
 import { listLeases, statusHere } from '../leases/find-lease.ts';
 import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -72,7 +71,7 @@ export class RememberedThreads {
 
   /** The whole prompt of a thread, of which only the first line is remembered; `undefined` if it cannot be read. */
   async promptOf(pointer: ThreadPointer): Promise<string | undefined> {
-    const { readThreadPrompt } = await import('../../thread/read/read-start.ts');
+    const { readThreadPrompt } = await import('../../thread/thread-chain.ts');
     return readThreadPrompt(this.#repository, pointer.head);
   }
 

@@ -1,10 +1,15 @@
 import { BrokenRef, type BrokenPackedRefs, type RefDamage } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findEnded, listPointers, newestActive, threadOfDamage, type OnDamage } from '../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, dayOfEnd, endedBetween, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
-import { isOver, type ThreadStatus } from '../../thread/read/thread-status.ts';
+import { findEnded, listPointers, newestActive, type OnDamage, threadOfDamage } from '../../thread/find-thread.ts';
+import {
+  ACTIVE_PREFIX,
+  dayOfEnd,
+  endedBetween,
+  HISTORY_PREFIX,
+  type ThreadId,
+  type ThreadPointer,
+} from '../../thread/thread-id.ts';
+import { isOver, type ThreadStatus } from '../../thread/thread-status.ts';
 import { findAbandoned } from '../leases/find-lease.ts';
 
 type Wanted = {
@@ -73,7 +78,7 @@ async function* soundOnes(
   // The names of the refs of ended threads have the day.
   const isWanted = endedBetween(endedSinceMs, endedBeforeMs);
   if (archived) {
-    const { findArchived } = await import('../../thread/archive/find-archived.ts');
+    const { findArchived } = await import('../../thread/archive/archive-list.ts');
     yield* (await findArchived(repository, '')).filter(({ ref }) => isWanted(dayOfEnd(ref))).toReversed();
     return;
   }

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { nextOfMessage } from '../../thread/append/commit-message.ts';
-import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
+import { nextOfMessage } from '../../thread/commit-message.ts';
+import { readState, type ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { END } from '../../workflow/definition.ts';

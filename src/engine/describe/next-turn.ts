@@ -1,9 +1,9 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { findThread } from '../../thread/find/find-thread.ts';
-import { findStart } from '../../thread/read/read-start.ts';
-import { isOver } from '../../thread/read/thread-status.ts';
-import { callerCommit, readState, type CommitOf } from '../../thread/read/thread-state.ts';
+import { findThread } from '../../thread/find-thread.ts';
+import { findStart } from '../../thread/thread-chain.ts';
+import { isOver } from '../../thread/thread-status.ts';
+import { callerCommit, type CommitOf, readState } from '../../thread/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, isIsolated, needsOf } from '../../workflow/definition.ts';

@@ -1,10 +1,8 @@
-import { lineOfOutput } from '../../thread/append/commit-message.ts';
-import { firstLine } from '../../thread/append/line-of-text.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import { readLightCommit, readReply } from '../../thread/read/light-chain.ts';
-import { startOf } from '../../thread/read/read-start.ts';
-import { stepsUpTo } from '../../thread/read/tally.ts';
-import { statusOfHead } from '../../thread/read/thread-status.ts';
+import { firstLine, lineOfOutput } from '../../thread/commit-message.ts';
+import type { ThreadPointer } from '../../thread/thread-id.ts';
+import { readLightCommit, readReply, startOf } from '../../thread/thread-chain.ts';
+import { stepsUpTo } from '../../thread/thread-state.ts';
+import { statusOfHead } from '../../thread/thread-status.ts';
 import { workflowNameOf } from './workflow-name.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { findNextRole } from './next-role.ts';

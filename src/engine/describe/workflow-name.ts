@@ -3,8 +3,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { readAnyTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { fileOf, type LightStart } from '../../thread/read/light-chain.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { fileOf, type LightStart } from '../../thread/thread-chain.ts';
+import type { CommitOf } from '../../thread/thread-state.ts';
 import { findNodeAt } from '../../thread/thread-commit.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 

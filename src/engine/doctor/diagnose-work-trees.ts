@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
 import { branchesMadeFor } from '../../git/repository/thread-work-tree.ts';
-import { listPointers } from '../../thread/find/find-thread.ts';
+import { listPointers } from '../../thread/find-thread.ts';
 import { findAsideWorkTrees, findStrayWorkTrees, sortWorkTrees } from '../isolation/collect-work-trees.ts';
 import { listWorkTrees, type ListedWorkTree } from '../isolation/find-reusable.ts';
 import { gitPlace, workTreesFolder, type WorkTreesContext } from '../isolation/work-tree-folder.ts';

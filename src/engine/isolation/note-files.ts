@@ -1,7 +1,7 @@
 import { noteThread } from '../../git/repository/thread-work-tree.ts';
 import { findOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
-import { filesOfStep } from '../../thread/read/step-files.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { filesOfStep } from '../../thread/step-files.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { gitPlace, workTreeFolder } from './work-tree-folder.ts';

@@ -25,8 +25,8 @@ import {
   type OwnContent,
 } from '../../git/worktree/own-work-tree.ts';
 import { isWithin } from '../../is-within.ts';
-import { filesOfStep, findNewestRecorded } from '../../thread/read/step-files.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { filesOfStep, findNewestRecorded } from '../../thread/step-files.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { EngineContext } from '../engine-context.ts';

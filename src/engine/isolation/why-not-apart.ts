@@ -4,7 +4,7 @@ import { describeMissing, nameSome, unresolvedIn } from '../../git/worktree/miss
 import { describeOutside, type OutsideChanges } from '../../git/worktree/work-tree-changes.ts';
 import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
-import type { TraceDraft } from '../../thread/append/trace-files.ts';
+import type { TraceDraft } from '../../thread/step-trace.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';

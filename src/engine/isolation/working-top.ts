@@ -1,5 +1,5 @@
-import { findStart } from '../../thread/read/read-start.ts';
-import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
+import { findStart } from '../../thread/thread-chain.ts';
+import { callerCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { isThreadId } from '../../thread/thread-id.ts';
 import { isIsolated, type Isolation, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { pinnedDefinition } from '../children/sub-workflow.ts';

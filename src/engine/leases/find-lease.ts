@@ -6,7 +6,7 @@ import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { isOfClass, orElse } from '../../or-else.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { isHolderAlive, mayBeHeld, readLeaseRecord, type LeaseRecord } from './lease-file.ts';
-import type { ThreadStatus } from '../../thread/read/thread-status.ts';
+import type { ThreadStatus } from '../../thread/thread-status.ts';
 
 const suffix = '.json';
 

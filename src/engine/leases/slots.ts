@@ -1,4 +1,4 @@
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import { enterRunTree } from '../limits/enter-run-tree.ts';
 import type { EngineContext } from '../engine-context.ts';
 

@@ -1,9 +1,9 @@
 import { messageOf } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
-import { foldEnded } from '../../thread/append/finish-ending.ts';
+import { getThread } from '../../thread/find-thread.ts';
+import { foldEnded } from '../../thread/end-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
+import { readState, type ThreadState } from '../../thread/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { leaveRunTree } from '../limits/enter-run-tree.ts';
 import { takeLease, type Lease } from './lease.ts';

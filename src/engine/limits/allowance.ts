@@ -1,12 +1,19 @@
 import type { Repository } from '../../git/repository.ts';
 import type { MoreLimits } from '../../schema/built-in/limits.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import { nothingForDataError } from '../../thread/fault-of.ts';
-import { findCalledNow } from '../../thread/find/find-children.ts';
-import { findThread } from '../../thread/find/find-thread.ts';
-import { readReplaced } from '../../thread/read/replaced-steps.ts';
-import { childUsageOf, NO_TURN, sumOf } from '../../thread/read/tally.ts';
-import { readState, stateHash, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import { nothingForDataError } from '../../thread/thread-errors.ts';
+import { findCalledNow } from '../../thread/find-children.ts';
+import { findThread } from '../../thread/find-thread.ts';
+import {
+  childUsageOf,
+  type CommitOf,
+  NO_TURN,
+  readReplaced,
+  readState,
+  stateHash,
+  sumOf,
+  type ThreadState,
+} from '../../thread/thread-state.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { definitionOf } from '../children/sub-workflow.ts';

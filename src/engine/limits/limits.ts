@@ -2,7 +2,7 @@ import { UwfError } from '../../errors.ts';
 import { countedLimits, type CountedLimit, type MoreLimits } from '../../schema/built-in/limits.ts';
 import type { Limits, ThreadLimits } from '../../schema/built-in/limits.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import { sumOf } from '../../thread/read/tally.ts';
+import { sumOf } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** Default limits. */

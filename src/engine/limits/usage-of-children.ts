@@ -3,16 +3,15 @@ import { setMember } from '../../json.ts';
 import type { Repository } from '../../git/repository.ts';
 import { addUsage, type Usage, type UsageByRole } from '../../schema/built-in/usage.ts';
 import {
+  type ChildThread,
   findCalledNow,
   findCalledSince,
-  type ChildThread,
   type ListedThreads,
   type SeenThreads,
-} from '../../thread/find/find-children.ts';
+} from '../../thread/find-children.ts';
 import { openUsage } from '../recovery/open-turns.ts';
-import { ThreadMemory } from '../../thread/read/thread-memory.ts';
-import { readPlace, stateCommit, type ThreadPlace, type ThreadState } from '../../thread/read/thread-state.ts';
-import { usageInAll } from '../../thread/read/tally.ts';
+import { ThreadMemory } from '../../thread/context/context-history.ts';
+import { readPlace, stateCommit, type ThreadPlace, type ThreadState, usageInAll } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 
 /** A thread that has called others. */

@@ -1,5 +1,5 @@
-import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
-import type { TraceDraft } from '../../thread/append/trace-files.ts';
+import type { AttemptDraft } from '../../thread/draft-commit.ts';
+import type { TraceDraft } from '../../thread/step-trace.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { wholeText } from '../turn/accept.ts';
 import type { TryReply } from '../turn/run.ts';

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
-import type { FileHit } from '../../thread/secrets/secret-scan.ts';
-import { stateCommit } from '../../thread/read/thread-state.ts';
+import type { FileHit } from '../../thread/secret-scan.ts';
+import { stateCommit } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { succeeds } from '../../or-else.ts';
 import type { EngineContext } from '../engine-context.ts';

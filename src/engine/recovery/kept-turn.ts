@@ -11,7 +11,7 @@ import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import { RedactionFailed } from '../../redaction/redactor.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { FinishedTurn } from '../turn/step.ts';

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import { findThread } from '../../thread/find/find-thread.ts';
+import { findThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { FinishedTurn } from '../turn/step.ts';
 import { readTurnLog, usageOfTurn, type OpenTurn } from './turn-log.ts';
@@ -31,7 +31,7 @@ export async function isTurnStored(
   { role, startedAtMs, completedAtMs }: Pick<FinishedTurn, 'role' | 'startedAtMs' | 'completedAtMs'>,
   isStep = false,
 ): Promise<boolean> {
-  const { readChain } = await import('../../thread/read/read-chain.ts');
+  const { readChain } = await import('../../thread/thread-chain.ts');
   for await (const { id, kind, node } of readChain(repository, from)) {
     if (kind === 'step') {
       if (node.role === role && node.startedAtMs === startedAtMs && node.completedAtMs === completedAtMs) return true;

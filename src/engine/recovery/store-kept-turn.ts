@@ -3,7 +3,7 @@ import { PackKeep } from '../../git/stores/disk/pack-keep.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
-import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
+import { readState, type ThreadState } from '../../thread/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { storeTurn } from '../turn/store-turn.ts';

@@ -11,7 +11,7 @@ import type { ObservedOthers } from '../isolation/observe-others.ts';
 import { isJsonObject } from '../../json.ts';
 import { orElse, succeeds, tryTo } from '../../or-else.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
+import type { AttemptDraft } from '../../thread/draft-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { readSummed, writeSummed } from '../leases/summed-line.ts';
 import type { FinishedTurn } from '../turn/step.ts';

@@ -8,25 +8,26 @@ import { parseRefName } from '../../git/format/ref-name.ts';
 import type { RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { findCalledNow } from '../../thread/find/find-children.ts';
-import { EVERYWHERE, findThread, getThread, listPointers } from '../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
+import { findCalledNow } from '../../thread/find-children.ts';
+import { EVERYWHERE, findThread, getThread, listPointers } from '../../thread/find-thread.ts';
+import {
+  parseThreadId,
+  REMOTES_PREFIX,
+  scratchRef,
+  type ThreadId,
+  type ThreadPointer,
+} from '../../thread/thread-id.ts';
 import { forkIdFor } from '../../thread/new-thread-id.ts';
-import { findStart } from '../../thread/read/read-start.ts';
-import { readState } from '../../thread/read/thread-state.ts';
-import { makeRemovalMark, removedRef } from '../../thread/remove/removed-threads.ts';
-import { removeThreads } from '../../thread/remove/remove-thread.ts';
-import { scanThreads } from '../../thread/secrets/scan-threads.ts';
-import { type SecretPlace, SecretScan } from '../../thread/secrets/secret-scan.ts';
-import { CorruptThread, NoRefOfItsOwn } from '../../thread/thread-errors.ts';
-import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { REMOTES_PREFIX, scratchRef } from '../../thread/thread-refs.ts';
+import { findStart } from '../../thread/thread-chain.ts';
+import { readState } from '../../thread/thread-state.ts';
+import { makeRemovalMark, removedRef, removeThreads } from '../../thread/remove-thread.ts';
+import { scanThreads, type SecretPlace, SecretScan } from '../../thread/secret-scan.ts';
+import { CorruptThread, NoRefOfItsOwn, nothingForDataError } from '../../thread/thread-errors.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
 import { NewCommits } from '../../verify/chain/new-commits.ts';
 import { keptPath } from '../recovery/kept-path.ts';
 import { type Lease, takeLease } from '../leases/lease.ts';
 import { Rewriter } from './rewrite-thread.ts';
-import { nothingForDataError } from '../../thread/fault-of.ts';
 
 /** A thread that was written anew, as another one. */
 export type RewrittenThread = {

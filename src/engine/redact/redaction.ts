@@ -2,7 +2,7 @@ import type { JsonValue } from '../../json.ts';
 import { marks } from '../../redaction/redactor.ts';
 import { RedactionFailed } from '../../redaction/redactor.ts';
 import type { RedactingStream, Redactor } from '../../redaction/redactor.ts';
-import { hitsInText } from '../../thread/secrets/find-hits.ts';
+import { hitsInText } from '../../thread/secret-scan.ts';
 import type { Redacted } from '../../schema/built-in/schema-parts.ts';
 
 /**

@@ -7,11 +7,11 @@ import { type ObjectReader, readAnyTree, readBlob, readCommit, readTreeIfAny } f
 import type { Repository } from '../../git/repository.ts';
 import { typeNameOf } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import { findRecordedFiles } from '../../thread/read/recorded-files.ts';
+import { findRecordedFiles } from '../../thread/step-files.ts';
 import type { Redaction } from './redaction.ts';
 import { ObjectTooLarge } from '../../git/format/object-errors.ts';
 import { kindOfMode, type TreeLine } from '../../git/format/tree-lines.ts';
-import { MAX_FILE_BYTES } from '../../thread/append/commit-limits.ts';
+import { MAX_FILE_BYTES } from '../../thread/draft-commit.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
 /** The recorded files of a step without secrets: a snapshot and its tree. */

@@ -18,7 +18,7 @@ import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { schemaWords } from '../../schema/json-schema/schema-words.ts';
 import { schemaOfMeta } from '../../schema/type-schema.ts';
-import { messageOfCommit, nextOfMessage, type Beside } from '../../thread/append/commit-message.ts';
+import { type Beside, messageOfCommit, nextOfMessage } from '../../thread/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
 import {
   eventOf,

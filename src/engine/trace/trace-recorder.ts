@@ -1,5 +1,5 @@
 import type { AgentEvent, Usage } from '../../agent/contract.ts';
-import type { PartKind, ToolCallDraft, TraceDraft, TurnDraft } from '../../thread/append/trace-files.ts';
+import type { PartKind, ToolCallDraft, TraceDraft, TurnDraft } from '../../thread/step-trace.ts';
 import { Budget, KeptText, type KeptBytes } from './truncated-text.ts';
 import { plus, UsageShares, type Share } from './usage-shares.ts';
 

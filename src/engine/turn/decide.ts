@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
 import { questionOf } from '../../thread/context/agent-context.ts';
-import { stateCommit, type CommitOf, type ThreadState } from '../../thread/read/thread-state.ts';
+import { type CommitOf, stateCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { allowanceOf } from '../limits/allowance.ts';

@@ -2,11 +2,10 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
-import { readChain } from '../../thread/read/read-chain.ts';
-import { standIns, stepView, type StepView } from '../../thread/read/step-view.ts';
-import { ThreadMemory } from '../../thread/read/thread-memory.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
-import { readRoles } from '../../thread/read/read-roles.ts';
+import { readChain, readRoles } from '../../thread/thread-chain.ts';
+import { standIns, stepView, type StepView } from '../../thread/step-view.ts';
+import { ThreadMemory } from '../../thread/context/context-history.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 
 type Place = Pick<ThreadState, 'head' | 'start' | 'last' | 'tally'>;
 

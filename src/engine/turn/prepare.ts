@@ -10,10 +10,9 @@ import {
   type ContextParts,
 } from '../../thread/context/agent-context.ts';
 import { readHistory, toContextStep } from '../../thread/context/context-history.ts';
-import { readStandingAnswer } from '../../thread/context/standing-answer.ts';
-import { findStepByNumber } from '../../thread/read/find-step.ts';
-import { findStart } from '../../thread/read/read-start.ts';
-import { callerCommit, type ThreadState } from '../../thread/read/thread-state.ts';
+import { readStandingAnswer } from '../../thread/context/exchange.ts';
+import { findStart, findStepByNumber } from '../../thread/thread-chain.ts';
+import { callerCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { isPerson } from '../../schema/built-in/agent.ts';
 import { isIsolated, type RoleDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { commonRequest } from '../agents/common-request.ts';

@@ -1,8 +1,8 @@
 import { messageOf } from '../../errors.ts';
 import { orElse } from '../../or-else.ts';
 import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
-import type { AttemptDraft } from '../../thread/append/draft-commit.ts';
-import type { TraceDraft } from '../../thread/append/trace-files.ts';
+import type { AttemptDraft } from '../../thread/draft-commit.ts';
+import type { TraceDraft } from '../../thread/step-trace.ts';
 import { writeSession } from '../agents/sessions.ts';
 import { findLimitReached, withTurn } from '../limits/limits.ts';
 import { sealArrived, type ArrivedTurn } from '../recovery/arrived-reply.ts';

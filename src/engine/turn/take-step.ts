@@ -1,7 +1,7 @@
-import type { ThreadState } from '../../thread/read/thread-state.ts';
-import { statusOfHead } from '../../thread/read/thread-status.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
+import { statusOfHead } from '../../thread/thread-status.ts';
 import { markStoredHere, type ChildEnd } from '../children/turn-calls.ts';
-import { findCalledNow, type ChildThread } from '../../thread/find/find-children.ts';
+import { type ChildThread, findCalledNow } from '../../thread/find-children.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { tellTaken, type EngineContext } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';

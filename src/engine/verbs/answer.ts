@@ -1,4 +1,4 @@
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';

@@ -1,13 +1,13 @@
-import { hintToGoOn } from '../../thread/hint-to-go-on.ts';
+import { hintToGoOn } from '../../thread/thread-status.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { StepEntry } from '../../thread/read/thread-state.ts';
-import { readThread, type WholeThread } from '../../thread/read/whole-thread.ts';
+import type { StepEntry } from '../../thread/thread-state.ts';
+import { readThread, type WholeThread } from '../../thread/thread-chain.ts';
 import { askAgent } from '../agents/ask-agent.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { agentName } from '../../thread/read/agent-name.ts';
+import { agentName } from '../../thread/step-view.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { prepareAgent } from '../agents/prepare-agent.ts';
 import { readSession } from '../agents/sessions.ts';

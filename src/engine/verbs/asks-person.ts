@@ -1,5 +1,5 @@
 import { isPerson } from '../../schema/built-in/agent.ts';
-import type { CommitOf, ThreadState } from '../../thread/read/thread-state.ts';
+import type { CommitOf, ThreadState } from '../../thread/thread-state.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { bindingFor } from '../config/config.ts';
 import type { EngineContext } from '../engine-context.ts';

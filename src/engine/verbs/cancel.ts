@@ -1,8 +1,8 @@
-import { endThread } from '../../thread/append/end-thread.ts';
-import { findCalledSince, findChildren } from '../../thread/find/find-children.ts';
+import { endThread } from '../../thread/end-thread.ts';
+import { findCalledSince, findChildren } from '../../thread/find-children.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
-import { statusOfHead } from '../../thread/read/thread-status.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
+import { statusOfHead } from '../../thread/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { describeOver } from '../describe/gather-facts.ts';

@@ -1,14 +1,12 @@
 import { messageOf } from '../../errors.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { pinCompaction } from '../../thread/context/compaction.ts';
-import { isTold } from '../../thread/context/agent-context.ts';
+import { isTold, summaryPrompts } from '../../thread/context/agent-context.ts';
 import { readStepsToTell } from '../../thread/context/context-history.ts';
-import { summaryPrompts } from '../../thread/context/summary-prompts.ts';
-import { hintToGoOn } from '../../thread/hint-to-go-on.ts';
+import { hintToGoOn, statusOfHead } from '../../thread/thread-status.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { statusOfHead } from '../../thread/read/thread-status.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import { askAgent } from '../agents/ask-agent.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';

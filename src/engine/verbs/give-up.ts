@@ -1,5 +1,5 @@
 import { findBlock } from '../../workflow/definition.ts';
-import { failureReason } from '../../thread/hint-to-go-on.ts';
+import { failureReason } from '../../thread/thread-status.ts';
 import { isPerson, type AgentRecord } from '../../schema/built-in/agent.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
 import { blockRecord } from '../blocks/pin-blocks.ts';

@@ -5,15 +5,12 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { repositoryWith } from '../../git/stores/object-batch.ts';
 import { publish } from '../../git/stores/publish.ts';
 import type { Repository } from '../../git/repository.ts';
-import { exportThread } from '../../thread/export/export-thread.ts';
-import { readLines } from '../../thread/export/read-lines.ts';
-import { Rebuild } from '../../thread/export/rebuild.ts';
-import { RefusedImport } from '../../thread/export/read-lines.ts';
-import { listPointers } from '../../thread/find/find-thread.ts';
+import { exportThread } from '../../thread/export-thread.ts';
+import { readLines, Rebuild, RefusedImport } from '../../thread/rebuild.ts';
+import { listPointers } from '../../thread/find-thread.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { activeRef, historyRef } from '../../thread/thread-refs.ts';
-import { faultOf } from '../../thread/fault-of.ts';
+import { activeRef, historyRef, type ThreadId } from '../../thread/thread-id.ts';
+import { faultOf } from '../../thread/thread-errors.ts';
 import { Verification } from '../../verify/chain/verification.ts';
 
 /** A thread that was imported, or that was there already, the same. */

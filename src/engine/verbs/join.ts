@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { findLease } from '../leases/find-lease.ts';

@@ -1,6 +1,6 @@
 import { readThreadNote } from '../../git/repository/thread-work-tree.ts';
 import { findOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import { admitThreads } from '../agents/admission.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';

@@ -1,12 +1,10 @@
 import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findCalledNow, findPokeId } from '../../thread/find/find-children.ts';
+import { findCalledNow, findPokeId } from '../../thread/find-children.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
-import { hintToResume } from '../../thread/hint-to-go-on.ts';
-import { withLeft } from '../../thread/read/tally.ts';
+import { hintToResume, statusOfHead } from '../../thread/thread-status.ts';
+import { readState, type StepEntry, type ThreadState, withLeft } from '../../thread/thread-state.ts';
 import { usageOfLeft } from '../limits/usage-of-children.ts';
-import { readState, type StepEntry, type ThreadState } from '../../thread/read/thread-state.ts';
-import { statusOfHead } from '../../thread/read/thread-status.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';

@@ -1,11 +1,11 @@
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
-import { readState, type ThreadState } from '../../thread/read/thread-state.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { readState, type ThreadState } from '../../thread/thread-state.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import { readHistory } from '../../thread/context/context-history.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { statusOfHead } from '../../thread/read/thread-status.ts';
+import { statusOfHead } from '../../thread/thread-status.ts';
 import { assembleContext, type ContextParts } from '../../thread/context/agent-context.ts';
 import { chooseRole, openStep } from '../turn/decide.ts';
 import { contextParts, getRole } from '../turn/prepare.ts';

@@ -1,4 +1,4 @@
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import { UwfError } from '../../errors.ts';
 import { admitThreads } from '../agents/admission.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';

@@ -2,14 +2,12 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { Repository } from '../../git/repository.ts';
 import { decide, decideAtLimit } from '../../moderator/decide.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { stepView, type StepView } from '../../thread/read/step-view.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
-import { readThread } from '../../thread/read/whole-thread.ts';
+import { stepView, type StepView } from '../../thread/step-view.ts';
+import { type CommitOf, readState } from '../../thread/thread-state.ts';
+import { readThread } from '../../thread/thread-chain.ts';
 import { nodesBehind } from '../../cas/history-nodes.ts';
-import { readState } from '../../thread/read/thread-state.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
 

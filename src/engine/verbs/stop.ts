@@ -3,7 +3,7 @@ import { endGroupLedBy, isGroupAlive } from '../../agent/processes/process-group
 import { isAlive, type ProcessIdentity } from '../../git/system/process-identity.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { cannotStop } from '../engine-errors.ts';

@@ -1,6 +1,6 @@
-import { reopenThread, resumeThread } from '../../thread/append/resume-thread.ts';
-import { statusOfHead } from '../../thread/read/thread-status.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { reopenThread, resumeThread } from '../../thread/suspend-thread.ts';
+import { statusOfHead } from '../../thread/thread-status.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import type { MoreLimits } from '../../schema/built-in/limits.ts';
 import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';

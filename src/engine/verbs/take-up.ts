@@ -1,8 +1,8 @@
 import { inPlaceOf } from '../../or-else.ts';
 import type { MoreLimits } from '../../schema/built-in/limits.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
-import { asksForWords } from '../../thread/hint-to-go-on.ts';
-import type { ThreadState } from '../../thread/read/thread-state.ts';
+import { asksForWords } from '../../thread/thread-status.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
 import type { EngineContext } from '../engine-context.ts';

@@ -3,7 +3,7 @@ import type { Remote } from '../../git/transport/remote.ts';
 import { absoluteUrl } from '../../git/repository/choose-remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { archiveThreads } from '../../thread/archive/archive-threads.ts';
-import { dayOfEnd, type ThreadPointer } from '../../thread/thread-refs.ts';
+import { dayOfEnd, type ThreadPointer } from '../../thread/thread-id.ts';
 import type { PushReport } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { openArchiveThere } from './archive-there.ts';

@@ -1,9 +1,7 @@
 import type { Repository } from '../../git/repository.ts';
-import type { ArchiveList, ArchivedThread } from '../../thread/archive/archive-list.ts';
-import { openArchive } from '../../thread/archive/find-archived.ts';
+import { type ArchivedThread, type ArchiveList, openArchive } from '../../thread/archive/archive-list.ts';
 import { takeOut } from '../../thread/archive/archive-threads.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { ThreadNotThere, resolve, type Selection } from '../fetch/select-refs.ts';
 import { readSortedRefs, refOfTip, type SortedRefs } from '../refs/sorted-refs.ts';
 

@@ -8,6 +8,7 @@ import {
   type ArchiveList,
   editList,
   LIST_REF,
+  openArchive,
   pointerOfArchived,
 } from '../../thread/archive/archive-list.ts';
 import { addEnds, ENDS_PREFIX, endsRef, withoutEnds } from '../../thread/archive/archive-threads.ts';
@@ -20,8 +21,7 @@ import type { SyncOptions } from '../sync-options.ts';
 import { type ArchiveThere, openArchiveThere } from './archive-there.ts';
 import type { Ref } from '../../git/ref-store.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
-import { openArchive } from '../../thread/archive/find-archived.ts';
-import { nothingForDataError } from '../../thread/fault-of.ts';
+import { nothingForDataError } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { HoldBack } from '../push/hold-back.ts';
 import type { Offer } from '../push/offer-thread.ts';

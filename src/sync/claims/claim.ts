@@ -8,7 +8,7 @@ import { type ObjectReader, readBlob, readCommit, readTree } from '../../git/sto
 import { parseJson } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 import { arrayOf, isNumber, isString, objectOf, type Shape, stringThat } from '../../shape.ts';
-import { nothingForDataError } from '../../thread/fault-of.ts';
+import { nothingForDataError } from '../../thread/thread-errors.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { UwfError } from '../../errors.ts';
 import { hintAtRefusal } from '../../git/transport/remote-errors.ts';

@@ -2,8 +2,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Repository } from '../../git/repository.ts';
 import { iso } from '../../iso.ts';
-import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
+import { isThreadId, REMOTES_PREFIX, type ThreadId } from '../../thread/thread-id.ts';
 import { findClaim, type Claim } from './claim.ts';
 
 /** The claim of a thread, as a remote had it when this repository last fetched it. It may have changed since. */

@@ -4,10 +4,9 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { RefEdit } from '../../git/ref-store.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
-import { assertDataError } from '../../thread/fault-of.ts';
-import type { RemovedThreads } from '../../thread/remove/removed-threads.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import { scratchRef } from '../../thread/thread-refs.ts';
+import { assertDataError } from '../../thread/thread-errors.ts';
+import type { RemovedThreads } from '../../thread/remove-thread.ts';
+import { scratchRef, type ThreadId } from '../../thread/thread-id.ts';
 import { workflowRef } from '../../workflow/registry/workflow-refs.ts';
 import { joinRegistrations } from '../reconcile/join-registrations.ts';
 import {

@@ -1,8 +1,8 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
-import { assertDataError } from '../../thread/fault-of.ts';
-import { SecretScan } from '../../thread/secrets/secret-scan.ts';
+import { assertDataError } from '../../thread/thread-errors.ts';
+import { SecretScan } from '../../thread/secret-scan.ts';
 import type { Offer } from './offer-thread.ts';
 import { Outgoing, type OutgoingVerdict } from './outgoing.ts';
 import type { Refusal, WorkflowChange } from '../report.ts';

@@ -1,10 +1,10 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import { nothingForDataError } from '../../thread/fault-of.ts';
+import { nothingForDataError } from '../../thread/thread-errors.ts';
 import { forkIdFor } from '../../thread/new-thread-id.ts';
-import { findStart } from '../../thread/read/read-start.ts';
-import { callerCommit } from '../../thread/read/thread-state.ts';
+import { findStart } from '../../thread/thread-chain.ts';
+import { callerCommit } from '../../thread/thread-state.ts';
 import { isThreadId, threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import type { ArchiveList } from '../../thread/archive/archive-list.ts';
 import type { SortedRefs } from '../refs/sorted-refs.ts';

@@ -1,7 +1,7 @@
 import type { CommitLine } from '../../git/process/list-commits.ts';
 import type { PushEdit } from '../../git/transport/remote.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { SecretPlace } from '../../thread/secrets/secret-scan.ts';
+import type { SecretPlace } from '../../thread/secret-scan.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { describeMove, type Lineage } from '../reconcile/reconcile-thread.ts';

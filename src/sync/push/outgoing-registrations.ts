@@ -3,7 +3,7 @@ import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { eachOnce } from '../each-once.ts';
 import type { OutgoingVerdict } from './outgoing.ts';
-import type { SecretScan } from '../../thread/secrets/secret-scan.ts';
+import type { SecretScan } from '../../thread/secret-scan.ts';
 import { NodeCache } from '../../verify/chain/known-nodes.ts';
 import { readFiles } from '../../verify/commit/read-files.ts';
 import { checkRegistry } from '../../verify/incoming/check-registrations.ts';

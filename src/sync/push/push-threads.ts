@@ -23,10 +23,8 @@ import type { PushReport } from '../report.ts';
 import { readSortedRefs, SHARED_PATTERNS, sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
-import { readChain } from '../../thread/read/read-chain.ts';
-import { readChildEnds } from '../../thread/read/light-chain.ts';
-import { findStart } from '../../thread/read/read-start.ts';
-import { callerCommit } from '../../thread/read/thread-state.ts';
+import { findStart, readChain, readChildEnds } from '../../thread/thread-chain.ts';
+import { callerCommit } from '../../thread/thread-state.ts';
 
 /** How often a push is tried again because other clients push at the same time. */
 const MAX_ROUNDS = 5;

@@ -5,9 +5,9 @@ import { readCommit } from '../../git/stores/read.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
 import type { ThreadChange } from '../report.ts';
-import { mayBeStart } from '../../thread/append/commit-message.ts';
-import { readSnapshot } from '../../thread/read/recorded-files.ts';
-import { assertDataError } from '../../thread/fault-of.ts';
+import { mayBeStart } from '../../thread/commit-message.ts';
+import { readSnapshot } from '../../thread/step-files.ts';
+import { assertDataError } from '../../thread/thread-errors.ts';
 import { eachOnce } from '../each-once.ts';
 
 /** A report names at most this many commits. */

@@ -1,8 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
-import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, type ThreadId, threadTimeMs } from '../../thread/thread-id.ts';
 import { readSortedRefs, sortRefs, type SortedRefs } from './sorted-refs.ts';
 
 /** A thread of a remote, as the names of its refs describe it. */

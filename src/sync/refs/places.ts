@@ -1,9 +1,16 @@
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readState, stateCommit } from '../../thread/read/thread-state.ts';
-import { timePrefix, type ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, activeRef, DAY_MS, HISTORY_PREFIX, utcDate } from '../../thread/thread-refs.ts';
-import { removedRef } from '../../thread/remove/removed-threads.ts';
+import { readState, stateCommit } from '../../thread/thread-state.ts';
+import {
+  ACTIVE_PREFIX,
+  activeRef,
+  DAY_MS,
+  HISTORY_PREFIX,
+  type ThreadId,
+  timePrefix,
+  utcDate,
+} from '../../thread/thread-id.ts';
+import { removedRef } from '../../thread/remove-thread.ts';
 
 /** A thread may have ended on another day than it would here, by the clock of the machine that ended it. */
 const DAYS_AROUND = 4;

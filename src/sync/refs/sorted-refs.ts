@@ -2,13 +2,12 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import { LIST_REF } from '../../thread/archive/archive-list.ts';
-import { REMOVED_PREFIX } from '../../thread/remove/removed-threads.ts';
-import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
+import { REMOVED_PREFIX } from '../../thread/remove-thread.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
 import { CLAIMS_PREFIX } from '../claims/claim.ts';
-import type { OnDamage } from '../../thread/find/find-thread.ts';
+import type { OnDamage } from '../../thread/find-thread.ts';
 import type { RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 

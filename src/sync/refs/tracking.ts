@@ -4,7 +4,7 @@ import { type RefEdit, type RefName } from '../../git/ref-store.ts';
 import type { FetchedRefs } from '../../git/transport/add-fetch-refspecs.ts';
 import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
-import { REMOTES_PREFIX } from '../../thread/thread-refs.ts';
+import { REMOTES_PREFIX } from '../../thread/thread-id.ts';
 import { LIST_REF } from '../../thread/archive/archive-list.ts';
 import { CLAIMS_PREFIX } from '../claims/claim.ts';
 import { SHARED_PATTERNS } from './sorted-refs.ts';

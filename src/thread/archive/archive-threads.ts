@@ -3,9 +3,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Ref, RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import { againIfMoved, publish } from '../../git/stores/publish.ts';
-import { foldEnded } from '../append/finish-ending.ts';
-import type { ThreadId } from '../thread-id.ts';
-import { ACTIVE_PREFIX, dayOfEnd, threadOfRef, type ThreadPointer, utcDate } from '../thread-refs.ts';
+import { foldEnded } from '../end-thread.ts';
+import { ACTIVE_PREFIX, dayOfEnd, type ThreadId, threadOfRef, type ThreadPointer, utcDate } from '../thread-id.ts';
 import {
   addListCommit,
   type ArchivedThread,
@@ -15,8 +14,8 @@ import {
   pointerOfArchived,
 } from './archive-list.ts';
 import { type ObjectReader, readCommit } from '../../git/stores/read.ts';
-import { nothingForDataError } from '../fault-of.ts';
-import { listPointers } from '../find/find-thread.ts';
+import { nothingForDataError } from '../thread-errors.ts';
+import { listPointers } from '../find-thread.ts';
 import { parseRefName } from '../../git/format/ref-name.ts';
 
 /** The most threads in one transaction: it holds the locks of all their refs, and rewrites all packed refs. */

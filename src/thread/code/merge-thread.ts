@@ -1,27 +1,33 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
 import { UwfError } from '../../errors.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { hashObject, isObjectId, type ObjectId } from '../../git/format/object-id.ts';
+import { isRefName } from '../../git/format/ref-name.ts';
 import { GitFailed, runGit } from '../../git/process/run-git.ts';
+import type { GitPlace } from '../../git/process/spawn-git.ts';
+import { RefMoved } from '../../git/ref-store.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
-import { readHead } from '../../git/worktree/snapshot.ts';
-import { MergeFolder, unmergedFiles, type MergeOutcome } from '../../git/worktree/merge-folder.ts';
-import { assertUnmoved, readMergeTarget, TargetMoved, type MergeTarget } from '../../git/worktree/merge-target.ts';
+import { ObjectBatch, repositoryWith } from '../../git/stores/object-batch.ts';
+import { publish } from '../../git/stores/publish.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import { MergeFolder, type MergeOutcome, unmergedFiles } from '../../git/worktree/merge-folder.ts';
+import { assertUnmoved, type MergeTarget, readMergeTarget, TargetMoved } from '../../git/worktree/merge-target.ts';
 import { addedFiles, assertNoneInTheWay, moveTarget } from '../../git/worktree/move-target.ts';
+import { readSigning, signCommit } from '../../git/worktree/sign-commit.ts';
+import { readHead } from '../../git/worktree/snapshot.ts';
 import {
   asRefusal,
   mergeArguments,
   mergeBase,
-  mergeStart,
-  tryMerge,
   type MergeMode,
   type MergeRequest,
+  mergeStart,
+  tryMerge,
 } from '../../git/worktree/try-merge.ts';
-import { readSigning } from '../../git/worktree/sign-commit.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
+import { type SecretPlace, SecretScan } from '../secret-scan.ts';
 import type { ThreadId } from '../thread-id.ts';
-import { assertNoSecrets } from './code-secrets.ts';
-import { findMerged, listCodeCommits, listUnsigned, signedCode } from './code-commits.ts';
 import { asOneLine, assertResolved, type ThreadCode } from './thread-code.ts';
 
 export type MergeOptions = {
@@ -185,4 +191,181 @@ function unrelatedHistories({ thread }: ThreadCode, { branch, head }: MergeTarge
     hint: `check out the branch that the thread began on, or make a branch of its code with 'uwf thread merge ${thread} --branch <name>'`,
     facts: { thread },
   });
+}
+
+/**
+ * Makes a branch of a thread's code, and checks nothing out.
+ *
+ * @param branch as it is typed: `topic`
+ * @throws {CodeHoldsSecrets} if its commits have secrets
+ * @throws {UwfError} `invalid-branch` if git refuses the name, `branch-exists` if there is another one of this name, and as
+ *   `signCommit`
+ */
+export async function branchThread(
+  repository: Repository,
+  code: ThreadCode,
+  branch: string,
+  { env, redactor }: Omit<MergeOptions, 'mode'>,
+): Promise<MergeReport> {
+  const { location, objects, refs } = repository;
+  if (location === undefined) throw new TypeError('a repository that is not on a disk has no code');
+  const name = `refs/heads/${branch}`;
+  // As git: a name that looks like an option or like HEAD could not be typed again.
+  if (!isRefName(name) || branch.startsWith('-') || branch === 'HEAD') throw invalidBranch(branch);
+  const git = { location, env };
+  const commits = await listCodeCommits(repository, git, code, undefined);
+  if (redactor !== undefined) await assertNoSecrets(repository, code, commits, redactor);
+  const { thread, base } = code;
+  const report = { thread, mode: 'branch' as const, branch, base, files: [] };
+  const there = await refs.read(name);
+  if (there !== undefined) {
+    const isSame = there === code.tip || (await findMerged(repository, git, code, there)) === there;
+    if (!isSame) throw branchExists(branch);
+    return { ...report, outcome: 'up-to-date', tip: there, before: there, after: there, unsigned: [] };
+  }
+  const signing = await readSigning(git);
+  const { tip, own } = signing ? await signedCode(repository, git, code) : code;
+  const change = { format: objects.format, objects: own };
+  await publish(repository, change, [{ name, expected: null, value: tip }]).catch((error: unknown) => {
+    throw error instanceof RefMoved ? branchExists(branch, error) : error;
+  });
+  const unsigned = signing ? await listUnsigned(git, tip, [base]) : [];
+  return { ...report, outcome: 'created', tip, before: null, after: tip, unsigned };
+}
+
+function branchExists(branch: string, cause?: RefMoved): UwfError {
+  return new UwfError(`there is a branch '${branch}' already, at another commit`, {
+    code: 'branch-exists',
+    kind: 'usage',
+    hint: 'give another name',
+    cause,
+  });
+}
+
+function invalidBranch(branch: string): UwfError {
+  return new UwfError(`'${branch}' cannot be the name of a branch`, {
+    code: 'invalid-branch',
+    kind: 'usage',
+    hint: 'give a name that git takes: letters, digits, dashes and slashes',
+  });
+}
+
+/**
+ * Lists the commits of a thread's code that are neither in the history of its base nor in that of `head`, newest first.
+ *
+ * @throws {UwfError} `uwf-commit-in-code` if one of them is uwf's own: an agent has built on a thread or a snapshot
+ */
+async function listCodeCommits(
+  repository: Repository,
+  git: GitPlace,
+  { thread, base, checkedOut, merging, tip, snapshots }: ThreadCode,
+  head: ObjectId | undefined,
+): Promise<ObjectId[]> {
+  const without = head === undefined ? [base] : [base, head];
+  const commits =
+    checkedOut === undefined ? [] : await listRevisions(git, [checkedOut, ...merging, '--not', ...without]);
+  for (const id of commits) {
+    const isOwn = snapshots.has(id) || (await readCommitNodesOnce(repository, id)).entries !== undefined;
+    if (isOwn) throw uwfCommit(thread, id);
+  }
+  return tip === checkedOut ? commits : [tip, ...commits];
+}
+
+/**
+ * Finds a commit of a history that is the tip of a thread's code but for its message or its author: the thread was merged
+ * before it ended, or by another user.
+ */
+async function findMerged(
+  { objects }: Repository,
+  git: GitPlace,
+  { checkedOut, merging, own, tree, thread }: ThreadCode,
+  head: ObjectId,
+): Promise<ObjectId | undefined> {
+  if (checkedOut === undefined || own.length === 0) return undefined;
+  const found = await listRevisions(git, [`--grep=^Uwf-Thread: ${thread}$`, head, '--not', checkedOut]);
+  for (const id of found) {
+    const commit = await readCommit(objects, id);
+    if (commit.tree === tree && String(commit.parents) === String([checkedOut, ...merging])) return id;
+  }
+  return undefined;
+}
+
+/**
+ * Has the commit signed that uwf makes of a thread's code; the commits of agents stay as they are.
+ *
+ * @throws {UwfError} as `signCommit`
+ */
+async function signedCode(repository: Repository, git: GitPlace, code: ThreadCode): Promise<ThreadCode> {
+  const [commit] = code.own;
+  if (commit === undefined) return code;
+  const signed = await signCommit(repository, git, commit);
+  return { ...code, tip: hashObject(signed, repository.objects.format), own: [signed] };
+}
+
+/**
+ * Lists the commits without a signature that `tip` has and the others have not, newest first.
+ *
+ * Source: git-rev-list(1), `--header`.
+ */
+async function listUnsigned(git: GitPlace, tip: ObjectId, others: readonly ObjectId[]): Promise<ObjectId[]> {
+  const listed = await runGit({ ...git, args: ['rev-list', '--header', tip, '--not', ...others] });
+  return listed
+    .toString('latin1')
+    .split('\0')
+    .flatMap((record) => {
+      const [headers = ''] = record.split('\n\n', 1);
+      const [id = ''] = headers.split('\n', 1);
+      return isObjectId(id) && !/^gpgsig(?:-sha256)? /m.test(headers) ? id : [];
+    });
+}
+
+async function listRevisions(git: GitPlace, wanted: readonly string[]): Promise<ObjectId[]> {
+  const listed = await runGit({ ...git, args: ['rev-list', ...wanted] });
+  return listed.toString('latin1').split('\n').filter(isObjectId);
+}
+
+function uwfCommit(thread: ThreadId, commit: ObjectId): UwfError {
+  return new UwfError(`the code of thread ${thread} builds on commit ${commit}, which is uwf's own`, {
+    code: 'uwf-commit-in-code',
+    kind: 'data',
+    hint: `bring home only the files, as one commit: 'uwf thread merge ${thread} --squash'`,
+    facts: { thread, commit },
+  });
+}
+
+/** Commits for the user's history contain what looks like a secret. */
+export class CodeHoldsSecrets extends UwfError {
+  readonly places: readonly SecretPlace[];
+  constructor({ thread }: ThreadCode, places: readonly SecretPlace[]) {
+    super(`the code of thread ${thread} has ${places.length === 1 ? 'a secret' : `${places.length} secrets`}`, {
+      code: 'code-holds-secrets',
+      kind: 'data',
+      hint: `nothing was changed; give --allow-secrets if they are none`,
+    });
+    this.places = places;
+  }
+}
+
+/**
+ * Searches for secrets in commits of a thread's code, or, if one commit replaces them, in the difference that they make
+ * together.
+ *
+ * @throws {CodeHoldsSecrets}
+ */
+async function assertNoSecrets(
+  repository: Repository,
+  code: ThreadCode,
+  commits: readonly ObjectId[] | 'one',
+  redactor: Redactor,
+): Promise<void> {
+  const { base, own, tree, message } = code;
+  const batch = new ObjectBatch(repository.objects.format);
+  for (const commit of own) batch.add(commit);
+  const author = { ...repository.committer, atMs: 0 };
+  const whole = { tree, parents: [base], author, committer: author, message };
+  const scanned = commits === 'one' ? [batch.addCommit(whole)] : commits;
+  const scan = new SecretScan(repositoryWith(repository, batch), redactor);
+  const places: SecretPlace[] = [];
+  for (const id of scanned) places.push(...(await scan.scanCode(id)));
+  if (places.length > 0) throw new CodeHoldsSecrets(code, places);
 }

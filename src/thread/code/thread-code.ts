@@ -1,20 +1,28 @@
 import { UwfError } from '../../errors.ts';
+import { plural } from '../../format-time.ts';
 import type { Commit } from '../../git/format/commit.ts';
-import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
-import type { Repository } from '../../git/repository.ts';
+import { type GitObject, isObjectId, type ObjectId } from '../../git/format/object-id.ts';
+import type { CommitLine } from '../../git/process/list-commits.ts';
+import { GitFailed, runGit } from '../../git/process/run-git.ts';
+import type { GitPlace } from '../../git/process/spawn-git.ts';
+import type { GitEnvironment, Repository } from '../../git/repository.ts';
+import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
+import { branchesMadeFor } from '../../git/repository/thread-work-tree.ts';
 import { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { readCommit } from '../../git/stores/read.ts';
+import { diffTrees, type FileChange } from '../../git/worktree/diff-trees.ts';
+import { repeatMerge } from '../../git/worktree/merge-trees.ts';
 import { nameSome, unresolvedIn } from '../../git/worktree/missing-files.ts';
 import { isJsonObject } from '../../json.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import { isString } from '../../shape.ts';
-import { codeMessage } from '../append/commit-message.ts';
-import type { ThreadPointer } from '../thread-refs.ts';
-import { readChain } from '../read/read-chain.ts';
-import { findRecordedFiles, type RecordedFiles } from '../read/recorded-files.ts';
-import type { CommitOf } from '../read/thread-state.ts';
+import { codeMessage } from '../commit-message.ts';
+import { findRecordedFiles, type RecordedFiles } from '../step-files.ts';
+import { findStart, readChain } from '../thread-chain.ts';
 import { readTextAt } from '../thread-commit.ts';
 import { CorruptThread } from '../thread-errors.ts';
-import type { ThreadId } from '../thread-id.ts';
+import type { ThreadId, ThreadPointer } from '../thread-id.ts';
+import type { CommitOf } from '../thread-state.ts';
 
 /** The result of a thread in the user's code: the files after its newest step, as a commit of git. */
 export type ThreadCode = {
@@ -170,4 +178,206 @@ function snapshotShort(thread: ThreadId, { node: { number } }: CommitOf<'step'>)
     hint: `they are in the work tree of the thread; 'uwf step show ${number} --thread ${thread}' tells of the step`,
     facts: { thread, number },
   });
+}
+
+/** The form of the output of `git diff`. */
+export type DiffForm = 'patch' | 'stat' | 'name-only';
+
+/** Fixed colours: those in the user's configuration could be any escape sequence. */
+const settings: readonly string[] = [
+  'color.diff.meta=bold',
+  'color.diff.frag=cyan',
+  'color.diff.func=normal',
+  'color.diff.context=normal',
+  'color.diff.old=bold red',
+  'color.diff.new=green',
+  'color.diff.whitespace=bold red',
+];
+
+const forms: Readonly<Record<DiffForm, string>> = { patch: '--patch', stat: '--stat', 'name-only': '--name-only' };
+
+/** The changes of a thread to the user's code, read by git. Programs that the repository configures for diffs are not run. */
+export class CodeChanges {
+  readonly #git: GitPlace & { cwd?: string };
+  readonly #code: ThreadCode;
+  readonly #paths: readonly string[];
+
+  /**
+   * @param git `cwd` is where relative paths start; default: the top of the work tree
+   * @param paths only these files and folders, as git reads paths; none stands for all
+   */
+  constructor(git: GitPlace & { cwd?: string }, code: ThreadCode, paths: readonly string[] = []) {
+    this.#git = git;
+    this.#code = code;
+    this.#paths = paths;
+  }
+
+  /** Lists the files that differ from the base, by path, with renames. */
+  async files(): Promise<FileChange[]> {
+    const { base, tree } = this.#code;
+    return diffTrees(this.#git, base, tree, this.#paths);
+  }
+
+  /** Compares the files with the base. @returns what `git diff` prints */
+  async diff(form: DiffForm, isColoured: boolean, columns?: number): Promise<Buffer> {
+    const { base, tree } = this.#code;
+    const width = form === 'stat' && columns !== undefined ? [`--stat=${columns}`] : [];
+    const how = ['--no-ext-diff', '--no-textconv', '--no-color-moved', `--color=${isColoured ? 'always' : 'never'}`];
+    return this.#run(['diff', ...how, forms[form], ...width, base, tree]);
+  }
+
+  /** Lists the commits that the base does not have, newest first; the tip is one of them. */
+  async log(): Promise<CommitLine[]> {
+    const { base, checkedOut, merging, own, message, tip, tree } = this.#code;
+    const commits: CommitLine[] = [];
+    if (own.length > 0 && (checkedOut === undefined || merging.length > 0 || (await this.#differs(checkedOut, tree)))) {
+      commits.push({ commit: tip, subject: message.split('\n', 1)[0] ?? '' });
+    }
+    if (checkedOut === undefined) return commits;
+    const how = ['--no-show-signature', '--no-color', '--format=%H %s'];
+    const lines = (await this.#run(['log', ...how, checkedOut, ...merging, '--not', base]))
+      .toString('utf8')
+      .split('\n');
+    for (const line of lines) {
+      const [commit = ''] = line.split(' ', 1);
+      if (isObjectId(commit)) commits.push({ commit, subject: line.slice(commit.length + 1) });
+    }
+    return commits;
+  }
+
+  async #differs(from: ObjectId, to: ObjectId): Promise<boolean> {
+    return (await diffTrees(this.#git, from, to, this.#paths)).length > 0;
+  }
+
+  #run(args: readonly string[]): Promise<Buffer> {
+    return runGit({ ...this.#git, settings, args: [...args, '--', ...this.#paths] });
+  }
+}
+
+/** What a thread changed in the user's code, and is nowhere else. */
+export type UnmergedWork = {
+  commits: number;
+  files: number;
+  /** The commit with the files, from which git can bring them back until it has collected it. */
+  commit: ObjectId;
+};
+
+/** Says how much work it is. */
+export function amountOf({ commits, files }: UnmergedWork): string {
+  return `${plural(commits, 'commit')}, ${plural(files, 'file')}`;
+}
+
+/** The work of a thread is merged nowhere, so that nothing has it once the thread is removed. */
+export class NotMerged extends UwfError {
+  constructor(thread: ThreadId, why: string) {
+    super(`the work of thread ${thread} ${why}`, {
+      code: 'not-merged',
+      kind: 'data',
+      hint: `'uwf thread merge ${thread}' brings it into the branch that is checked out; --force removes the thread with it`,
+      facts: { thread },
+    });
+  }
+}
+
+/** Where users keep their code. */
+const usersRefs = ['refs/heads', 'refs/tags', 'refs/remotes'];
+/** So many branches are looked at, the newest first. */
+const MAX_BRANCHES = 20;
+
+/**
+ * Finds the work of a thread that would be lost with its refs.
+ *
+ * It is not lost if a branch, a tag or a tracking ref has its commit, if a branch or `HEAD` has all that it changed (after a
+ * squash or a rebase), now or when that was merged, or if another ref has the thread's own record: that of its caller, of a fork,
+ * or of a remote. Branches that uwf made for work trees do not count, because they go with these.
+ *
+ * @param isLeaving tells the refs that go, too
+ * @returns `undefined` if nothing would be lost, or the thread has no work tree of its own
+ * @throws {CorruptThread} {ObjectMissing} {GitFailed} if that cannot be told
+ */
+export async function findUnmergedWork(
+  repository: Repository,
+  env: GitEnvironment,
+  pointer: ThreadPointer,
+  isLeaving: (ref: string) => boolean,
+): Promise<UnmergedWork | undefined> {
+  const { location, objects } = repository;
+  const code = await findCode(repository, pointer).catch(withoutCode);
+  const commit = code?.step.node.workspace?.commit;
+  if (location === undefined || code === undefined || commit === undefined || code.tip === code.base) return undefined;
+  const git = { location, env };
+  const made = new Set<string>(
+    linkedWorkTrees(location).flatMap((tree) => branchesMadeFor(tree).map(({ branch }) => branch)),
+  );
+  const isKept = async (id: ObjectId, refs: readonly string[]): Promise<boolean> => {
+    const having = await listRefs(git, [`--contains=${id}`, '--format=%(refname)', ...refs]);
+    return having.some((name) => !isLeaving(name) && !made.has(name));
+  };
+  if ((await objects.has(code.tip)) && (await isKept(code.tip, usersRefs))) return undefined;
+  if (await isThereAlready(repository, git, code, await findPlaces(repository, git, code, made))) return undefined;
+  if (await isKept(commit, [])) return undefined;
+  const changes = new CodeChanges(git, code);
+  return { commits: (await changes.log()).length, files: (await changes.files()).length, commit };
+}
+
+/** A thread without a work tree of its own, or without recorded files. */
+function withoutCode(error: unknown): undefined {
+  if (error instanceof UwfError && ['no-base', 'no-snapshot', 'snapshot-short'].includes(error.code)) return undefined;
+  throw error;
+}
+
+type Places = { tips: ObjectId[]; merged: ObjectId[] };
+
+/** The commits of the user that may have what a thread changed: `HEAD` and the branches, and those that were made of threads. */
+async function findPlaces(
+  repository: Repository,
+  git: GitPlace,
+  { thread, step, checkedOut, base }: ThreadCode,
+  made: ReadonlySet<string>,
+): Promise<Places> {
+  const branches = ['--sort=-committerdate', '--format=%(refname) %(objectname)', 'refs/heads'];
+  const listed = (await listRefs(git, branches)).map((line) => line.split(' '));
+  const ofUser = listed.filter(([name = '']) => !made.has(name)).slice(0, MAX_BRANCHES);
+  const head = (await runGit({ ...git, args: ['rev-parse', '--verify', '-q', 'HEAD'], codes: [0, 1] }))
+    .toString()
+    .trim();
+  // What a branch of a block did comes in with the work of its caller.
+  const caller = (await findStart(repository, step.id))?.node.call?.thread;
+  const named = [thread, ...(caller === undefined ? [] : [caller])].map((id) => `--grep=^Uwf-Thread: ${id}$`);
+  const since = ['HEAD', '--branches', '--tags', '--remotes', '--not', checkedOut ?? base];
+  const args = ['rev-list', ...named, ...(head === '' ? since.slice(1) : since)];
+  const merged = (await runGit({ ...git, args })).toString('latin1').split('\n');
+  return {
+    tips: [...new Set([head, ...ofUser.map(([, id = '']) => id)])].filter(isObjectId),
+    merged: merged.filter(isObjectId),
+  };
+}
+
+/** Tells whether a commit of the user has all that a thread changed: to merge it there would change nothing. */
+async function isThereAlready(
+  repository: Repository,
+  git: GitPlace,
+  { base, tree, tip, own, merging }: ThreadCode,
+  { tips, merged }: Places,
+): Promise<boolean> {
+  const place = { repository, env: git.env };
+  for (const at of new Set([...tips, ...merged])) {
+    // Without git's part of it, or without an object, it cannot be shown.
+    const merge = await repeatMerge(place, base, at, [{ key: 'thread', commit: tree }]).catch(
+      inPlaceOf(UwfError, undefined),
+    );
+    if (merge?.conflicts.length === 0 && merge.tree === (await readCommit(repository.objects, at)).tree) return true;
+  }
+  // After a rebase, even if the same lines were changed since. Merges have no patch.
+  if (own.length > 0 || merging.length > 0) return false;
+  for (const at of tips) {
+    const compared = await runGit({ ...git, args: ['cherry', at, tip, base] }).catch(inPlaceOf(GitFailed, undefined));
+    const lines = compared?.toString('latin1').split('\n').filter(Boolean) ?? [];
+    if (lines.length > 0 && lines.every((line) => line.startsWith('-'))) return true;
+  }
+  return false;
+}
+
+async function listRefs(git: GitPlace, args: readonly string[]): Promise<string[]> {
+  return (await runGit({ ...git, args: ['for-each-ref', ...args] })).toString('utf8').split('\n').filter(Boolean);
 }

@@ -3,11 +3,10 @@ import { replaceInScratch } from '../../cas/scratch.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findNodeAt, readTextAt } from '../thread-commit.ts';
-import { contentNode } from '../append/draft-commit.ts';
-import type { ThreadId } from '../thread-id.ts';
-import { scratchRef } from '../thread-refs.ts';
-import { readScratch, type Scratch } from '../cas/thread-scratch.ts';
-import type { CommitOf } from '../read/thread-state.ts';
+import { contentNode } from '../draft-commit.ts';
+import { scratchRef, type ThreadId } from '../thread-id.ts';
+import { readScratch, type Scratch } from '../thread-scratch.ts';
+import type { CommitOf } from '../thread-state.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 
 /** The file of a step's tree with a summary that replaces all earlier steps in the prompts of agents. */

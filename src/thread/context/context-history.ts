@@ -1,28 +1,47 @@
-import { toldMeta } from '../read/readable-meta.ts';
-import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readThreadCommit, statusOf } from '../thread-commit.ts';
-import { readChain } from '../read/read-chain.ts';
-import { findStepByNumber } from '../read/find-step.ts';
-import { readLightChain, readReply } from '../read/light-chain.ts';
-import { ThreadMemory } from '../read/thread-memory.ts';
-import { NO_TURN } from '../read/tally.ts';
-import { stateCommit, type CommitOf, type ThreadState } from '../read/thread-state.ts';
+import type { Repository } from '../../git/repository.ts';
 import type { RoleTotals } from '../../schema/built-in/totals.ts';
+import { toldMeta } from '../step-view.ts';
+import { findStepByNumber, readChain, readLightChain, readReply } from '../thread-chain.ts';
+import { readThreadCommit, statusOf } from '../thread-commit.ts';
 import { CorruptThread } from '../thread-errors.ts';
+import { type CommitOf, NO_TURN, stateCommit, type ThreadState } from '../thread-state.ts';
 import {
+  type ContextHistory,
+  type ContextStep,
   isTold,
   MAX_FOR_PERSON,
   MAX_PROGRESS_LINES,
-  type ContextHistory,
-  type ContextStep,
   type NamedStep,
 } from './agent-context.ts';
 import { readCarriedCompaction, readWaitingCompaction } from './compaction.ts';
-import { readExchange, type ExchangeCommit } from './exchange.ts';
+import { type ExchangeCommit, readExchange } from './exchange.ts';
+
+/** A thread, identified by its start. */
+type StartedThread = { readonly start: { readonly id: ObjectId } };
+
+/** The threads that are remembered. A process works on few at a time. */
+const MAX_THREADS = 8;
+
+/** What a process has read of a thread, so that its next command does not read it again. Commits never change. */
+export class ThreadMemory<T> {
+  readonly #known = new WeakMap<Repository, Map<ObjectId, T>>();
+
+  get(repository: Repository, { start }: StartedThread): T | undefined {
+    return this.#known.get(repository)?.get(start.id);
+  }
+
+  set(repository: Repository, { start }: StartedThread, value: T): void {
+    const known = this.#known.get(repository) ?? new Map<ObjectId, T>();
+    this.#known.set(repository, known);
+    known.delete(start.id);
+    known.set(start.id, value);
+    for (const oldest of known.keys()) if (known.size > MAX_THREADS) known.delete(oldest);
+  }
+}
 
 /** The agent or person that the history is read for. */
-export type ContextListener = {
+type ContextListener = {
   role: string;
   /** The commit that a session of the role's agent saw last. */
   seen: string | undefined;
@@ -31,7 +50,7 @@ export type ContextListener = {
 };
 
 /** The part of a thread's state that its history is read from. */
-export type HistoryPlace = Pick<ThreadState, 'id' | 'head' | 'start' | 'last' | 'tally'>;
+type HistoryPlace = Pick<ThreadState, 'id' | 'head' | 'start' | 'last' | 'tally'>;
 
 /**
  * Reads the history of a thread for a listener: the newest steps, as far as there is room for them, and the exchange between
@@ -79,7 +98,7 @@ async function numberOf(
 }
 
 /** Steps for a prompt, and the compaction that replaces those before them. */
-export type StepsToTell = Pick<ContextHistory, 'steps' | 'compact'> & {
+type StepsToTell = Pick<ContextHistory, 'steps' | 'compact'> & {
   /** The numbers of the steps that were passed, by their commits. */
   places: ReadonlyMap<string, number>;
 };

@@ -3,7 +3,7 @@ import { pathName } from '../../cas/path-name.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import type { CommitOf } from '../../thread/thread-state.ts';
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { CommitPlace } from '../chain/commit-place.ts';
 import type { ReportFault } from '../fault.ts';

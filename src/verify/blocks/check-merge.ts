@@ -2,8 +2,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isCompleted, type TakenBranch } from '../../moderator/judge-join.ts';
 import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
-import { findFilesToMerge } from '../../thread/read/branch-end.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { findFilesToMerge } from '../../thread/step-view.ts';
+import type { CommitOf } from '../../thread/thread-state.ts';
 import { CONFLICT, type BlockDefinition } from '../../workflow/definition.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 

@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { marks } from '../../redaction/redactor.ts';
-import { readBranchEnd, type BranchEnd } from '../../thread/read/branch-end.ts';
+import { type BranchEnd, readBranchEnd } from '../../thread/step-view.ts';
 import { readThreadCommit, readTextAt } from '../../thread/thread-commit.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { UwfError } from '../../errors.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import type { CommitOf } from '../../thread/thread-state.ts';
 
 /** The result of repeating a merge: a fault, or why it could not be repeated. Neither: it is as recorded. */
 export type RepeatedMerge = { fault?: string; unchecked?: string };

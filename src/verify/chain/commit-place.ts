@@ -4,10 +4,9 @@ import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadCall, ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { Usage } from '../../schema/built-in/usage.ts';
-import { usageOfEnded } from '../../thread/read/tally.ts';
+import { type CommitOf, committedAt, readPlace, usageOfEnded } from '../../thread/thread-state.ts';
 import type { CommittedState } from '../../thread/new-thread-id.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
-import { committedAt, readPlace, type CommitOf } from '../../thread/read/thread-state.ts';
 
 /** The place of a commit: its thread, and the last step up to it. Small, because many are kept. */
 export type CommitPlace = {

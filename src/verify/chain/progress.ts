@@ -5,8 +5,8 @@ import type { CommittedState } from '../../thread/new-thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { oidOfNode } from './commit-place.ts';
-import { findNewestRecorded } from '../../thread/read/step-files.ts';
-import { committedAt, type CommitOf, type ThreadPlace } from '../../thread/read/thread-state.ts';
+import { findNewestRecorded } from '../../thread/step-files.ts';
+import { type CommitOf, committedAt, type ThreadPlace } from '../../thread/thread-state.ts';
 
 /** What the check of the next commit needs of the commits before it. Contains no texts. */
 export class ThreadProgress {

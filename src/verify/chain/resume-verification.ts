@@ -4,15 +4,14 @@ import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
-import { readChain } from '../../thread/read/read-chain.ts';
-import { readPlace, type StepEntry, type ThreadPlace } from '../../thread/read/thread-state.ts';
+import { readChain, readRoles } from '../../thread/thread-chain.ts';
+import { readPlace, type StepEntry, type ThreadPlace } from '../../thread/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { Replay, Replayer } from '../replay/replay.ts';
 import { findChain } from './find-chain.ts';
 import type { EarlierCommit, EarlierCommits, KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
 import { textPathOf, type Verified } from './verified.ts';
-import { readRoles } from '../../thread/read/read-roles.ts';
 
 /**
  * Reads what the check of the next commit needs of a thread that was verified up to a commit: its totals, and the newest steps, as far

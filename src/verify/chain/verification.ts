@@ -12,8 +12,8 @@ import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
 import { furtherParents } from './resume-verification.ts';
 import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
 import { addCaller, growVerified, textPathOf, type Verified } from './verified.ts';
-import { callerCommit, type CommitOf } from '../../thread/read/thread-state.ts';
-import { WORKSPACE } from '../../thread/read/recorded-files.ts';
+import { callerCommit, type CommitOf } from '../../thread/thread-state.ts';
+import { WORKSPACE } from '../../thread/step-files.ts';
 import { repeatMergeOf } from '../blocks/repeat-merge.ts';
 
 /** The result for one thread. */

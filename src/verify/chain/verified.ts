@@ -1,13 +1,13 @@
 import type { Replay, Replayer } from '../replay/replay.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
-import { nextOfMessage } from '../../thread/append/commit-message.ts';
+import { nextOfMessage } from '../../thread/commit-message.ts';
 import type { ReportFault } from '../fault.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { CommitPlace } from './commit-place.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
-import { addToTally, type Tally } from '../../thread/read/tally.ts';
+import { addToTally, type Tally } from '../../thread/thread-state.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 
 /** The facts about earlier commits that the check of a commit needs. */

@@ -1,10 +1,9 @@
 import { getNode, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { nextOfMessage, type Beside } from '../../thread/append/commit-message.ts';
+import { type Beside, nextOfMessage } from '../../thread/commit-message.ts';
 import { textNodeOf, textPaths, type ThreadCommit } from '../../thread/thread-commit.ts';
-import type { Tally } from '../../thread/read/tally.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import type { CommitOf, Tally } from '../../thread/thread-state.ts';
 import { checkBranch } from '../blocks/check-branch.ts';
 import { checkPins } from '../blocks/check-pins.ts';
 import { checkFiles } from './check-files.ts';

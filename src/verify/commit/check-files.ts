@@ -9,7 +9,7 @@ import { builtIn } from '../../schema/built-in.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
-import { readSnapshot, WORKSPACE } from '../../thread/read/recorded-files.ts';
+import { readSnapshot, WORKSPACE } from '../../thread/step-files.ts';
 import { expectedFiles, isFree, type Choice } from './expected-files.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { CommitFiles } from './read-files.ts';

@@ -5,7 +5,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonValue } from '../../json.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import { nodeOfMessage } from '../../thread/append/commit-message.ts';
+import { nodeOfMessage } from '../../thread/commit-message.ts';
 import { findEventFile, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { checkFiles } from './check-files.ts';
 import { attempt, type ReportFault } from '../fault.ts';

@@ -1,9 +1,8 @@
 import { iso } from '../../iso.ts';
 import { encodeCommit, parseCommit } from '../../git/format/commit.ts';
 import type { Identity } from '../../git/repository.ts';
-import { messageOfCommit, type Beside } from '../../thread/append/commit-message.ts';
-import { authorOf, roleOf } from '../../thread/author.ts';
-import { timeOfCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
+import { type Beside, messageOfCommit } from '../../thread/commit-message.ts';
+import { authorOf, roleOf, type ThreadCommit, timeOfCommit } from '../../thread/thread-commit.ts';
 import { MAX_ID_TIME_MS } from '../../thread/thread-id.ts';
 import type { ReportFault } from '../fault.ts';
 

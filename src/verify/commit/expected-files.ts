@@ -8,7 +8,7 @@ import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import { findCasRefs } from '../../schema/links/find-links.ts';
 import { COMPACT_FILE } from '../../thread/context/compaction.ts';
 import type { ThreadCommitKind, ThreadEvent } from '../../thread/thread-commit.ts';
-import { TRACE_FOLDER, turnFolder } from '../../thread/append/trace-files.ts';
+import { TRACE_FOLDER, turnFolder } from '../../thread/step-trace.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { storedBlockSchemas } from '../../workflow/nodes/stored-blocks.ts';
 

@@ -1,7 +1,7 @@
 import { lookupOf } from '../../cas/lookup/repository-nodes.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { asFault } from '../../thread/fault-of.ts';
+import { asFault } from '../../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import { NodeCache } from '../chain/known-nodes.ts';
 import { NewCommits, type Origin } from '../chain/new-commits.ts';

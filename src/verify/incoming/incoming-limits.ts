@@ -2,7 +2,7 @@ import { NODE_LIMITS, countOf, whyNoJson } from '../../cas/node-limits.ts';
 import { CorruptObject } from '../../git/format/object-errors.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
-import { MAX_COMMIT_BYTES, MAX_FILE_BYTES, MAX_PARENTS } from '../../thread/append/commit-limits.ts';
+import { MAX_COMMIT_BYTES, MAX_FILE_BYTES, MAX_PARENTS } from '../../thread/draft-commit.ts';
 
 /** Limits of what is accepted from a remote. */
 export type IncomingLimits = {

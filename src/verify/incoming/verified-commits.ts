@@ -3,10 +3,10 @@ import { ObjectMissing } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { assertDataError } from '../../thread/fault-of.ts';
-import { ACTIVE_PREFIX, DAY_MS, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
+import { assertDataError } from '../../thread/thread-errors.ts';
+import { ACTIVE_PREFIX, DAY_MS, HISTORY_PREFIX } from '../../thread/thread-id.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
-import { mayBeStart } from '../../thread/append/commit-message.ts';
+import { mayBeStart } from '../../thread/commit-message.ts';
 
 /** The most local commits that are read. A commit that was not found by then is verified again. */
 const MAX_WALKED = 200_000;

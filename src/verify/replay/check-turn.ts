@@ -4,7 +4,7 @@ import { isPerson, RULES_PACKAGE } from '../../schema/built-in/agent.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { questionOf } from '../../thread/context/agent-context.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import type { CommitOf } from '../../thread/thread-state.ts';
 import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { checkBlockTurn } from '../blocks/check-block.ts';
 import { hasMark, isMarked } from '../is-marked.ts';

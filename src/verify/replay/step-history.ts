@@ -3,7 +3,7 @@ import type { StepsSeen } from '../../expression/analysis/steps-seen.ts';
 import type { RoleSeen } from '../../expression/evaluation/scope.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import type { PastSteps } from '../../moderator/decision.ts';
-import { BLANK_STEP, standIns, type StepView } from '../../thread/read/step-view.ts';
+import { BLANK_STEP, standIns, type StepView } from '../../thread/step-view.ts';
 
 /** The steps of a thread, reduced to what its rules can see. */
 export class StepHistory {

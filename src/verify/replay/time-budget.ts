@@ -1,5 +1,5 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import { assertDataError } from '../../thread/fault-of.ts';
+import { assertDataError } from '../../thread/thread-errors.ts';
 import { ExpressionTimeout } from '../../expression/expression-errors.ts';
 import { holds } from '../../expression/evaluation/evaluate.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';

@@ -4,8 +4,8 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readBlob, readCommit } from '../../git/stores/read.ts';
 import type { FileContents } from '../../git/worktree/diff-trees.ts';
-import { diffContents, filesOfStep, findRecordedBefore } from '../../thread/read/step-files.ts';
-import type { CommitOf } from '../../thread/read/thread-state.ts';
+import { diffContents, filesOfStep, findRecordedBefore } from '../../thread/step-files.ts';
+import type { CommitOf } from '../../thread/thread-state.ts';
 import { plural } from '../../format-time.ts';
 import { lineHunks, type DiffHunk } from './line-diff.ts';
 

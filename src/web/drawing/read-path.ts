@@ -5,10 +5,9 @@ import { decisionContext } from '../../engine/turn/decide.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { decide } from '../../moderator/decide.ts';
-import { readLightChain, type LightCommit } from '../../thread/read/light-chain.ts';
-import { readState } from '../../thread/read/thread-state.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { type LightCommit, readLightChain } from '../../thread/thread-chain.ts';
+import { readState } from '../../thread/thread-state.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { END, RESUME, START, type WorkflowDefinition } from '../../workflow/definition.ts';
 
 /** The path of a thread through its workflow, up to a commit. */

@@ -3,12 +3,17 @@ import type { EngineContext } from '../../engine/engine-context.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Ref, RefName, RefStore, WantedRefs } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findThread, listPointers } from '../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import { findStart } from '../../thread/read/read-start.ts';
-import { isThreadId, parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
-import { assertDataError } from '../../thread/fault-of.ts';
+import { findThread, listPointers } from '../../thread/find-thread.ts';
+import {
+  ACTIVE_PREFIX,
+  HISTORY_PREFIX,
+  isThreadId,
+  parseThreadId,
+  type ThreadId,
+  type ThreadPointer,
+} from '../../thread/thread-id.ts';
+import { findStart } from '../../thread/thread-chain.ts';
+import { assertDataError } from '../../thread/thread-errors.ts';
 
 /**
  * Threads with their children, and the children of those, as far as they are here.

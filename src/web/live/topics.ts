@@ -6,8 +6,7 @@ import { findRunning } from '../../engine/leases/find-lease.ts';
 import { CLOCK_STEP_MS, refTimes } from '../../git/stores/ref-changes.ts';
 import type { Repository } from '../../git/repository.ts';
 import { orElse } from '../../or-else.ts';
-import { isThreadId } from '../../thread/thread-id.ts';
-import { ACTIVE_PREFIX, HISTORY_PREFIX } from '../../thread/thread-refs.ts';
+import { ACTIVE_PREFIX, HISTORY_PREFIX, isThreadId } from '../../thread/thread-id.ts';
 
 /** Tells whether a text is a topic that {@link stateOf} knows. */
 export function isTopic(text: string): boolean {

@@ -4,11 +4,10 @@ import type { EngineContext } from '../../engine/engine-context.ts';
 import { listThreads, summaryOf, type ThreadSummary } from '../../engine/describe/list-threads.ts';
 import { findRunning } from '../../engine/leases/find-lease.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { nothingForDataError } from '../../thread/fault-of.ts';
-import { findThread, listPointers } from '../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import type { ThreadStatus } from '../../thread/read/thread-status.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { nothingForDataError } from '../../thread/thread-errors.ts';
+import { findThread, listPointers } from '../../thread/find-thread.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
+import type { ThreadStatus } from '../../thread/thread-status.ts';
 import { stateOf, stateOfText } from './topics.ts';
 
 /** A page does not wait longer than this for the threads that wait: it says that they are still being read. */

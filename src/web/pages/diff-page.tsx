@@ -1,9 +1,9 @@
 import type { Html } from '../html.ts';
 import { plural } from '../../format-time.ts';
 import { UwfError } from '../../errors.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
-import { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from '../../thread/read/diff-threads.ts';
-import { filesOfStep } from '../../thread/read/step-files.ts';
+import { getThread } from '../../thread/find-thread.ts';
+import { type DiffStep, diffThreads, type StepPair, type ThreadDiff } from '../../thread/diff-threads.ts';
+import { filesOfStep } from '../../thread/step-files.ts';
 import { lineRows, type DiffRow } from '../diff/line-diff.ts';
 import { readFileChanges, type FileChanges } from '../diff/read-file-changes.ts';
 import { stateOf } from '../live/topics.ts';

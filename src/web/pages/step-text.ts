@@ -1,6 +1,6 @@
 import { findTurnOf, type FoundTurn } from '../../engine/describe/find-turn.ts';
 import type { Repository } from '../../git/repository.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import type { Site } from '../site.ts';
 

@@ -1,8 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { findStepByNumber } from '../../thread/read/find-step.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { findStepByNumber } from '../../thread/thread-chain.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 
 /** So many steps are on one page of a story: browsers take megabytes for each hundred. */
 export const STORY_STEPS = 200;

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import type { Html } from '../html.ts';
 import { listThreads } from '../../engine/describe/list-threads.ts';
 import { formatCount, plural } from '../../format-time.ts';
-import { threadStatuses } from '../../thread/read/thread-status.ts';
+import { threadStatuses } from '../../thread/thread-status.ts';
 import { listWorkflowFiles } from '../../workflow/load/resolve-workflow.ts';
 import { listWorkflows } from '../../workflow/registry/list-workflows.ts';
 import { stateOf } from '../live/topics.ts';

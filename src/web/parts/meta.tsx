@@ -1,6 +1,6 @@
 import type { Html } from '../html.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { readableMeta } from '../../thread/read/readable-meta.ts';
+import { readableMeta } from '../../thread/step-view.ts';
 
 /** The structured part of a reply: names and values. */
 export function Meta({ meta }: { meta: JsonObject }): Html | null {

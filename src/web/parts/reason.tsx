@@ -1,4 +1,4 @@
-import { shorten } from '../../thread/append/commit-message.ts';
+import { shorten } from '../../thread/commit-message.ts';
 import type { Html } from '../html.ts';
 
 /** More of it is in the story: the reason why a thread ended can be its whole last reply. */

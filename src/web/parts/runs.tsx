@@ -1,7 +1,7 @@
 import { formatCount, formatDuration, plural } from '../../format-time.ts';
 import type { Html } from '../html.ts';
 import { iso } from '../../iso.ts';
-import { threadStatuses } from '../../thread/read/thread-status.ts';
+import { threadStatuses } from '../../thread/thread-status.ts';
 import type { RegisteredWorkflow } from '../../workflow/registry/find-workflow.ts';
 import type { Run, Runs } from '../runs/read-runs.ts';
 import { percentile, tokensOf } from '../runs/usage-sums.ts';

@@ -1,5 +1,5 @@
 import { plural } from '../../format-time.ts';
-import { hitsInText, type SecretHit } from '../../thread/secrets/find-hits.ts';
+import { hitsInText, type SecretHit } from '../../thread/secret-scan.ts';
 import type { Html } from '../html.ts';
 import type { Site } from '../site.ts';
 

@@ -1,5 +1,5 @@
 import type { Html } from '../html.ts';
-import type { ThreadStatus } from '../../thread/read/thread-status.ts';
+import type { ThreadStatus } from '../../thread/thread-status.ts';
 
 /** A status as people say it. */
 const words: Readonly<Record<ThreadStatus, string>> = {

@@ -1,8 +1,8 @@
 import type { ThreadView } from '../../engine/describe/describe.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { MoreLimits } from '../../schema/built-in/limits.ts';
-import { readSaidUpTo, type Said } from '../../thread/read/read-said.ts';
-import { isOver } from '../../thread/read/thread-status.ts';
+import { readSaidUpTo, type Said } from '../../thread/read-said.ts';
+import { isOver } from '../../thread/thread-status.ts';
 import type { Html } from '../html.ts';
 import { readRunningTurn } from '../live/running-turn.ts';
 import { textAddress } from '../pages/step-text.ts';

@@ -1,6 +1,6 @@
 import type { Html } from '../html.ts';
 import type { ThreadView } from '../../engine/describe/describe.ts';
-import { isOver } from '../../thread/read/thread-status.ts';
+import { isOver } from '../../thread/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Visit } from '../site.ts';
 import { ActForm } from './act-form.tsx';

@@ -2,8 +2,7 @@ import type { Html } from '../html.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { formatCount, formatDuration, plural } from '../../format-time.ts';
 import type { NodeHash } from '../../cas/hash.ts';
-import type { PartKind, ToolCallDraft } from '../../thread/append/trace-files.ts';
-import type { Trace, TracedTurn } from '../../thread/read/read-trace.ts';
+import type { PartKind, ToolCallDraft, Trace, TracedTurn } from '../../thread/step-trace.ts';
 
 const titles: Readonly<Record<PartKind, string>> = {
   thought: 'Thought',

@@ -1,4 +1,4 @@
-import { shorten } from '../../thread/append/commit-message.ts';
+import { shorten } from '../../thread/commit-message.ts';
 import type { Html } from '../html.ts';
 import { formatCount, plural } from '../../format-time.ts';
 import { START, END, type WorkflowDefinition } from '../../workflow/definition.ts';

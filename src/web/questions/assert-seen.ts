@@ -1,7 +1,7 @@
 import { findLease } from '../../engine/leases/find-lease.ts';
 import { LeaseHeld } from '../../engine/leases/lease.ts';
 import type { Repository } from '../../git/repository.ts';
-import { getThread } from '../../thread/find/find-thread.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import type { SeenThread } from '../site.ts';
 

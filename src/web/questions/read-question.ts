@@ -7,9 +7,9 @@ import { limitOptions, type LimitReached } from '../../engine/limits/limits.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { JsonObject } from '../../json.ts';
 import { limitBounds } from '../../schema/built-in/limits.ts';
-import { asksForWords } from '../../thread/hint-to-go-on.ts';
-import { readState } from '../../thread/read/thread-state.ts';
-import type { SuspensionOutline } from '../../thread/read/read-suspension.ts';
+import { asksForWords } from '../../thread/thread-status.ts';
+import { readState } from '../../thread/thread-state.ts';
+import type { SuspensionOutline } from '../../thread/context/exchange.ts';
 import { formOf, type FormShape } from '../forms/form-fields.ts';
 
 /** What a suspended thread waits for. */

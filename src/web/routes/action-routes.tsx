@@ -1,10 +1,9 @@
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { UwfError } from '../../errors.ts';
-import { findThread, getThread } from '../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../thread/thread-refs.ts';
-import { isOver } from '../../thread/read/thread-status.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { findThread, getThread } from '../../thread/find-thread.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
+import { isOver } from '../../thread/thread-status.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import type { Sessions } from '../guard/session.ts';
 import { answerPage } from '../pages/answer-page.tsx';

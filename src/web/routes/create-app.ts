@@ -5,7 +5,7 @@ import { createEngineContext } from '../../engine/engine-context.ts';
 import { assertThere } from '../../git/repository/assert-there.ts';
 import type { Repository } from '../../git/repository.ts';
 import { createRedactor } from '../../redaction/create-redactor.ts';
-import { SecretScan } from '../../thread/secrets/secret-scan.ts';
+import { SecretScan } from '../../thread/secret-scan.ts';
 import type { WebOptions } from '../web-options.ts';
 import { Sessions } from '../guard/session.ts';
 import { Live } from '../live/live.ts';

@@ -3,8 +3,8 @@ import { eachThread, type ListOptions, type ThreadSummary } from '../../engine/d
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readPlace } from '../../thread/read/thread-state.ts';
-import { threadStatuses } from '../../thread/read/thread-status.ts';
+import { readPlace } from '../../thread/thread-state.ts';
+import { threadStatuses } from '../../thread/thread-status.ts';
 
 /** What a thread runs, and what it used. */
 export type RunFacts = ThreadUsage & { workflow: string; workflowHash: NodeHash; startCommit: ObjectId };

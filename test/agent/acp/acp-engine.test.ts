@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 
-import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
-import { readState } from '../../../src/thread/read/thread-state.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { resumeThread } from '../../../src/thread/suspend-thread.ts';
+import { readState } from '../../../src/thread/thread-state.ts';
 import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import { descendantsOf } from '../../../src/agent/processes/process-table.ts';
 import type { JsonObject } from '../../../src/json.ts';

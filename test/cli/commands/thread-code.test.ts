@@ -7,8 +7,8 @@ import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import { noteMove } from '../../../src/git/worktree/unfinished-move.ts';
-import { endThread } from '../../../src/thread/append/end-thread.ts';
-import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { endThread } from '../../../src/thread/end-thread.ts';
+import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { recorder } from '../../helpers/cli.ts';
 import {
   createTemporaryFolder,
@@ -146,8 +146,8 @@ describe('thread merge', () => {
 
     // An end adds a summary to the message, and another user is another author.
     const opened = await repository.open();
-    const { readState } = await import('../../../src/thread/read/thread-state.ts');
-    const { getThread } = await import('../../../src/thread/find/find-thread.ts');
+    const { readState } = await import('../../../src/thread/thread-state.ts');
+    const { getThread } = await import('../../../src/thread/find-thread.ts');
     const { id, head } = await getThread(opened, thread);
     await endThread(opened, await readState(opened, id, head), {
       outcome: 'completed',
@@ -419,8 +419,8 @@ describe('thread merge', () => {
     expect(shell).toMatchObject({ code: 2 });
 
     const opened = await repository.open();
-    const { readState } = await import('../../../src/thread/read/thread-state.ts');
-    const { getThread } = await import('../../../src/thread/find/find-thread.ts');
+    const { readState } = await import('../../../src/thread/thread-state.ts');
+    const { getThread } = await import('../../../src/thread/find-thread.ts');
     const { id, head } = await getThread(opened, thread);
     const tree = repository.git('rev-parse', 'main^{tree}');
     await leaveFiles(opened, await readState(opened, id, head), { checkedOut: work.base, tree });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { startInBackground } from '../../../src/cli/process/background.ts';
 import { createCliEnvironment, type CliEnvironment } from '../../../src/cli/process/cli-environment.ts';
 import { pageActions } from '../../../src/cli/web/page-actions.ts';
-import { listPointers } from '../../../src/thread/find/find-thread.ts';
+import { listPointers } from '../../../src/thread/find-thread.ts';
 import { findLease } from '../../../src/engine/leases/find-lease.ts';
 import { orElse } from '../../../src/or-else.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';

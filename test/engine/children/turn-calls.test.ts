@@ -5,11 +5,10 @@ import { createEngineContext, readingContext } from '../../../src/engine/engine-
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
-import { findThread, getThread } from '../../../src/thread/find/find-thread.ts';
-import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
+import { findThread, getThread } from '../../../src/thread/find-thread.ts';
+import { forkThread } from '../../../src/thread/fork-thread.ts';
 import { callIdFor } from '../../../src/thread/new-thread-id.ts';
-import { committedAt, stateCommit, type ThreadState } from '../../../src/thread/read/thread-state.ts';
-import { readState } from '../../../src/thread/read/thread-state.ts';
+import { committedAt, readState, stateCommit, type ThreadState } from '../../../src/thread/thread-state.ts';
 import { installCallingAgent, type CallingTry, type Called } from '../../helpers/calling-agent.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';

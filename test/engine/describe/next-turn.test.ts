@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createEngineContext } from '../../../src/engine/engine-context.ts';
 import { BranchesElsewhere } from '../../../src/engine/engine-errors.ts';
 import { findNextTurn, type Outlook } from '../../../src/engine/describe/next-turn.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 import { reply, scripted } from '../engine-fixture.ts';
 import { createBlockFixture, withBlock } from '../blocks/block-fixture.ts';

@@ -6,8 +6,8 @@ import { createEngineContext } from '../../../src/engine/engine-context.ts';
 import { createEngine } from '../../../src/engine/engine.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
 import type { Isolation } from '../../../src/workflow/definition.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { readThread } from '../../../src/thread/read/whole-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { readThread } from '../../../src/thread/thread-chain.ts';
 import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 /** All that an agent sees of git's variables, in a file of its own; then it commits as an agent does. */

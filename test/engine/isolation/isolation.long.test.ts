@@ -9,9 +9,9 @@ import { collectGarbage } from '../../../src/engine/maintenance/collect-garbage.
 import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
 import { markUnfinished, noteThread, readThreadNote } from '../../../src/git/repository/thread-work-tree.ts';
 import { linkedWorkTrees } from '../../../src/git/repository/linked-work-trees.ts';
-import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { readThread, type WholeThread } from '../../../src/thread/read/whole-thread.ts';
+import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { readThread, type WholeThread } from '../../../src/thread/thread-chain.ts';
 import { Verification } from '../../../src/verify/chain/verification.ts';
 import type { Isolation, WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';

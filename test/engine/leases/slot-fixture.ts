@@ -5,7 +5,7 @@ import type { EngineEvent } from '../../../src/engine/events.ts';
 import { takeLeaseFile, type Lease } from '../../../src/engine/leases/lease.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';
-import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
+import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import type { ThreadId } from '../../../src/thread/thread-id.ts';
 import { createRepositoryWithState } from '../../helpers/memory-repository.ts';
 

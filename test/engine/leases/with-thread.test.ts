@@ -4,12 +4,12 @@ import { readingContext, type EngineContext } from '../../../src/engine/engine-c
 import { findLease, leasePath } from '../../../src/engine/leases/find-lease.ts';
 import { LeaseHeld, takeLease } from '../../../src/engine/leases/lease.ts';
 import { readCurrent, withLease, withThread } from '../../../src/engine/leases/with-thread.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { endThread } from '../../../src/thread/append/end-thread.ts';
-import { appendStep } from '../../../src/thread/append/append-step.ts';
-import { activeRef } from '../../../src/thread/thread-refs.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { endThread } from '../../../src/thread/end-thread.ts';
+import { appendStep } from '../../../src/thread/append-step.ts';
+import { activeRef } from '../../../src/thread/thread-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
+import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';

@@ -9,11 +9,11 @@ import { usageOfChildren } from '../../../src/engine/limits/usage-of-children.ts
 import type { JsonObject } from '../../../src/json.ts';
 import type { Limits } from '../../../src/schema/built-in/limits.ts';
 import type { MoreLimits } from '../../../src/schema/built-in/limits.ts';
-import { findCalledNow } from '../../../src/thread/find/find-children.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
-import { readChain } from '../../../src/thread/read/read-chain.ts';
-import { readState } from '../../../src/thread/read/thread-state.ts';
+import { findCalledNow } from '../../../src/thread/find-children.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { readChain } from '../../../src/thread/thread-chain.ts';
+import { readState } from '../../../src/thread/thread-state.ts';
 import type { ThreadId } from '../../../src/thread/thread-id.ts';
 import { reply, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 import { createBlockFixture, withBlock } from '../blocks/block-fixture.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { simulateThread } from '../../../src/engine/verbs/simulate.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { encodeWorkflow } from '../../../src/workflow/nodes/encode-workflow.ts';
 import { loadWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';

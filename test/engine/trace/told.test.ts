@@ -4,8 +4,8 @@ import { installAgent } from '../../helpers/install-agent.ts';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
-import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
 import { createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 // It does what its turns say, one after the other over all visits, and keeps what it is told in a file.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/agent/contract.ts';
 import { TraceRecorder, type TraceLimits } from '../../../src/engine/trace/trace-recorder.ts';
-import type { TraceDraft } from '../../../src/thread/append/trace-files.ts';
+import type { TraceDraft } from '../../../src/thread/step-trace.ts';
 
 const call = (id: string, name = 'read'): AgentEvent => ({ kind: 'tool-call', id, name, arguments: { path: id } });
 const result = (id: string, text = `of ${id}`): AgentEvent => ({

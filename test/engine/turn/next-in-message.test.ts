@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { describeThread } from '../../../src/engine/describe/describe.ts';
 import { readingContext } from '../../../src/engine/engine-context.ts';
-import { nextOfMessage } from '../../../src/thread/append/commit-message.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { readChain } from '../../../src/thread/read/read-chain.ts';
+import { nextOfMessage } from '../../../src/thread/commit-message.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { readChain } from '../../../src/thread/thread-chain.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { runGit } from '../../helpers/temporary-repository.ts';
 import {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { pastSteps } from '../../../src/engine/turn/past-steps.ts';
 import { ALL_SEEN, NOTHING_SEEN, type StepsSeen } from '../../../src/expression/analysis/steps-seen.ts';
-import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { appendStep } from '../../../src/thread/append-step.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
 import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createEngine } from '../../../src/engine/engine.ts';
-import { scratchRef } from '../../../src/thread/thread-refs.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { readThread } from '../../../src/thread/read/whole-thread.ts';
+import { scratchRef } from '../../../src/thread/thread-id.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { readThread } from '../../../src/thread/thread-chain.ts';
 import type { ObjectStore } from '../../../src/git/object-store.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import type { JsonObject } from '../../../src/json.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readSaid } from '../../../src/thread/read/read-said.ts';
+import { readSaid } from '../../../src/thread/read-said.ts';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { Repository } from '../../../src/git/repository.ts';

@@ -11,7 +11,7 @@ import {
   withoutRoles,
   type StepsSeen,
 } from '../../../src/expression/analysis/steps-seen.ts';
-import { standIns } from '../../../src/thread/read/step-view.ts';
+import { standIns } from '../../../src/thread/step-view.ts';
 import type { JsonObject } from '../../../src/json.ts';
 
 const seenBy = async (source: string): Promise<StepsSeen> => (await compileExpression(source)).stepsSeen;

@@ -9,7 +9,7 @@ import { builtIn } from '../../../src/schema/built-in.ts';
 import { DanglingLink } from '../../../src/schema/links/check-links.ts';
 import { putNode, putNodes } from '../../../src/schema/put/put-node.ts';
 import { SchemaViolation } from '../../../src/schema/json-schema/invalid-schema.ts';
-import { threadCas } from '../../../src/thread/cas/thread-cas.ts';
+import { threadCas } from '../../../src/thread/thread-cas.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';

@@ -7,12 +7,17 @@ import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
 import { archiveTo } from '../../../src/sync/archive/archive-to.ts';
-import { addListCommit, type ArchivedThread, editList, LIST_REF } from '../../../src/thread/archive/archive-list.ts';
+import {
+  addListCommit,
+  type ArchivedThread,
+  editList,
+  findArchived,
+  LIST_REF,
+  openArchive,
+} from '../../../src/thread/archive/archive-list.ts';
 import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
-import { findArchived, openArchive } from '../../../src/thread/archive/find-archived.ts';
-import { getThread, listPointers } from '../../../src/thread/find/find-thread.ts';
-import { dayOfEnd } from '../../../src/thread/thread-refs.ts';
-import type { ThreadId } from '../../../src/thread/thread-id.ts';
+import { getThread, listPointers } from '../../../src/thread/find-thread.ts';
+import { dayOfEnd, type ThreadId } from '../../../src/thread/thread-id.ts';
 import { DirectRemote } from '../../helpers/direct-remote.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';

@@ -5,10 +5,10 @@ import { readingContext } from '../../../src/engine/engine-context.ts';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
-import { endThread } from '../../../src/thread/append/end-thread.ts';
-import { findArchived } from '../../../src/thread/archive/find-archived.ts';
-import { findThread, listPointers } from '../../../src/thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../../src/thread/thread-refs.ts';
+import { endThread } from '../../../src/thread/end-thread.ts';
+import { findArchived } from '../../../src/thread/archive/archive-list.ts';
+import { findThread, listPointers } from '../../../src/thread/find-thread.ts';
+import type { ThreadPointer } from '../../../src/thread/thread-id.ts';
 import { runTypeScript, type ScriptOutcome } from '../../helpers/run-typescript.ts';
 import {
   createTemporaryFolder,

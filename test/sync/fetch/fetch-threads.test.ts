@@ -8,7 +8,7 @@ import { readCommit } from '../../../src/git/stores/read.ts';
 import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
 import { findWorkflow } from '../../../src/workflow/registry/find-workflow.ts';
 import { registerWorkflow } from '../../../src/workflow/registry/register-workflow.ts';
 import { DirectRemote } from '../../helpers/direct-remote.ts';

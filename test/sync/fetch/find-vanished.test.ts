@@ -6,7 +6,7 @@ import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
 import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
-import { listPointers } from '../../../src/thread/find/find-thread.ts';
+import { listPointers } from '../../../src/thread/find-thread.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';
 

@@ -4,10 +4,10 @@ import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import type { NewThread } from '../../../src/sync/push/new-threads.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
 import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { forkThread } from '../../../src/thread/fork/fork-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { forkThread } from '../../../src/thread/fork-thread.ts';
 import type { ThreadId } from '../../../src/thread/thread-id.ts';
-import { readState, type ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { readState, type ThreadState } from '../../../src/thread/thread-state.ts';
 import { calledBy, startLoop } from '../../thread/thread-fixture.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';
 

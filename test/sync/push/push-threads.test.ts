@@ -7,10 +7,10 @@ import { pushThreads } from '../../../src/sync/push/push-threads.ts';
 import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
 import type { PushReport } from '../../../src/sync/report.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
 import { registerWorkflow } from '../../../src/workflow/registry/register-workflow.ts';
-import { readState } from '../../../src/thread/read/thread-state.ts';
+import { readState } from '../../../src/thread/thread-state.ts';
 import { calledBy, loop, startLoop } from '../../thread/thread-fixture.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';
 

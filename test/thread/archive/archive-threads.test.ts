@@ -5,17 +5,16 @@ import {
   type ArchivedThread,
   ArchiveList,
   editList,
+  findArchived,
   findListFault,
   LIST_REF,
 } from '../../../src/thread/archive/archive-list.ts';
-import { findArchived } from '../../../src/thread/archive/find-archived.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { ObjectBatch, repositoryWith } from '../../../src/git/stores/object-batch.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { endThread } from '../../../src/thread/append/end-thread.ts';
-import { getThread, listPointers } from '../../../src/thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../../src/thread/thread-refs.ts';
-import type { ThreadId } from '../../../src/thread/thread-id.ts';
+import { endThread } from '../../../src/thread/end-thread.ts';
+import { getThread, listPointers } from '../../../src/thread/find-thread.ts';
+import type { ThreadId, ThreadPointer } from '../../../src/thread/thread-id.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { startLoop } from '../thread-fixture.ts';

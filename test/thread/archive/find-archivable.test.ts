@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { endThread } from '../../../src/thread/append/end-thread.ts';
+import { endThread } from '../../../src/thread/end-thread.ts';
 import { findArchivable } from '../../../src/thread/archive/archive-threads.ts';
-import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
+import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { startLoop } from '../thread-fixture.ts';
 

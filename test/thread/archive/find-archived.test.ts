@@ -2,8 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { WantedRefs } from '../../../src/git/ref-store.ts';
-import { LIST_REF, pointerOfArchived, type ArchivedThread } from '../../../src/thread/archive/archive-list.ts';
-import { findArchived, findArchivePlace } from '../../../src/thread/archive/find-archived.ts';
+import {
+  type ArchivedThread,
+  findArchived,
+  findArchivePlace,
+  LIST_REF,
+  pointerOfArchived,
+} from '../../../src/thread/archive/archive-list.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { archivedLines, storeList } from './archived-lines.ts';
 

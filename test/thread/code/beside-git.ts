@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import { openRepository } from '../../../src/git/open-repository.ts';
-import { branchThread } from '../../../src/thread/code/branch-thread.ts';
-import { mergeThread, type MergeReport } from '../../../src/thread/code/merge-thread.ts';
+import { branchThread, type MergeReport, mergeThread } from '../../../src/thread/code/merge-thread.ts';
 import { findCode } from '../../../src/thread/code/thread-code.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import type { MergeMode } from '../../../src/git/worktree/try-merge.ts';
 import { isolatedGitEnvironment, type TemporaryRepository } from '../../helpers/temporary-repository.ts';

@@ -1,7 +1,7 @@
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { appendStep } from '../../../src/thread/append/append-step.ts';
-import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { appendStep } from '../../../src/thread/append-step.ts';
+import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { startLoop, stepDraft } from '../thread-fixture.ts';
 
 /** Starts a thread that began its work at a commit and left files. */

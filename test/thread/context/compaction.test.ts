@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { appendStep } from '../../../src/thread/append/append-step.ts';
-import { threadCas } from '../../../src/thread/cas/thread-cas.ts';
-import { readScratch } from '../../../src/thread/cas/thread-scratch.ts';
+import { appendStep } from '../../../src/thread/append-step.ts';
+import { threadCas } from '../../../src/thread/thread-cas.ts';
+import { readScratch } from '../../../src/thread/thread-scratch.ts';
 import {
   compactionFor,
   compactionOf,
@@ -10,7 +10,7 @@ import {
   readCarriedCompaction,
   readWaitingCompaction,
 } from '../../../src/thread/context/compaction.ts';
-import type { CommitOf, ThreadState } from '../../../src/thread/read/thread-state.ts';
+import type { CommitOf, ThreadState } from '../../../src/thread/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { startLoop, stepDraft } from '../thread-fixture.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readHistory, readStepsToTell } from '../../../src/thread/context/context-history.ts';
-import { appendStep } from '../../../src/thread/append/append-step.ts';
-import { readState } from '../../../src/thread/read/thread-state.ts';
+import { appendStep } from '../../../src/thread/append-step.ts';
+import { readState } from '../../../src/thread/thread-state.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { addManySteps } from '../long-thread.ts';

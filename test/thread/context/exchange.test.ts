@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../../src/git/repository.ts';
-import { resumeThread } from '../../../src/thread/append/resume-thread.ts';
-import { suspendThread, type SuspensionDraft } from '../../../src/thread/append/suspend-thread.ts';
+import { resumeThread, suspendThread, type SuspensionDraft } from '../../../src/thread/suspend-thread.ts';
 import { hasFailed, readExchange, type ExchangeCommit } from '../../../src/thread/context/exchange.ts';
-import type { CommitOf } from '../../../src/thread/read/thread-state.ts';
+import type { CommitOf } from '../../../src/thread/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { agent, startLoop } from '../thread-fixture.ts';
 

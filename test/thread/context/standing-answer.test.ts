@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { endThread } from '../../../src/thread/append/end-thread.ts';
-import { reopenThread, resumeThread } from '../../../src/thread/append/resume-thread.ts';
-import { readStandingAnswer, type StandingAnswer } from '../../../src/thread/context/standing-answer.ts';
-import { suspendThread, type SuspensionDraft } from '../../../src/thread/append/suspend-thread.ts';
-import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { endThread } from '../../../src/thread/end-thread.ts';
+import { reopenThread, resumeThread, suspendThread, type SuspensionDraft } from '../../../src/thread/suspend-thread.ts';
+import { readStandingAnswer, type StandingAnswer } from '../../../src/thread/context/exchange.ts';
+import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
 import { agent, startLoop } from '../thread-fixture.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ContextStep } from '../../../src/thread/context/agent-context.ts';
-import { summaryPrompts } from '../../../src/thread/context/summary-prompts.ts';
+import { type ContextStep, summaryPrompts } from '../../../src/thread/context/agent-context.ts';
 
 const step = (number: number, text: string): ContextStep => ({ number, role: 'coder', status: null, text });
 const prompts = (texts: readonly string[], maxCharacters: number, before?: string): string[] =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listPointers } from '../../../src/thread/find/find-thread.ts';
+import { listPointers } from '../../../src/thread/find-thread.ts';
 import { parseThreadId, threadTimeMs, timePrefix } from '../../../src/thread/thread-id.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { startLoop } from '../thread-fixture.ts';

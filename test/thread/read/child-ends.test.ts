@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { appendStep } from '../../../src/thread/append/append-step.ts';
-import { endThread } from '../../../src/thread/append/end-thread.ts';
-import { readChildEnds } from '../../../src/thread/read/light-chain.ts';
-import type { CommitOf } from '../../../src/thread/read/thread-state.ts';
+import { appendStep } from '../../../src/thread/append-step.ts';
+import { endThread } from '../../../src/thread/end-thread.ts';
+import { readChildEnds } from '../../../src/thread/thread-chain.ts';
+import type { CommitOf } from '../../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { startLoop, stepAt, stepDraft } from '../thread-fixture.ts';

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { rememberRemoved } from '../../../src/thread/remove/removed-threads.ts';
+import { rememberRemoved } from '../../../src/thread/remove-thread.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '../../../src/json.ts';
-import { UNEXPECTED } from '../../../src/thread/fault-of.ts';
+import { UNEXPECTED } from '../../../src/thread/thread-errors.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
-import type { ExportedCommit, ExportedNode } from '../../../src/thread/export/export-thread.ts';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
+import type { ExportedCommit, ExportedNode } from '../../../src/thread/export-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
 import { Verification } from '../../../src/verify/chain/verification.ts';
 import type { EngineFixture } from '../../engine/engine-fixture.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';

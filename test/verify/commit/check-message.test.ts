@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { messageOfCommit, type Beside } from '../../../src/thread/append/commit-message.ts';
+import { type Beside, messageOfCommit } from '../../../src/thread/commit-message.ts';
 import type { ThreadCommit, ThreadCommitKind } from '../../../src/thread/thread-commit.ts';
 import { checkMessage } from '../../../src/verify/commit/check-message.ts';
 import { commitOf, faultsOf } from './plain-commits.ts';

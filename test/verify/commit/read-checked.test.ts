@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
-import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { appendStep } from '../../../src/thread/append-step.ts';
 import { NodeCache } from '../../../src/verify/chain/known-nodes.ts';
 import { readChecked, type CheckedCommit } from '../../../src/verify/commit/read-checked.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';

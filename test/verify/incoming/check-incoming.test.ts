@@ -3,7 +3,7 @@ import { registerWorkflow } from '../../../src/workflow/registry/register-workfl
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import { hashObject } from '../../../src/git/format/object-id.ts';
-import { appendStep, type StepDraft } from '../../../src/thread/append/append-step.ts';
+import { appendStep, type StepDraft } from '../../../src/thread/append-step.ts';
 import { createDice, growThread } from '../grow-thread.ts';
 import { loop, startLoop, stepDraft } from '../../thread/thread-fixture.ts';
 import { checkAll, refusals, tipOf, type Reads } from './incoming-fixture.ts';

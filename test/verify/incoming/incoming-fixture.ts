@@ -2,7 +2,7 @@ import { ObjectTooLarge } from '../../../src/git/format/object-errors.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { RefName } from '../../../src/git/ref-store.ts';
 import { checkIncoming, type CheckOptions, type IncomingTip } from '../../../src/verify/incoming/check-incoming.ts';
-import { threadOfRef } from '../../../src/thread/thread-refs.ts';
+import { threadOfRef } from '../../../src/thread/thread-id.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 
 /** A ref as a remote has it, and what it is taken for. */

@@ -1,8 +1,8 @@
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { appendStep, type StepDraft } from '../../../src/thread/append/append-step.ts';
-import { startThread, type StartRequest } from '../../../src/thread/append/start-thread.ts';
-import type { ThreadState } from '../../../src/thread/read/thread-state.ts';
+import { appendStep, type StepDraft } from '../../../src/thread/append-step.ts';
+import { type StartRequest, startThread } from '../../../src/thread/start-thread.ts';
+import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
 import { loop, stepDraft } from '../../thread/thread-fixture.ts';
 

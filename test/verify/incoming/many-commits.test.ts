@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
-import { activeRef } from '../../../src/thread/thread-refs.ts';
+import { activeRef } from '../../../src/thread/thread-id.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { checkAll, refusals, type Reads } from './incoming-fixture.ts';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
-import { appendStep } from '../../../src/thread/append/append-step.ts';
+import { appendStep } from '../../../src/thread/append-step.ts';
 import { VerifiedCommits } from '../../../src/verify/incoming/verified-commits.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';

@@ -3,7 +3,7 @@ import { StepHistory } from '../../../src/verify/replay/step-history.ts';
 import { growthSince } from '../../../src/expression/evaluation/evaluator-protocol.ts';
 import { ALL_SEEN, NOTHING_SEEN, type StepsSeen } from '../../../src/expression/analysis/steps-seen.ts';
 import { ruleScope } from '../../../src/moderator/decide.ts';
-import type { StepView } from '../../../src/thread/read/step-view.ts';
+import type { StepView } from '../../../src/thread/step-view.ts';
 
 function step(number: number, text = `text ${number}`): StepView {
   const meta = { number };

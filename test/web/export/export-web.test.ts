@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
 import { ExportFolder } from '../../../src/web/export/export-folder.ts';
 import { exportWeb } from '../../../src/web/export/export-web.tsx';
 import { createLoopRepository } from '../../helpers/cli.ts';

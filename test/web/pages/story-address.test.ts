@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { getThread } from '../../../src/thread/find/find-thread.ts';
-import { readSteps } from '../../../src/thread/read/read-steps.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
+import { readSteps } from '../../../src/thread/thread-chain.ts';
 import { commitToReadFrom } from '../../../src/web/pages/story-address.ts';
 import { createLoopRepository } from '../../helpers/cli.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import type { GivenToGoOn } from '../../../src/web/site.ts';
-import { readSaid } from '../../../src/thread/read/read-said.ts';
+import { readSaid } from '../../../src/thread/read-said.ts';
 import { configOf, createFixture, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 import type { Engine } from '../../../src/engine/engine.ts';

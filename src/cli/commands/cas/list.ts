@@ -1,10 +1,10 @@
 import { listScratch, isArtifact } from '../../../cas/scratch.ts';
 import { getNode } from '../../../cas/node-source.ts';
-import { PINS_REF } from '../../../thread/thread-refs.ts';
+import { PINS_REF } from '../../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import type { NodeHash } from '../../../cas/hash.ts';
-import { findReferrers, type Referrer } from '../../../thread/cas/find-referrers.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
+import { findReferrers, type Referrer } from '../../../thread/thread-cas.ts';
+import { getThread } from '../../../thread/find-thread.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { nodeFields, nodeRow, type NodeRow } from '../../output/node.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';

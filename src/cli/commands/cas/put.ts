@@ -13,7 +13,7 @@ import { builtIn, type Artifact } from '../../../schema/built-in.ts';
 import { schemaWords } from '../../../schema/json-schema/schema-words.ts';
 import { putNode } from '../../../schema/put/put-node.ts';
 import { schemaOfType } from '../../../schema/type-schema.ts';
-import { PINS_REF } from '../../../thread/thread-refs.ts';
+import { PINS_REF } from '../../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { readJson } from '../../command-line/parse-value.ts';
 import { textFrom } from '../../command-line/read-text.ts';

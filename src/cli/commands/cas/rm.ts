@@ -1,7 +1,7 @@
 import { hashArgument } from '../../command-line/shared-arguments.ts';
 import { NodeNotFound } from '../../../cas/node-source.ts';
 import { removeFromScratch } from '../../../cas/scratch.ts';
-import { PINS_REF } from '../../../thread/thread-refs.ts';
+import { PINS_REF } from '../../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';

@@ -1,10 +1,10 @@
 import { defaultThreadArgument } from '../../command-line/shared-arguments.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
+import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { describeStep, stepFields, type StepSummary } from '../../output/describe-step.ts';
 import { startCommitOf } from '../../../engine/describe/find-turn.ts';
 import { beforeOption, commitBefore } from '../../find/find-turn.ts';
-import { readSteps } from '../../../thread/read/read-steps.ts';
+import { readSteps } from '../../../thread/thread-chain.ts';
 import { parseCount } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { formatDuration } from '../../../format-time.ts';

@@ -11,7 +11,7 @@ import { formatDuration } from '../../../format-time.ts';
 import { turnMarkdown } from '../../output/turn-markdown.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { readTrace, type Trace } from '../../../thread/read/read-trace.ts';
+import { readTrace, type Trace } from '../../../thread/step-trace.ts';
 
 export const command: Command = defineCommand({
   description: `Shows the turns of the model behind a step: what it was told, what it thought and said, the tools that it

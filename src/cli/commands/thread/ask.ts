@@ -6,7 +6,7 @@ import { findStep } from '../../find/find-turn.ts';
 import { promptOptions, promptFrom } from '../../command-line/read-text.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
+import { getThread } from '../../../thread/find-thread.ts';
 import { ThreadNotFound } from '../../../thread/thread-errors.ts';
 import { inPlaceOf } from '../../../or-else.ts';
 

@@ -6,7 +6,7 @@ import { openEngine } from '../../open/open-engine.ts';
 import { parseDuration } from '../../command-line/parse-value.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import type { Engine } from '../../../engine/engine.ts';
-import { findThread } from '../../../thread/find/find-thread.ts';
+import { findThread } from '../../../thread/find-thread.ts';
 import type { ThreadId } from '../../../thread/thread-id.ts';
 
 export const command: Command = defineCommand({

@@ -1,6 +1,6 @@
 import type { FileChange } from '../../../git/worktree/diff-trees.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
-import { diffThreads, type DiffStep, type StepPair, type ThreadDiff } from '../../../thread/read/diff-threads.ts';
+import { getThread } from '../../../thread/find-thread.ts';
+import { type DiffStep, diffThreads, type StepPair, type ThreadDiff } from '../../../thread/diff-threads.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
@@ -39,7 +39,7 @@ of the one differ from those of the other.`,
     const diff = await diffThreads(repository, a, b);
     let files: FileChange[] | null = null;
     if (diff.files) {
-      const { diffSnapshots } = await import('../../../thread/read/step-files.ts');
+      const { diffSnapshots } = await import('../../../thread/step-files.ts');
       files = (await diffSnapshots(repository, cli.env, diff.files.a, diff.files.b)) ?? null;
     }
     const columns = cli.stdout.isTTY === true ? (cli.stdout.columns ?? 80) : PIPE_COLUMNS;

@@ -1,6 +1,6 @@
 import { threadArgument } from '../../command-line/shared-arguments.ts';
-import { exportThread } from '../../../thread/export/export-thread.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
+import { exportThread } from '../../../thread/export-thread.ts';
+import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { harmlessJson } from '../../output/width.ts';

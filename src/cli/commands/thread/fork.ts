@@ -3,13 +3,12 @@ import { atOption, findPlace } from '../../find/find-step.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { hintToResume } from '../../../thread/hint-to-go-on.ts';
-import { forkThread } from '../../../thread/fork/fork-thread.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
+import { hintToResume } from '../../../thread/thread-status.ts';
+import { forkThread } from '../../../thread/fork-thread.ts';
+import { getThread } from '../../../thread/find-thread.ts';
 import { readThreadCommit, type ThreadCommit } from '../../../thread/thread-commit.ts';
-import type { ThreadId } from '../../../thread/thread-id.ts';
-import { activeRef } from '../../../thread/thread-refs.ts';
-import { readSteps } from '../../../thread/read/read-steps.ts';
+import { activeRef, type ThreadId } from '../../../thread/thread-id.ts';
+import { readSteps } from '../../../thread/thread-chain.ts';
 
 export const command: Command = defineCommand({
   description: `Makes a new thread that shares the steps of another up to a point and goes on independently. Nothing is

@@ -1,15 +1,13 @@
 import { statusHere } from '../../../engine/leases/find-lease.ts';
 import type { ObjectId } from '../../../git/format/object-id.ts';
 import type { Repository } from '../../../git/repository.ts';
-import type { MergeReport } from '../../../thread/code/merge-thread.ts';
-import { CodeHoldsSecrets } from '../../../thread/code/code-secrets.ts';
+import { CodeHoldsSecrets, type MergeReport } from '../../../thread/code/merge-thread.ts';
 import { findCode } from '../../../thread/code/thread-code.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../../thread/thread-refs.ts';
-import { statusOfHead, type ThreadStatus } from '../../../thread/read/thread-status.ts';
+import { getThread } from '../../../thread/find-thread.ts';
+import type { ThreadId, ThreadPointer } from '../../../thread/thread-id.ts';
+import { statusOfHead, type ThreadStatus } from '../../../thread/thread-status.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { WrongThreadState } from '../../../thread/thread-errors.ts';
-import type { ThreadId } from '../../../thread/thread-id.ts';
 import { readThreadNote } from '../../../git/repository/thread-work-tree.ts';
 import { describeMissing } from '../../../git/worktree/missing-files.ts';
 import { UwfError } from '../../../errors.ts';
@@ -103,7 +101,7 @@ is changed. Commits that agents made stay as they are, and the command lists tho
     try {
       await agreeToGit(cli, repository, 'sign');
       if (branch !== undefined) {
-        const { branchThread } = await import('../../../thread/code/branch-thread.ts');
+        const { branchThread } = await import('../../../thread/code/merge-thread.ts');
         return await tell(await branchThread(repository, code, branch, how));
       }
       await agreeToGit(cli, repository, 'files');

@@ -1,12 +1,12 @@
 import { threadArgument } from '../../command-line/shared-arguments.ts';
-import { readableMeta } from '../../../thread/read/readable-meta.ts';
+import { readableMeta } from '../../../thread/step-view.ts';
 import { formatMeta } from '../../output/table.ts';
 import { mayBeAtWork } from '../../../engine/leases/find-lease.ts';
 import { readJournal, unfinishedTurn } from '../../../engine/journal/read-journal.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../../thread/thread-refs.ts';
-import { readSaidUpTo, type Said } from '../../../thread/read/read-said.ts';
+import { getThread } from '../../../thread/find-thread.ts';
+import type { ThreadPointer } from '../../../thread/thread-id.ts';
+import { readSaidUpTo, type Said } from '../../../thread/read-said.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { beforeOption, commitBefore } from '../../find/find-turn.ts';

@@ -1,5 +1,5 @@
 import { planRedaction, type ThreadRedaction } from '../../../engine/redact/redact-thread.ts';
-import { archivePlaces } from '../../../thread/archive/find-archived.ts';
+import { archivePlaces } from '../../../thread/archive/archive-list.ts';
 import { lastSeenAt } from '../../../sync/refs/tracking.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument } from '../../command-line/shared-arguments.ts';

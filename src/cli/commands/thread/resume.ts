@@ -1,6 +1,6 @@
 import { limitOptions, type LimitOption } from '../../../engine/limits/limits.ts';
 import type { MoreLimits } from '../../../schema/built-in/limits.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
+import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { parseCount, parseDollars } from '../../command-line/parse-value.ts';
 import { promptOptions, textFrom } from '../../command-line/read-text.ts';

@@ -7,17 +7,22 @@ import type { GitEnvironment, Repository } from '../../../git/repository.ts';
 import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
 import { lastSeenAt } from '../../../sync/refs/tracking.ts';
 import { removeRemoteThread } from '../../../sync/removal/remove-remote-thread.ts';
-import { findArchivePlace } from '../../../thread/archive/find-archived.ts';
-import { amountOf, findUnmergedWork, NotMerged, type UnmergedWork } from '../../../thread/code/unmerged-work.ts';
-import { faultOf } from '../../../thread/fault-of.ts';
-import { findThread, getThread, listPointers } from '../../../thread/find/find-thread.ts';
-import type { ThreadPointer } from '../../../thread/thread-refs.ts';
+import { findArchivePlace } from '../../../thread/archive/archive-list.ts';
+import { amountOf, findUnmergedWork, NotMerged, type UnmergedWork } from '../../../thread/code/thread-code.ts';
+import { faultOf, NewerFormat, WrongThreadState } from '../../../thread/thread-errors.ts';
+import { findThread, getThread, listPointers } from '../../../thread/find-thread.ts';
+import {
+  activeRef,
+  ARCHIVE_PREFIX,
+  isThreadId,
+  REMOTES_PREFIX,
+  scratchRef,
+  type ThreadId,
+  type ThreadPointer,
+} from '../../../thread/thread-id.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
-import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/read/thread-status.ts';
-import { removeThread, removeThreads } from '../../../thread/remove/remove-thread.ts';
-import { activeRef, ARCHIVE_PREFIX, REMOTES_PREFIX, scratchRef } from '../../../thread/thread-refs.ts';
-import { NewerFormat, WrongThreadState } from '../../../thread/thread-errors.ts';
-import { isThreadId, type ThreadId } from '../../../thread/thread-id.ts';
+import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/thread-status.ts';
+import { removeThread, removeThreads } from '../../../thread/remove-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { momentOption } from '../../command-line/parse-value.ts';
 import { optionalThreadArgument } from '../../command-line/shared-arguments.ts';

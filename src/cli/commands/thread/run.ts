@@ -5,7 +5,7 @@ import { ADOPT_LEASE, openEngine } from '../../open/open-engine.ts';
 import { followRun, runExitCodes, runFields } from '../../follow/follow-run.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { getThread } from '../../../thread/find/find-thread.ts';
+import { getThread } from '../../../thread/find-thread.ts';
 
 export const command: Command = defineCommand({
   description: `Runs a thread from its head until it ends or is suspended. After a crash nothing has to be repaired: stored

@@ -2,14 +2,14 @@ import { waitingChildren, type ChildView } from '../../../engine/describe/descri
 import { foldChildren, ownKey } from '../../../engine/describe/fold-children.ts';
 import { describeThread, hintToAnswer, type ThreadView } from '../../../engine/describe/describe.ts';
 import { describeInterruption, hintAtInterruption } from '../../../engine/recovery/interruption.ts';
-import type { SuspensionOutline } from '../../../thread/read/read-suspension.ts';
+import type { SuspensionOutline } from '../../../thread/context/exchange.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument, threadFields } from '../../command-line/shared-arguments.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import type { KnownClaim } from '../../../sync/claims/claims-here.ts';
-import { isOver } from '../../../thread/read/thread-status.ts';
+import { isOver } from '../../../thread/thread-status.ts';
 import { knownClaims, describeClaim } from '../../threads/known-claims.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';

@@ -2,7 +2,7 @@ import { findWorkflow } from '../../../workflow/registry/find-workflow.ts';
 import { removeWorkflow } from '../../../workflow/registry/remove-workflow.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
-import { nothingForDataError } from '../../../thread/fault-of.ts';
+import { nothingForDataError } from '../../../thread/thread-errors.ts';
 
 export const command: Command = defineCommand({
   description: `Removes refs/workflows/<name> with all its versions. Threads have their own copy of the definition and go on; files in
