@@ -78,6 +78,7 @@ export const artefacts = [
           'src/thread/find-children.ts',
           'src/thread/new-thread-id.ts',
           'src/thread/thread-chain.ts',
+          'src/thread/thread-scratch.ts',
           'src/thread/step-view.ts',
           'src/thread/step-files.ts',
           'src/workflow/check/check-names.ts',
@@ -100,7 +101,6 @@ export const artefacts = [
           'src/thread/append-step.ts',
           'src/thread/end-thread.ts',
           'src/thread/append-commit.ts',
-          'src/thread/secret-scan.ts',
         ],
       },
       {
@@ -113,6 +113,7 @@ export const artefacts = [
           'src/engine/config/config.ts',
           'src/engine/redact/known-secrets.ts',
           'src/redaction/create-redactor.ts',
+          'src/thread/secret-scan.ts',
         ],
       },
       {
