@@ -74,10 +74,10 @@ const digits = new Uint8Array(128);
 for (let value = 0; value < alphabet.length; value++) digits[alphabet.charCodeAt(value)] = value;
 
 /** The bits of a hash: the highest 34 and the lowest 30, because a number does not hold all, and big integers are slow. */
-export type HashHalves = { high: number; low: number };
+type HashHalves = { high: number; low: number };
 
 /** Reads the bits of a hash back: the inverse of {@link base32}. */
-export function hashHalves(hash: NodeHash): HashHalves {
+function hashHalves(hash: NodeHash): HashHalves {
   return { high: numberOf(hash, 0, 7), low: numberOf(hash, 7, 13) };
 }
 

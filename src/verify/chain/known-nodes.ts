@@ -7,13 +7,12 @@ import { decodeNode } from '../../cas/node.ts';
 import { MAX_SCHEMA_BYTES } from '../../cas/node-limits.ts';
 import { combineSources, HashCollision, type NodeSource, type StoredNode } from '../../cas/node-source.ts';
 import { ObjectTooLarge } from '../../git/format/object-errors.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { alone, type ObjectId } from '../../git/format/object-id.ts';
 import { readBlob } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import { attempt, type ReportFault } from '../fault.ts';
-import { OidTable } from './oid-table.ts';
 
 /** A commit that was verified before. */
 export type EarlierCommit = {
@@ -43,7 +42,7 @@ const MAX_RECALLED = 256;
 export class KnownNodes implements NodeSource {
   readonly #cache: NodeCache;
   readonly #maxNodes: number;
-  readonly #oids: OidTable;
+  readonly #oids = new Map<NodeHash, ObjectId>();
   readonly #others: NodeSource[] = [];
   /** Nodes behind further parents whose places are known. */
   readonly #behind = new Map<NodeHash, ObjectId>();
@@ -57,7 +56,6 @@ export class KnownNodes implements NodeSource {
   /** @param maxNodes how many nodes may have to be known; default: no limit */
   constructor(cache: NodeCache, maxNodes: number = Infinity) {
     this.#cache = cache;
-    this.#oids = new OidTable(cache.repository.objects.format);
     this.#maxNodes = maxNodes;
   }
 
@@ -93,7 +91,8 @@ export class KnownNodes implements NodeSource {
    * @throws {UwfError} `too-many-nodes`
    */
   recall({ hash, oid }: IndexEntry): void {
-    this.#oids.set(hash, oid);
+    // Alone, they keep no index alive that they were cut out of.
+    this.#oids.set(alone(hash), alone(oid));
     const maxNodes = this.#maxNodes;
     if (this.#oids.size <= maxNodes) return;
     throw new UwfError(`it has more than ${maxNodes} nodes`, {

@@ -20,7 +20,7 @@ export type IncomingLimits = {
   maxDepth: number;
   /** New commits of one chain. Each takes 100 bytes of memory. */
   maxCommits: number;
-  /** Nodes that the check of one thread has to know. Each takes 43 bytes of memory or more. */
+  /** Nodes that the check of one thread has to know. Each takes 150 bytes of memory. */
   maxNodes: number;
   /** Commits of the user's code that the threads of one fetch bring. */
   maxCodeObjects: number;
@@ -37,7 +37,7 @@ export const INCOMING_LIMITS: IncomingLimits = {
   maxFiles: 1_000_000,
   maxDepth: 100,
   maxCommits: 500_000,
-  maxNodes: 3_000_000,
+  maxNodes: 1_000_000,
   maxCodeObjects: 2_000_000,
 };
 

@@ -76,7 +76,7 @@ test('limits are far above what agents make', () => {
     maxFiles: 1_000_000,
     maxDepth: 100,
     maxCommits: 500_000,
-    maxNodes: 3_000_000,
+    maxNodes: 1_000_000,
     maxCodeObjects: 2_000_000,
   });
 });
