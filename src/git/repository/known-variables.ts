@@ -22,6 +22,11 @@ export function gitVariablesOf({ location, env }: GitPlace): readonly GitVariabl
   return variables;
 }
 
+/** Takes what `listGitVariables` has listed of a repository, so that {@link gitVariablesOf} does not ask git again. */
+export function rememberVariables(location: RepositoryLocation, variables: readonly GitVariable[]): void {
+  listed.set(location, variables);
+}
+
 /**
  * The value of a variable in the configuration of the system and the user, not of a repository: its author could name any program.
  */

@@ -2,6 +2,7 @@ import { addressOf, bundlePathOf, defaultRemote, remotesIn, withoutPassword } fr
 import { listGitVariables, listingAfter } from '../process/git-variables.ts';
 import { MappedRemote } from './mapped-remote.ts';
 import { NativeRemote } from './native-remote.ts';
+import { rememberVariables } from '../repository/known-variables.ts';
 import { remoteUrl } from '../repository/remote-url.ts';
 import { RestoringRemote } from './restoring-remote.ts';
 import { isBranchOrTag, refMappingOf } from './ref-mapping.ts';
@@ -42,6 +43,7 @@ export async function openRemote(
   if (location === undefined || stateDir === undefined) throw new RemotesNeedDisk();
   const { env, direction = 'fetch', mayAsk = false, onRestored } = options;
   const variables = await listGitVariables({ location, env });
+  rememberVariables(location, variables);
   const configured = remotesIn(variables);
   const chosen = name ?? defaultRemote(variables, configured, location, direction);
   const isConfigured = configured.includes(chosen);
