@@ -40,6 +40,8 @@ export type Offer = {
   commits?: CommitLine[];
   /** Places of secrets that the push would publish. */
   secrets?: SecretPlace[];
+  /** The threads whose starts the push would send: its own, those of its callers and of its children. */
+  alongside?: ThreadId[];
   /** True if the thread is held because it is not sound. */
   isUnsound?: true;
 };

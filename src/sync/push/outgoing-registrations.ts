@@ -2,7 +2,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { eachOnce } from '../each-once.ts';
-import type { OutgoingVerdict } from './outgoing.ts';
+import type { OutgoingVerdict } from './hold-back.ts';
 import type { SecretScan } from '../../thread/secret-scan.ts';
 import { NodeCache } from '../../verify/chain/known-nodes.ts';
 import { readFiles } from '../../verify/commit/read-files.ts';

@@ -32,6 +32,8 @@ export type PushPart = {
   commits?: CommitLine[];
   /** Places of secrets that the push publishes. */
   secrets?: SecretPlace[];
+  /** The threads whose starts it sends. */
+  alongside?: ThreadId[] | undefined;
 };
 
 /** What a push changes at the remote. */
@@ -107,13 +109,14 @@ export async function planThreadPush(
   await holdBack.threads([...offers.values()].filter((offer) => offer.held === undefined && isTried(offer)));
   for (const [thread, offer] of offers) {
     if (!isTried(offer)) continue;
-    const { edits, spare, change, needs, held, commits, secrets = [], isUnsound } = offer;
+    const { edits, spare, change, needs, held, commits, secrets = [], alongside, isUnsound } = offer;
     const isMissing = needs.some((fork) => !there.threads.has(fork) && !isOffered(offers.get(fork)));
     const reason = held ?? (isMissing ? 'the remote has steps that only a fork keeps; push that too' : undefined);
     const along = { ...(commits && { commits }), ...(secrets.length > 0 && { secrets }) };
     const why = held === undefined ? {} : { ...(isUnsound && { isUnsound }), ...along };
     if (reason !== undefined) plan.held.push({ thread, reason, ...why });
-    else if (edits.length > 0) plan.parts.push({ edits, spare, ...(change && { thread: change }), ...along });
+    else if (edits.length > 0)
+      plan.parts.push({ edits, spare, ...(change && { thread: change }), ...along, alongside });
   }
   if (scope !== undefined) return plan;
   const strays = new Refusals();

@@ -1,5 +1,3 @@
-import type { Commit } from '../../git/format/commit.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
 import {
   isDone,
   type PushEdit,
@@ -11,9 +9,7 @@ import {
 } from '../../git/transport/remote.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import type { CommitLine } from '../../git/process/list-commits.ts';
-import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { removeRedacted } from '../removal/remove-remote-thread.ts';
 import { pushArchive } from '../archive/push-archive.ts';
 import { NewThreads } from './new-threads.ts';
@@ -23,8 +19,6 @@ import type { PushReport } from '../report.ts';
 import { readSortedRefs, SHARED_PATTERNS, sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';
-import { findStart, readChain, readChildEnds } from '../../thread/thread-chain.ts';
-import { callerCommit } from '../../thread/thread-state.ts';
 
 /** How often a push is tried again because other clients push at the same time. */
 const MAX_ROUNDS = 5;
@@ -138,15 +132,9 @@ export async function pushOnce(
   const edits = [...editsOf(parts), ...(fence?.edits ?? [])];
   if (edits.length === 0) return { report, isContended: false };
   const spare = new Set(parts.flatMap((part) => part.spare ?? []));
-  const pushing = dryRun
+  const results = dryRun
     ? edits.map(({ name }): PushResult => ({ name, outcome: 'done' }))
-    : pushSparing(remote, { edits, isForward: true, signal, onProgress }, spare);
-  // Runs while the push waits for the remote. An error is thrown below, once the outcome of the push is known.
-  const named = scope ?? new Set(parts.flatMap(({ thread }) => thread?.thread ?? []));
-  const isPart = scope !== undefined || withheld.size > 0;
-  const goingAlong = isPart ? findAllAlongside(repository, parts, named, there) : undefined;
-  goingAlong?.catch(() => {});
-  const results = await pushing;
+    : await pushSparing(remote, { edits, isForward: true, signal, onProgress }, spare);
   fence?.settle(results.slice(edits.length - fence.edits.length));
   const outcomes = new Map<string, PushResult>(results.map((result) => [result.name, result]));
   const outcomesOf = (part: PushPart): (PushResult['outcome'] | undefined)[] =>
@@ -173,8 +161,12 @@ export async function pushOnce(
     const made = edits.filter(({ name }) => isDone(outcomes.get(name)?.outcome));
     await remember(repository, remote, made);
   }
-  const alongside = await goingAlong;
-  if (alongside) report.alongside = [...new Set(done.flatMap((part) => alongside.get(part) ?? []))].toSorted();
+  if (scope !== undefined || withheld.size > 0) {
+    const named = scope ?? new Set(parts.flatMap(({ thread }) => thread?.thread ?? []));
+    const { threads } = sortRefs(there);
+    const along = done.flatMap(({ alongside = [] }) => alongside).filter((id) => !named.has(id) && !threads.has(id));
+    report.alongside = [...new Set(along)].toSorted();
+  }
   const refusals = new Refusals();
   for (const result of results) {
     if (result.outcome !== 'refused' || isSpared(result)) continue;
@@ -226,63 +218,4 @@ export function mergeReports(report: PushReport, later: PushReport, refused: Rea
 
 function eachOnce(commits: readonly CommitLine[]): CommitLine[] {
   return [...new Map(commits.map((line) => [line.commit, line])).values()];
-}
-
-/** Finds, for each part, the threads that were not named and whose commits the push sends to the remote for the first time. */
-async function findAllAlongside(
-  repository: Repository,
-  parts: readonly PushPart[],
-  scope: ReadonlySet<ThreadId>,
-  there: readonly RemoteRef[],
-): Promise<Map<PushPart, ThreadId[]>> {
-  const { threads } = sortRefs(there);
-  const found = new Map<PushPart, ThreadId[]>();
-  for (const part of parts) {
-    if (!part.thread?.head) continue;
-    const { head, before } = part.thread;
-    if (before !== null && (await isStraight(repository, before, head))) continue;
-    const ids = [...(await findAlongside(repository, head, before))];
-    const news = ids.filter((id) => !scope.has(id) && !threads.has(id));
-    found.set(part, news);
-  }
-  return found;
-}
-
-/** Tells whether all commits after `before` have one parent: then no other thread's commits go along. */
-async function isStraight({ objects }: Repository, before: ObjectId, head: ObjectId): Promise<boolean> {
-  let at: ObjectId | undefined = head;
-  while (at !== undefined && at !== before) {
-    const { parents }: Commit = await readCommit(objects, at);
-    at = parents.length === 1 ? parents[0] : undefined;
-  }
-  return at === before;
-}
-
-/**
- * Finds the threads whose commits are sent with those of a thread: its callers, because its start has the caller's commit as
- * parent, and the children that its steps took in, with theirs.
- *
- * Returns the ids that the threads started with.
- * @param had the thread's commit at the remote, where the search ends; `null` if the remote does not have the thread
- */
-async function findAlongside(repository: Repository, head: ObjectId, had: ObjectId | null): Promise<Set<ThreadId>> {
-  const found = new Set<ThreadId>();
-  const passed = new Set<ObjectId>(had === null ? [] : [had]);
-  const waiting: ObjectId[] = [head];
-  const add = async (id: ObjectId): Promise<void> => {
-    const start = await findStart(repository, id);
-    if (start) found.add(parseThreadId(start.node.id));
-    waiting.push(id);
-  };
-  for (let from = waiting.pop(); from !== undefined; from = waiting.pop()) {
-    if (passed.has(from)) continue;
-    for await (const commit of readChain(repository, from)) {
-      if (passed.has(commit.id)) break;
-      passed.add(commit.id);
-      const caller = commit.kind === 'start' ? callerCommit(commit) : undefined;
-      if (caller !== undefined) await add(caller);
-      if (commit.kind === 'step') for (const { id } of await readChildEnds(repository, commit)) await add(id);
-    }
-  }
-  return found;
 }
