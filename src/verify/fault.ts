@@ -32,17 +32,15 @@ export async function attempt<T>(
   }
 }
 
-/** Records the first fault of a commit. `reason` returns it as a sentence that names the commit. */
-export type FirstFault = { report: ReportFault; reason: () => string | undefined };
+/** A fault as a sentence that names the commit. */
+export function sentenceOf({ commit, path, what }: Fault): string {
+  return `commit ${commit}${path === null ? '' : `, ${shorten(path)}`}: ${what}`;
+}
 
-export function firstFault(commit: ObjectId): FirstFault {
+/** Records the first fault of a commit. `reason` returns it as a sentence. */
+export function firstFault(commit: ObjectId): { report: ReportFault; reason: () => string | undefined } {
   let found: string | undefined;
-  return {
-    report(path, what) {
-      found ??= `commit ${commit}${path === null ? '' : `, ${shorten(path)}`}: ${what}`;
-    },
-    reason: () => found,
-  };
+  return { report: (path, what) => void (found ??= sentenceOf({ commit, path, what })), reason: () => found };
 }
 
 const MAX_PATH = 80;

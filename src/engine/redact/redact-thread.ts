@@ -24,7 +24,7 @@ import { makeRemovalMark, removedRef, removeThreads } from '../../thread/remove-
 import { scanThreads, type SecretPlace, SecretScan } from '../../thread/secret-scan.ts';
 import { CorruptThread, NoRefOfItsOwn, nothingForDataError } from '../../thread/thread-errors.ts';
 import { INCOMING_LIMITS } from '../../verify/incoming/incoming-limits.ts';
-import { NewCommits } from '../../verify/chain/new-commits.ts';
+import { Verification } from '../../verify/chain/verification.ts';
 import { keptPath } from '../recovery/kept-path.ts';
 import { type Lease, takeLease } from '../leases/lease.ts';
 import { Rewriter } from './rewrite-thread.ts';
@@ -150,13 +150,14 @@ async function findSecrets(repository: Repository, redactor: Redactor, pointer: 
 /** Verifies what would be written as what is fetched is verified; what stays was verified before. */
 async function assertSound(view: Repository, threads: readonly Moved[], written: ReadonlySet<ObjectId>): Promise<void> {
   const origin = {
-    isVerified: (id: ObjectId) => Promise.resolve(!written.has(id)),
+    isKnown: (id: ObjectId) => Promise.resolve(!written.has(id)),
     checkObjects: () => Promise.resolve(),
     checkCode: () => Promise.resolve(),
+    limits: INCOMING_LIMITS,
   };
-  const verification = new NewCommits(view, origin, INCOMING_LIMITS);
+  const verification = new Verification(view, { origin });
   for (const { pointer, after } of threads) {
-    const wrong = await verification.verify(after);
+    const wrong = await verification.faultOf(after);
     const hint = `'uwf thread verify ${pointer.id}' tells whether it is sound as it is; 'uwf thread rm ${pointer.id}' removes it`;
     if (wrong !== undefined) throw redactionRefused(pointer.id, `it would not be sound: ${wrong}`, hint);
   }

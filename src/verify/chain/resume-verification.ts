@@ -5,13 +5,20 @@ import type { Repository } from '../../git/repository.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { readChain, readRoles } from '../../thread/thread-chain.ts';
-import { readPlace, type StepEntry, type ThreadPlace } from '../../thread/thread-state.ts';
+import { readPlace, type StepEntry, type Tally, type ThreadPlace } from '../../thread/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { Replay, Replayer } from '../replay/replay.ts';
 import { findChain } from './find-chain.ts';
 import type { EarlierCommit, EarlierCommits, KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
-import { textPathOf, type Verified } from './verified.ts';
+
+/** The facts about earlier commits that the check of a commit needs. */
+export type Verified = { progress: ThreadProgress; replay: Replay; known: KnownNodes; tally: Tally };
+
+/** The path of the text that rules can see: the prompt or the reply. */
+export function textPathOf({ kind }: Pick<ThreadCommit, 'kind'>): string | undefined {
+  return kind === 'start' ? 'prompt.md' : kind === 'step' ? 'output.md' : undefined;
+}
 
 /**
  * Reads what the check of the next commit needs of a thread that was verified up to a commit: its totals, and the newest steps, as far

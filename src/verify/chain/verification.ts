@@ -1,20 +1,24 @@
 import { prepareHashing } from '../../cas/hash.ts';
-import { Replayer } from '../replay/replay.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
-import type { ThreadCommit } from '../../thread/thread-commit.ts';
-import { checkCommit } from '../commit/check-commit.ts';
-import { findChain, isThreadCommit } from './find-chain.ts';
-import { attempt, type Fault, type ReportFault } from '../fault.ts';
-import { KnownNodes, NodeCache } from './known-nodes.ts';
-import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
-import { furtherParents } from './resume-verification.ts';
-import { readCommitPlace, commitPlaceOf, type CommitPlace } from './commit-place.ts';
-import { addCaller, growVerified, textPathOf, type Verified } from './verified.ts';
-import { callerCommit, type CommitOf } from '../../thread/thread-state.ts';
+import { payloadOf } from '../../schema/payload-of.ts';
+import { nextOfMessage } from '../../thread/commit-message.ts';
 import { WORKSPACE } from '../../thread/step-files.ts';
+import { addToTally, callerCommit, type CommitOf } from '../../thread/thread-state.ts';
+import type { ThreadCommit } from '../../thread/thread-commit.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
 import { repeatMergeOf } from '../blocks/repeat-merge.ts';
+import { checkCommit } from '../commit/check-commit.ts';
+import { readChecked, type CheckedCommit } from '../commit/read-checked.ts';
+import { attempt, sentenceOf, type Fault, type ReportFault } from '../fault.ts';
+import { Replayer } from '../replay/replay.ts';
+import type { TimeBudget } from '../replay/time-budget.ts';
+import { commitPlaceOf, readCommitPlace, type CommitPlace } from './commit-place.ts';
+import { findChain, isThreadCommit } from './find-chain.ts';
+import { KnownNodes, NodeCache, type EarlierCommits } from './known-nodes.ts';
+import { ThreadProgress } from './progress.ts';
+import { furtherParents, resumeVerification, textPathOf, type Verified } from './resume-verification.ts';
 
 /** The result for one thread. */
 export type ThreadFaults = {
@@ -29,155 +33,291 @@ export type ThreadFaults = {
 /** A merge that was not compared. */
 export type Unrepeated = { commit: ObjectId; why: string };
 
+/** Where commits come from that are not in this repository yet. With it, they are checked up to the first fault of each thread. */
+export type Origin = {
+  /** Tells a commit that was verified before, with its history: the walk stops there. */
+  isKnown(id: ObjectId): Promise<boolean>;
+  /** Checks what is no node in a new commit: its objects as git's, recorded files, pinned objects. */
+  checkObjects(commit: CheckedCommit, report: ReportFault): Promise<void>;
+  /** Checks a commit of the user's code, with its history. */
+  checkCode(id: ObjectId, report: ReportFault): Promise<void>;
+  /** The lookup of the repository that has the known commits. */
+  lookup?: EarlierCommits['lookup'];
+  /** Limits of what is new; see `IncomingLimits`. */
+  limits: { maxCommits: number; maxNodes: number };
+};
+
+/** How threads are verified. */
+export type VerificationOptions = {
+  /** Default: all is checked, also what follows a fault. */
+  origin?: Origin;
+  /** Limits the time that the rules of workflows may take; default: no limit. */
+  budget?: TimeBudget;
+  /** With which git repeats merges; default: they are not repeated. */
+  env?: GitEnvironment | undefined;
+  /** Called for each commit that is checked, with the number of those of its chain. It can throw to stop. */
+  onCommit?: ((count: number, of: number) => void) | undefined;
+};
+
+/** Deeper call stacks are refused. */
+const MAX_NESTING = 1_000;
+/** Bounds of what is remembered. What was forgotten is computed again. */
+const MAX_MET = 200_000;
 const MAX_REMEMBERED = 50_000;
 
 /**
- * Verifies threads of one repository against the whole format. Reads every object, computes every hash, and replays every
- * decision. Runs no agent and writes nothing.
+ * Verifies threads against the whole format: reads every object, computes every hash, and replays every decision. Runs no agent
+ * and writes nothing. Commits that threads share (forks, children) are checked once.
  *
- * Commits that threads share (forks, children) are checked once, and their faults are reported for each thread.
+ * The one walk over threads, of `verify` as of a fetch: down to the start or to what is known, and up again commit by commit.
  */
 export class Verification {
+  readonly #repository: Repository;
+  readonly #options: VerificationOptions;
+  readonly #origin: Origin | undefined;
   readonly #replayer: Replayer;
   readonly #cache: NodeCache;
-  readonly #places = new Map<ObjectId, CommitPlace>();
-  /** The faults of commits that have some. */
-  readonly #findings = new Map<ObjectId, Fault[]>();
+  /** The commits that were checked. */
   readonly #met = new Set<ObjectId>();
+  /** The faults of commits that have some. With an origin, a commit has the first fault of its history. */
+  readonly #findings = new Map<ObjectId, Fault[]>();
+  readonly #places = new Map<ObjectId, CommitPlace>();
   readonly #sound = new Set<string>();
   readonly #unrepeated = new Map<ObjectId, Unrepeated>();
-  readonly #env: GitEnvironment | undefined;
-  readonly #onCommit: (() => void) | undefined;
+  /** The end of the last chain from an origin: often the next chain begins there. */
+  #last: { head: ObjectId; verified: Verified } | undefined;
 
-  /**
-   * @param options.env with which git repeats merges; default: they are not repeated
-   * @param options.onCommit called for each commit that is checked
-   */
-  constructor(
-    repository: Repository,
-    { env, onCommit }: { env?: GitEnvironment | undefined; onCommit?: (() => void) | undefined } = {},
-  ) {
-    this.#env = env;
-    this.#onCommit = onCommit;
-    this.#replayer = new Replayer(repository);
+  constructor(repository: Repository, options: VerificationOptions = {}) {
+    this.#repository = repository;
+    this.#options = options;
+    this.#origin = options.origin;
+    this.#replayer = new Replayer(repository, options.budget);
     this.#cache = new NodeCache(repository);
   }
 
-  /** Verifies everything that a head reaches, except commits of the user's code. */
+  /** Verifies everything that a head reaches, except commits of the user's code. A fault of a shared commit is one of each thread. */
   async verify(head: ObjectId): Promise<ThreadFaults> {
-    await prepareHashing();
-    for (const memory of [this.#met, this.#places, this.#findings, this.#sound, this.#unrepeated]) {
-      if (memory.size > MAX_REMEMBERED) memory.clear();
+    if (this.#met.size > MAX_REMEMBERED) {
+      for (const memory of [this.#met, this.#places, this.#findings, this.#unrepeated]) memory.clear();
     }
-    const visited = new Set<ObjectId>();
-    await this.#verifyThread(head, visited);
-    const all = [...visited];
+    const visited = await this.#begin(head);
     return {
-      commits: visited.size,
-      findings: all.flatMap((commit) => this.#findings.get(commit) ?? []),
-      unrepeated: all.flatMap((commit) => this.#unrepeated.get(commit) ?? []),
+      commits: visited.length,
+      findings: visited.flatMap((commit) => this.#findings.get(commit) ?? []),
+      unrepeated: visited.flatMap((commit) => this.#unrepeated.get(commit) ?? []),
     };
   }
 
-  async #verifyThread(head: ObjectId, visited: Set<ObjectId>): Promise<CommitPlace | undefined> {
-    const { ids, wrong } = await findChain(this.#cache.repository, head);
-    let isBroken = wrong !== undefined;
-    let before: Verified | undefined;
-    for (const commit of ids.toReversed()) {
-      visited.add(commit);
-      const report = this.#reportOn(commit);
-      const checked = await readChecked(this.#cache, commit, report);
-      // Without a start, each commit can only be checked by itself.
-      if (wrong !== undefined && commit === ids.at(-1)) report(null, wrong);
-      const isChecked = checked !== undefined && !isBroken;
-      if (isChecked) {
-        const stand = before;
-        before = await attempt(report, null, () => this.#verifyCommit(checked, stand, visited, report));
-      }
-      isBroken ||= before === undefined || !isChecked;
-      this.#met.add(commit);
-      this.#onCommit?.();
-    }
-    return this.#places.get(head);
+  /** Verifies what is new behind a head. @returns the first fault, or `undefined` */
+  async faultOf(head: ObjectId): Promise<string | undefined> {
+    await this.#begin(head);
+    const [fault] = this.#findings.get(head) ?? [];
+    return fault && sentenceOf(fault);
   }
 
-  /** Checks one commit. @returns the state for the next one; `undefined` if that cannot be checked */
-  async #verifyCommit(
+  async #begin(head: ObjectId): Promise<ObjectId[]> {
+    await prepareHashing();
+    const visited = new Set<ObjectId>();
+    await this.#walk(head, 0, visited);
+    return [...visited];
+  }
+
+  async #walk(head: ObjectId, nesting: number, visited: Set<ObjectId>): Promise<void> {
+    const { ids, base, wrong } = await this.#descend(head, nesting);
+    const oldest = ids.at(-1);
+    if (oldest === undefined) return;
+    /** The fault that the commits which follow have, too. */
+    let fault = base && this.#findings.get(base)?.[0];
+    const found = (path: string | null, what: string): void => void (fault ??= { commit: oldest, path, what });
+    if (wrong !== undefined) found(null, wrong);
+    let before = base && !fault ? await attempt(found, null, () => this.#resume(base)) : undefined;
+    let isBroken = fault !== undefined;
+    for (const [at, id] of ids.toReversed().entries()) {
+      visited.add(id);
+      if (this.#origin && fault !== undefined) this.#findings.set(id, [fault]);
+      else {
+        const report = this.#reportOn(id);
+        const checked = await readChecked(this.#cache, id, report);
+        // Without a start, each commit can only be checked by itself.
+        if (wrong !== undefined && id === oldest) report(null, wrong);
+        isBroken ||= checked === undefined;
+        if (checked && !isBroken) {
+          const stand = before;
+          before = await attempt(report, null, () => this.#check(checked, stand, nesting, visited, report));
+          isBroken = before === undefined;
+        }
+        if (this.#origin && isBroken) report(null, 'nothing can follow it');
+        [fault] = this.#findings.get(id) ?? [];
+        this.#options.onCommit?.(at + 1, ids.length);
+      }
+      remember(this.#met, id, MAX_MET);
+    }
+    this.#last = this.#origin && before && fault === undefined ? { head, verified: before } : undefined;
+  }
+
+  /** Finds the commits of a chain that are to be checked. */
+  async #descend(head: ObjectId, nesting: number): ReturnType<typeof findChain> {
+    const { limits } = this.#origin ?? {};
+    const isKnown = (id: ObjectId): boolean | Promise<boolean> =>
+      this.#origin !== undefined && (this.#met.has(id) || this.#origin.isKnown(id));
+    const chain = await findChain(this.#repository, head, isKnown, limits?.maxCommits);
+    return nesting > MAX_NESTING ? { wrong: `it calls threads more than ${MAX_NESTING} deep`, ...chain } : chain;
+  }
+
+  async #resume(base: ObjectId): Promise<Verified> {
+    const last = this.#last;
+    this.#last = undefined;
+    if (last?.head === base) return last.verified;
+    return resumeVerification(this.#nodesOfNone(), this.#replayer, base, this.#origin?.lookup);
+  }
+
+  #nodesOfNone(): KnownNodes {
+    return new KnownNodes(this.#cache, this.#origin?.limits.maxNodes);
+  }
+
+  /**
+   * Checks one commit.
+   * @returns the state for the next one; `undefined` if that cannot be checked, or has not to be
+   */
+  async #check(
     checked: CheckedCommit,
     before: Verified | undefined,
+    nesting: number,
     visited: Set<ObjectId>,
     report: ReportFault,
   ): Promise<Verified | undefined> {
     const { commit, files } = checked;
+    const { id } = commit;
+    const isOver = (): boolean => this.#origin !== undefined && this.#findings.has(id);
     const start = commit.kind === 'start' ? commit : before?.progress.start;
-    if (start === undefined) return undefined;
-    const known = before?.known ?? new KnownNodes(this.#cache);
-    const isKnown = this.#places.has(commit.id);
+    if (start === undefined) throw new CorruptThread(id, 'its thread has no start');
+    const known = before?.known ?? this.#nodesOfNone();
+    // Its nodes were read for another thread. Only the text that rules see is read again.
+    const isAgain = this.#places.has(id);
     const textPath = textPathOf(commit);
     const nodes = new Map<string, StoredNode>();
     for (const entry of files.index) {
-      // The nodes were read for another thread. Only the text that rules see is read again.
-      if (isKnown && entry.path !== textPath) known.recall(entry);
+      if (isAgain && entry.path !== textPath) known.recall(entry);
       else {
         const node = await attempt(report, entry.path, () => known.add(entry));
         if (node) nodes.set(entry.path, node);
       }
     }
-    const further = furtherParents(commit);
-    for (const parent of further) known.addBehind(parent);
-    const threads = commit.kind === 'start' ? undefined : await this.#verifyParents(further, visited);
-    for (const { hash, oid } of threads?.values() ?? []) known.addOneBehind(hash, oid);
-    if (!isKnown) {
-      const caller = await this.#callerOf(commit, report);
-      if (caller) addCaller(known, caller);
-      const place = { start, before, caller, threads: threads ?? new Map() };
-      await checkCommit(this.#cache.repository, checked, place, nodes, known, this.#sound, report);
-      if (commit.kind === 'step' && commit.node.merge !== undefined) await this.#repeatMerge(commit, report);
+    await this.#origin?.checkObjects(checked, report);
+    if (isOver()) return undefined;
+    const threads = new Map<ObjectId, CommitPlace>();
+    for (const parent of furtherParents(commit)) {
+      known.addBehind(parent);
+      const place = await this.#placeOf(parent, commit, nesting, visited, report);
+      if (isOver()) return undefined;
+      if (place === undefined) continue;
+      threads.set(parent, place);
+      known.addOneBehind(place.hash, place.oid);
+      if (commit.kind === 'start') addCaller(known, place);
     }
-    const text = nodes.get(textPath ?? '');
-    const grown = await attempt(report, null, () => growVerified(before, commit, text, known, this.#replayer, report));
-    if (grown) this.#places.set(commit.id, commitPlaceOf(commit, start, grown.progress));
+    if (!isAgain) {
+      const caller = commit.kind === 'start' ? threads.get(furtherParents(commit)[0] ?? id) : undefined;
+      const mayBeOurs = ({ number = Infinity, start: { hash } }: CommitPlace): boolean =>
+        hash === start.hash && number <= (before?.progress.steps ?? 0);
+      // A linked step may be one of this thread. Whether it is, only the chain tells.
+      if ([...threads.values()].some(mayBeOurs)) await known.recallAll();
+      const basis = { start, before, caller, threads };
+      await checkCommit(this.#repository, checked, basis, nodes, known, this.#sound, report);
+      if (this.#sound.size > MAX_REMEMBERED) this.#sound.clear();
+      if (commit.kind === 'step' && commit.node.merge !== undefined) await this.#repeatMerge(commit, report);
+      if (isOver()) return undefined;
+    }
+    const grown = await this.#grow(before, commit, nodes.get(textPath ?? ''), known, report);
+    this.#places.delete(id);
+    this.#places.set(id, commitPlaceOf(commit, start, grown.progress));
+    if (this.#places.size > MAX_REMEMBERED) this.#places.delete(this.#places.keys().next().value ?? id);
     return grown;
   }
 
-  /** Verifies the further parents that are commits of threads: children, a replaced step, linked commits. */
-  async #verifyParents(parents: readonly ObjectId[], visited: Set<ObjectId>): Promise<Map<ObjectId, CommitPlace>> {
-    const threads = new Map<ObjectId, CommitPlace>();
-    for (const parent of parents) {
-      if (!this.#met.has(parent) && !(await isThreadCommit(this.#cache.repository, parent))) continue;
-      const place = await this.#verifyThread(parent, visited);
-      if (place) threads.set(parent, place);
+  /**
+   * Adds a checked commit, and checks what its message tells of the rules.
+   *
+   * @param before the state before the commit, of which all but the tally is changed; `undefined` for a start
+   * @param text the node of the text that rules see; a missing one has been reported, and counts as ''
+   */
+  async #grow(
+    before: Verified | undefined,
+    commit: ThreadCommit,
+    text: StoredNode | undefined,
+    known: KnownNodes,
+    report: ReportFault,
+  ): Promise<Verified> {
+    const said = text === undefined ? '' : payloadOf(text, 'content').text;
+    const tally = await addToTally(this.#repository, before?.tally, commit);
+    if (before === undefined) {
+      if (commit.kind !== 'start') throw new CorruptThread(commit.id, 'its thread has no start');
+      return { progress: new ThreadProgress(commit), replay: this.#replayer.begin(commit, said), known, tally };
     }
-    return threads;
+    before.progress.advance(commit);
+    if (commit.kind === 'step') {
+      await before.replay.add(commit, said, known);
+      const next = nextOfMessage(commit.commit.message);
+      const faults = next === undefined ? [] : await before.replay.checkNext(before.progress, next, known);
+      for (const what of faults) report(null, what);
+    }
+    return { ...before, tally };
+  }
+
+  /** Verifies a further parent of a commit, and finds its place. @returns `undefined` for a commit of the user's code */
+  async #placeOf(
+    parent: ObjectId,
+    commit: ThreadCommit,
+    nesting: number,
+    visited: Set<ObjectId>,
+    report: ReportFault,
+  ): Promise<CommitPlace | undefined> {
+    const origin = this.#origin;
+    const readPlace = async (): Promise<CommitPlace | undefined> =>
+      this.#places.get(parent) ?? attempt(report, null, () => readCommitPlace(this.#repository, parent));
+    // Of a repository's own thread, the threads below it are verified, not those above it.
+    if (!origin && commit.kind === 'start') return parent === callerCommit(commit) ? readPlace() : undefined;
+    // With an origin, a commit of code can have been met, too: the ref of a thread led to it.
+    const isMet = this.#met.has(parent) && !(origin && this.#findings.has(parent));
+    if (!isMet && !(await isThreadCommit(this.#repository, parent))) {
+      await origin?.checkCode(parent, report);
+      return undefined;
+    }
+    await this.#walk(parent, nesting + 1, visited);
+    if (!origin) return this.#places.get(parent);
+    const [wrong] = this.#findings.get(parent) ?? [];
+    if (wrong === undefined) return readPlace();
+    report(null, `its parent is not sound: ${sentenceOf(wrong)}`);
+    return undefined;
   }
 
   async #repeatMerge(step: CommitOf<'step'>, report: ReportFault): Promise<void> {
-    const env = this.#env;
+    const { env } = this.#options;
     if (env === undefined) return;
-    const left = (why: string): void => void this.#unrepeated.set(step.id, { commit: step.id, why });
-    const result = await attempt(report, null, () => repeatMergeOf(this.#cache.repository, env, step));
+    const result = await attempt(report, null, () => repeatMergeOf(this.#repository, env, step));
     if (result?.fault !== undefined) report(WORKSPACE, result.fault);
-    if (result?.unchecked !== undefined) left(result.unchecked);
-  }
-
-  async #callerOf(commit: ThreadCommit, report: ReportFault): Promise<CommitPlace | undefined> {
-    const caller = commit.kind === 'start' ? callerCommit(commit) : undefined;
-    if (caller === undefined) return undefined;
-    return attempt(
-      report,
-      null,
-      async () => this.#places.get(caller) ?? readCommitPlace(this.#cache.repository, caller),
-    );
+    if (result?.unchecked !== undefined) this.#unrepeated.set(step.id, { commit: step.id, why: result.unchecked });
   }
 
   #reportOn(commit: ObjectId): ReportFault {
     // A commit that another thread shares was reported the first time.
-    const isKnown = this.#met.has(commit);
+    if (this.#met.has(commit)) return () => {};
+    this.#findings.delete(commit);
     return (path, what) => {
-      if (isKnown) return;
       const findings = this.#findings.get(commit) ?? [];
       this.#findings.set(commit, findings);
-      findings.push({ commit, path, what });
+      if (this.#origin === undefined || findings.length === 0) findings.push({ commit, path, what });
     };
   }
+}
+
+/** Adds the nodes of a caller that the start of its child names. */
+function addCaller(known: KnownNodes, { start, state, stateOid }: CommitPlace): void {
+  known.addOneBehind(start.hash, start.oid);
+  known.addOneBehind(state, stateOid);
+}
+
+/** Adds to a memory that forgets its oldest. */
+function remember(memory: Set<ObjectId>, id: ObjectId, most: number): void {
+  memory.add(id);
+  if (memory.size > most) memory.delete(memory.keys().next().value ?? id);
 }

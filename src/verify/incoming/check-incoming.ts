@@ -4,7 +4,7 @@ import type { Repository } from '../../git/repository.ts';
 import { asFault } from '../../thread/thread-errors.ts';
 import { threadTimeMs, type ThreadId } from '../../thread/thread-id.ts';
 import { NodeCache } from '../chain/known-nodes.ts';
-import { NewCommits, type Origin } from '../chain/new-commits.ts';
+import { Verification, type Origin } from '../chain/verification.ts';
 import { CarriedObjects } from './carried-objects.ts';
 import { checkRegistry, type RegistryCheck } from './check-registrations.ts';
 import { INCOMING_LIMITS, type IncomingLimits, boundedObjects } from './incoming-limits.ts';
@@ -82,19 +82,20 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
   const carried = new CarriedObjects(view.objects, local.objects, limits, options.mayLackFiles);
   const budget = new TimeBudget();
   const origin: Origin = {
-    async isVerified(id) {
+    async isKnown(id) {
       options.signal?.throwIfAborted();
       return ofThreads.has(id);
     },
     lookup: lookupOf(local),
     checkObjects: (commit, report) => carried.checkCommit(commit, report),
     checkCode: (id, report) => carried.checkCode(id, report),
-    passed(count, of) {
-      options.signal?.throwIfAborted();
-      if (count % TOLD_AFTER === 0) options.onProgress?.(`checked ${count} of ${of} commits`);
-    },
+    limits,
   };
-  const threads = new NewCommits(bounded, origin, limits, budget);
+  const onCommit = (count: number, of: number): void => {
+    options.signal?.throwIfAborted();
+    if (count % TOLD_AFTER === 0) options.onProgress?.(`checked ${count} of ${of} commits`);
+  };
+  const threads = new Verification(bounded, { origin, budget, onCommit });
   const registries: RegistryCheck = {
     budget,
     cache: new NodeCache(bounded),
@@ -106,7 +107,7 @@ async function createCheck(local: Repository, view: Repository, options: CheckOp
     if (threadTimeMs(thread.id) > view.now() + MAX_AHEAD_MS) {
       return `by its id it starts at ${new Date(threadTimeMs(thread.id)).toISOString()}, more than 30 days from now`;
     }
-    const wrong = await threads.verify(id);
+    const wrong = await threads.faultOf(id);
     if (wrong !== undefined || !thread.isHistory) return wrong;
     return (await checkHistoryRef(bounded, thread.id, ref, id))[0]?.what;
   };
