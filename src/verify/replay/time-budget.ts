@@ -5,29 +5,26 @@ import { holds } from '../../expression/evaluation/evaluate.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import { expressionsOf, lengthOfExpressions, MAX_EXPRESSIONS } from '../../workflow/check/expressions-of.ts';
 
-/** A workflow that took {@link MAX_TOTAL_MS} in all is given up if its decisions take longer than this on average. */
-const MAX_AVERAGE_MS = 250;
-const MAX_TOTAL_MS = 20_000;
-/** After this many workflows ran out of time, new ones are refused. */
-const MAX_EXHAUSTED = 20;
+/** Time for the rules of all that one fetch brings: so much, and this for each decision. A decision takes a millisecond. */
+const MAX_MS = 20_000;
+const MS_PER_DECISION = 250;
 
-/** The decisions of a workflow took too long on average. */
+/** The time is up. */
 class TooSlow extends Error {}
 
 /** A part of a replay; see {@link TimeBudget.spend}. */
 type Decide = (passed: () => void) => Promise<string[]>;
 
-type Account = { spentMs: number; decisions: number; exhausted?: string };
-
 /**
- * Limits the time that workflows from a remote may take while their decisions are replayed.
+ * Limits the time that workflows from a remote may take while their decisions are replayed: one limit for a whole fetch.
  *
- * A rule that times out is a fault of the workflow here; in a thread that runs, it suspends the thread. A workflow that ran
- * out of time is not tried again.
+ * A rule that times out is a fault of its workflow here, which is not tried again; in a thread that runs, it suspends the thread.
  */
 export class TimeBudget {
-  readonly #accounts = new Map<NodeHash, Account>();
-  #exhausted = 0;
+  /** Why a workflow is not tried; '' if it is. */
+  readonly #workflows = new Map<NodeHash, string>();
+  #spentMs = 0;
+  #decisions = 0;
 
   /**
    * Runs decisions of a workflow. Tries the workflow on an empty thread first.
@@ -37,73 +34,65 @@ export class TimeBudget {
    * @returns its result, or that the workflow takes too long
    */
   async spend(hash: NodeHash, definition: WorkflowDefinition, decide: Decide): Promise<string[]> {
-    const account = this.#accounts.get(hash) ?? (await this.#open(hash, definition));
-    if (account.exhausted !== undefined) return [account.exhausted];
-    let begun = performance.now();
-    const passed = (): void => {
-      const now = performance.now();
-      account.spentMs += now - begun;
-      account.decisions += 1;
-      begun = now;
-      const averageMs = account.spentMs / account.decisions;
-      if (account.spentMs > MAX_TOTAL_MS && averageMs > MAX_AVERAGE_MS) {
-        throw new TooSlow(`its decisions take ${Math.round(averageMs)} ms each`);
-      }
-    };
-    try {
-      const faults = await decide(passed);
-      passed();
-      return faults;
-    } catch (error) {
-      const expired = error instanceof TooSlow ? error : timeoutOf(error);
-      if (expired === undefined) throw error;
-      return [this.#exhaust(account, expired.message)];
-    }
+    const fault = await this.faultOf(hash, definition);
+    return fault === undefined ? this.#timed(hash, decide) : [fault];
   }
 
   /** Returns a fault if the workflow's rules time out on a thread without steps. */
   async faultOf(hash: NodeHash, definition: WorkflowDefinition): Promise<string | undefined> {
-    return (this.#accounts.get(hash) ?? (await this.#open(hash, definition))).exhausted;
-  }
-
-  async #open(hash: NodeHash, definition: WorkflowDefinition): Promise<Account> {
-    const account: Account = { spentMs: 0, decisions: 0 };
-    this.#accounts.set(hash, account);
-    if (this.#exhausted >= MAX_EXHAUSTED) {
-      account.exhausted = `${MAX_EXHAUSTED} workflows ran out of time before this one, so that it was not tried; fetch it by itself`;
-      return account;
-    }
+    const known = this.#workflows.get(hash);
+    if (known !== undefined) return known === '' ? undefined : known;
+    this.#workflows.set(hash, '');
     const length = lengthOfExpressions(definition);
-    if (length > MAX_EXPRESSIONS) {
-      account.exhausted = `the expressions of its workflow have ${length} characters, more than the ${MAX_EXPRESSIONS} allowed`;
-      return account;
-    }
-    const expired = await tryOut(expressionsOf(definition));
-    if (expired !== undefined) this.#exhaust(account, expired.message);
-    return account;
+    const [fault] =
+      length > MAX_EXPRESSIONS
+        ? [`the expressions of its workflow have ${length} characters, more than the ${MAX_EXPRESSIONS} allowed`]
+        : await this.#timed(hash, (passed) => tryOut(expressionsOf(definition), passed));
+    if (fault !== undefined) this.#workflows.set(hash, fault);
+    return fault;
   }
 
-  #exhaust(account: Account, why: string): string {
-    this.#exhausted += 1;
-    account.exhausted = `its workflow does not come to a decision: ${why}`;
-    return account.exhausted;
+  async #timed(hash: NodeHash, decide: Decide): Promise<string[]> {
+    let begun = performance.now();
+    const pass = (): void => {
+      const now = performance.now();
+      this.#spentMs += now - begun;
+      this.#decisions += 1;
+      begun = now;
+      if (this.#spentMs <= MAX_MS + MS_PER_DECISION * this.#decisions) return;
+      const seconds = Math.round(this.#spentMs / 1000);
+      throw new TooSlow(
+        `the ${this.#decisions} decisions that this fetch repeats took ${seconds} s by now, which is too long; fetch it by itself`,
+      );
+    };
+    try {
+      const faults = await decide(pass);
+      pass();
+      return faults;
+    } catch (error) {
+      if (error instanceof TooSlow) return [error.message];
+      const expired = timeoutOf(error);
+      if (expired === undefined) throw error;
+      this.#spentMs += performance.now() - begun;
+      const fault = `its workflow does not come to a decision: ${expired.message}`;
+      this.#workflows.set(hash, fault);
+      return [fault];
+    }
   }
 }
 
 /** Evaluates each expression once, on a thread without steps. Other errors may not occur on a thread with steps. */
-async function tryOut(expressions: readonly string[]): Promise<ExpressionTimeout | undefined> {
+async function tryOut(expressions: readonly string[], passed: () => void): Promise<string[]> {
   const start = { prompt: '', workflow: '', depth: 0, startedAtMs: 0 };
   const bindings = { meta: {}, steps: [], start, threadId: '' };
   for (const source of expressions) {
-    try {
-      await holds(source, { input: bindings, bindings });
-    } catch (error) {
-      const expired = timeoutOf(error);
-      if (expired !== undefined) return expired;
+    await holds(source, { input: bindings, bindings }).catch((error: unknown) => {
+      if (timeoutOf(error) !== undefined) throw error;
       assertDataError(error);
-    }
+    });
+    passed();
   }
-  return undefined;
+  return [];
 }
 
 /** Finds a timeout in the chain of causes of an error. */
