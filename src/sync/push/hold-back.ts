@@ -30,7 +30,7 @@ const FIRST_ASKED = 32;
 const MAX_PASSED = 16;
 
 /** The result of the check of what a push would send. */
-export type OutgoingVerdict = {
+type OutgoingVerdict = {
   /** Why it is no sound thread. */
   fault?: string;
   secrets: SecretPlace[];

@@ -2,8 +2,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { eachOnce } from '../each-once.ts';
-import type { OutgoingVerdict } from './hold-back.ts';
-import type { SecretScan } from '../../thread/secret-scan.ts';
+import type { SecretPlace, SecretScan } from '../../thread/secret-scan.ts';
 import { NodeCache } from '../../verify/chain/known-nodes.ts';
 import { readFiles } from '../../verify/commit/read-files.ts';
 import { checkRegistry } from '../../verify/incoming/check-registrations.ts';
@@ -19,14 +18,14 @@ export async function checkRegistration(
   repository: Repository,
   { workflow, head, before }: { workflow: string; head: ObjectId; before: ObjectId | null },
   scan: SecretScan | undefined,
-): Promise<OutgoingVerdict> {
+): Promise<{ fault?: string; secrets: SecretPlace[] }> {
   const bounded: Repository = { ...repository, objects: boundedObjects(repository.objects, INCOMING_LIMITS) };
   const cache = new NodeCache(bounded);
   const isVerified = (id: ObjectId): Promise<boolean> => Promise.resolve(id === before);
   const check = { budget: new TimeBudget(), cache, isVerified };
   const fault = await checkRegistry(check, workflow, head);
   if (fault !== undefined) return { fault, secrets: [] };
-  const secrets: OutgoingVerdict['secrets'] = [];
+  const secrets: SecretPlace[] = [];
   const passed = new Set(before === null ? [] : [before]);
   const waiting = scan === undefined ? [] : [head];
   for (const id of eachOnce(waiting, passed)) {

@@ -5,12 +5,15 @@ import type { Repository } from '../../git/repository.ts';
 import { payloadOf } from '../../schema/payload-of.ts';
 import { findEventFile, findNodeAt, readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { readChain, readRoles } from '../../thread/thread-chain.ts';
-import { readPlace, type StepEntry, type Tally, type ThreadPlace } from '../../thread/thread-state.ts';
+import { addToTally, readPlace, type StepEntry, type Tally, type ThreadPlace } from '../../thread/thread-state.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { Replay, Replayer } from '../replay/replay.ts';
 import { findChain } from './find-chain.ts';
 import type { EarlierCommit, EarlierCommits, KnownNodes } from './known-nodes.ts';
 import { ThreadProgress } from './progress.ts';
+import type { StoredNode } from '../../cas/node-source.ts';
+import { nextOfMessage } from '../../thread/commit-message.ts';
+import type { ReportFault } from '../fault.ts';
 
 /** The facts about earlier commits that the check of a commit needs. */
 export type Verified = { progress: ThreadProgress; replay: Replay; known: KnownNodes; tally: Tally };
@@ -96,4 +99,35 @@ async function textOf(repository: Repository, commit: ThreadCommit): Promise<str
   const path = textPathOf(commit);
   const node = path === undefined ? undefined : await findNodeAt(repository, commit, path);
   return node === undefined ? '' : payloadOf(node, 'content').text;
+}
+
+/**
+ * Adds a checked commit, and checks what its message tells of the rules.
+ *
+ * @param before the state before the commit, of which all but the tally is changed; `undefined` for a start
+ * @param text the node of the text that rules see; a missing one has been reported, and counts as ''
+ * @throws {CorruptThread} if the first commit is no start
+ */
+export async function growVerified(
+  before: Verified | undefined,
+  commit: ThreadCommit,
+  text: StoredNode | undefined,
+  known: KnownNodes,
+  replayer: Replayer,
+  report: ReportFault,
+): Promise<Verified> {
+  const said = text === undefined ? '' : payloadOf(text, 'content').text;
+  const tally = await addToTally(replayer.repository, before?.tally, commit);
+  if (before === undefined) {
+    if (commit.kind !== 'start') throw new CorruptThread(commit.id, 'its thread has no start');
+    return { progress: new ThreadProgress(commit), replay: replayer.begin(commit, said), known, tally };
+  }
+  before.progress.advance(commit);
+  if (commit.kind === 'step') {
+    await before.replay.add(commit, said, known);
+    const next = nextOfMessage(commit.commit.message);
+    const faults = next === undefined ? [] : await before.replay.checkNext(before.progress, next, known);
+    for (const what of faults) report(null, what);
+  }
+  return { ...before, tally };
 }

@@ -2,10 +2,8 @@ import { prepareHashing } from '../../cas/hash.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
-import { nextOfMessage } from '../../thread/commit-message.ts';
 import { WORKSPACE } from '../../thread/step-files.ts';
-import { addToTally, callerCommit, type CommitOf } from '../../thread/thread-state.ts';
+import { callerCommit, type CommitOf } from '../../thread/thread-state.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { repeatMergeOf } from '../blocks/repeat-merge.ts';
@@ -17,8 +15,7 @@ import type { TimeBudget } from '../replay/time-budget.ts';
 import { commitPlaceOf, readCommitPlace, type CommitPlace } from './commit-place.ts';
 import { findChain, isThreadCommit } from './find-chain.ts';
 import { KnownNodes, NodeCache, type EarlierCommits } from './known-nodes.ts';
-import { ThreadProgress } from './progress.ts';
-import { furtherParents, resumeVerification, textPathOf, type Verified } from './resume-verification.ts';
+import { furtherParents, growVerified, resumeVerification, textPathOf, type Verified } from './resume-verification.ts';
 
 /** The result for one thread. */
 export type ThreadFaults = {
@@ -227,40 +224,11 @@ export class Verification {
       if (commit.kind === 'step' && commit.node.merge !== undefined) await this.#repeatMerge(commit, report);
       if (isOver()) return undefined;
     }
-    const grown = await this.#grow(before, commit, nodes.get(textPath ?? ''), known, report);
+    const grown = await growVerified(before, commit, nodes.get(textPath ?? ''), known, this.#replayer, report);
     this.#places.delete(id);
     this.#places.set(id, commitPlaceOf(commit, start, grown.progress));
     if (this.#places.size > MAX_REMEMBERED) this.#places.delete(this.#places.keys().next().value ?? id);
     return grown;
-  }
-
-  /**
-   * Adds a checked commit, and checks what its message tells of the rules.
-   *
-   * @param before the state before the commit, of which all but the tally is changed; `undefined` for a start
-   * @param text the node of the text that rules see; a missing one has been reported, and counts as ''
-   */
-  async #grow(
-    before: Verified | undefined,
-    commit: ThreadCommit,
-    text: StoredNode | undefined,
-    known: KnownNodes,
-    report: ReportFault,
-  ): Promise<Verified> {
-    const said = text === undefined ? '' : payloadOf(text, 'content').text;
-    const tally = await addToTally(this.#repository, before?.tally, commit);
-    if (before === undefined) {
-      if (commit.kind !== 'start') throw new CorruptThread(commit.id, 'its thread has no start');
-      return { progress: new ThreadProgress(commit), replay: this.#replayer.begin(commit, said), known, tally };
-    }
-    before.progress.advance(commit);
-    if (commit.kind === 'step') {
-      await before.replay.add(commit, said, known);
-      const next = nextOfMessage(commit.commit.message);
-      const faults = next === undefined ? [] : await before.replay.checkNext(before.progress, next, known);
-      for (const what of faults) report(null, what);
-    }
-    return { ...before, tally };
   }
 
   /** Verifies a further parent of a commit, and finds its place. @returns `undefined` for a commit of the user's code */
