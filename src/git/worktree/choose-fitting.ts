@@ -12,17 +12,15 @@ const MAX_UNCOMPARED_FILES = 1000;
  * If they do not all fit, or there are many, git first finds the files that only look changed, as all do after a copy of the
  * repository. It does not read files that are larger than the limit. Comparing 60,000 files takes a fifth of the time of
  * adding them.
- * @returns `isRefreshed`: all tracked files were compared, and the index has the times of those that are unchanged
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function chooseFitting(
   run: IndexRun,
   files: readonly ChangedFile[],
   maxBytes: number,
-): Promise<{ fitting: ChangedFile[]; beyond: Unrecordable[]; isRefreshed: boolean }> {
+): Promise<{ fitting: ChangedFile[]; beyond: Unrecordable[] }> {
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
-  if (total <= maxBytes && files.length <= MAX_UNCOMPARED_FILES)
-    return { fitting: [...files], beyond: [], isRefreshed: false };
+  if (total <= maxBytes && files.length <= MAX_UNCOMPARED_FILES) return { fitting: [...files], beyond: [] };
   const tooLarge = files.filter(({ isTracked, bytes }) => isTracked && bytes > maxBytes);
   const changed = await refresh(run, tooLarge);
   const fitting: ChangedFile[] = [];
@@ -39,7 +37,7 @@ export async function chooseFitting(
       beyond.push({ path, reason });
     }
   }
-  return { fitting, beyond, isRefreshed: tooLarge.length === 0 };
+  return { fitting, beyond };
 }
 
 /** Compares the tracked files with the index, except some. @returns the paths that differ */

@@ -15,20 +15,14 @@ export type ChangedFile = { path: string; bytes: number; isTracked: boolean };
 /** The differences between a work tree and an index. */
 export type Changes = {
   files: ChangedFile[];
-  /** Paths that git must not add. */
+  /** Repositories in the work tree, of which the commit is recorded. */
+  nested: string[];
+  /** Tracked files that are gone, or that are behind a link now. */
+  removed: string[];
+  /** Paths that cannot be recorded. */
   excluded: Unrecordable[];
-  /** Paths that git adds, but not as they are, or with a conflict. */
+  /** Paths that are recorded, but not as they are, or with a conflict. */
   partly: Unrecordable[];
-  /** New files that uwf copied into the work tree. They were ignored then, and git must not add them. */
-  copied: string[];
-  /** Submodules at the commit of the index: git would run their programs to add nothing. */
-  unmoved: string[];
-  /** Paths to update in the index beside the changed files: deleted tracked files, and new repositories in the work tree. */
-  alsoChanged: string[];
-  /** Whether git accepts the changed paths as arguments: it refuses a path below a link, or below a former folder. */
-  canBeNamed: boolean;
-  /** Whether there is nothing to add to the index. */
-  isEmpty: boolean;
 };
 
 /** A run of git on a work tree with an index. */
@@ -42,7 +36,7 @@ export const plainIndex = 'core.splitIndex=false';
  * content.
  *
  * @param top the top of the work tree
- * @param copies files that uwf copied into it; paths in Latin-1
+ * @param copies files that uwf copied into it, which are not recorded as long as they are untracked; paths in Latin-1
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function findChanges(run: IndexRun, top: string, copies: ReadonlySet<string>): Promise<Changes> {
@@ -53,17 +47,14 @@ export async function findChanges(run: IndexRun, top: string, copies: ReadonlySe
   ]);
   const changes: Changes = {
     files: [],
+    nested: [],
+    removed: [],
     excluded: [],
     partly: unresolvedAmong(run, top, unmerged),
-    copied: others.filter((path) => copies.has(path)),
-    unmoved: submodules.filter((path) => !tracked.has(path)),
-    alsoChanged: [],
-    canBeNamed: true,
-    isEmpty: others.length + tracked.size === 0,
   };
   for (const path of tracked) {
     if (real.has(path.slice(0, path.lastIndexOf('/') + 1))) addFile(changes, top, path, true);
-    else changes.canBeNamed = false;
+    else changes.removed.push(path);
   }
   for (const path of others) {
     if (copies.has(path)) continue;
@@ -176,10 +167,10 @@ function addFile(changes: Changes, top: string, path: string, isTracked: boolean
   const measured = measureFile(top, path);
   if (typeof measured === 'string') changes.excluded.push({ path, reason: measured });
   else if (measured !== undefined) changes.files.push({ path, bytes: measured, isTracked });
-  else if (isTracked) changes.alsoChanged.push(path);
+  else if (isTracked) changes.removed.push(path);
 }
 
-/** A repository inside the work tree, which git adds as a submodule if it has a commit. */
+/** A repository inside the work tree, which git records as a submodule if it has a commit. */
 async function addNested(changes: Changes, { env }: IndexRun, top: string, path: string): Promise<void> {
   let commit = '';
   try {
@@ -195,7 +186,7 @@ async function addNested(changes: Changes, { env }: IndexRun, top: string, path:
   } else {
     const reason = `${own}: its commit ${commit.slice(0, 12)} is named and its files are not recorded; make it a submodule, or ignore it`;
     changes.partly.push({ path, reason });
-    changes.alsoChanged.push(path.slice(0, -1));
+    changes.nested.push(path.slice(0, -1));
   }
 }
 

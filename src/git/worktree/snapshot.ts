@@ -1,20 +1,23 @@
+import { copyFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
+import { orElse } from '../../or-else.ts';
+import { isNotThere } from '../format/object-errors.ts';
 import { isObjectId, parseObjectId, type GitObject, type ObjectId } from '../format/object-id.ts';
 import { isRefName, parseRefName } from '../format/ref-name.ts';
 import { GitEnded, runGit } from '../process/run-git.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
 import { readIfThere } from '../repository/git-directory.ts';
+import { findStats } from '../system/find-stats.ts';
 import { isMadeForThread } from '../repository/thread-work-tree.ts';
 import { objectFolderOf, objectsApart, Quarantine, removeKeeps, packLooseObjects } from '../stores/quarantine.ts';
 import { readCommit, type ObjectReader } from '../stores/read.ts';
-import { addChanges, addNamed, streamed } from './add-changes.ts';
 import { chooseFitting } from './choose-fitting.ts';
 import { readCopied } from './copied-files.ts';
 import { findChanges, plainIndex, runComparing, type IndexRun } from './find-changes.ts';
-import { copyIndex, keepIndex } from './kept-index.ts';
 import { describeMissing, missingFiles, type MissingFiles } from './missing-files.ts';
 import { findOperation, readMerging, type Operation } from './unfinished-operation.ts';
+import { streamed, updateIndex } from './update-index.ts';
 
 /** Limits of a snapshot. */
 export type SnapshotLimits = {
@@ -71,7 +74,6 @@ export class SnapshotRefused extends Error {}
  * Records the files of a work tree without touching its index, its `HEAD` or its stash.
  *
  * Takes a few runs of git, whatever the number of files, on a copy of the user's index, so that only changed files are read.
- * If git has to compare many files whose times alone have changed, the result is kept for the next snapshot of the work tree.
  * git's filters and line ends apply, as when files are restored. A submodule is recorded with its current commit.
  *
  * Measures sizes before it reads anything. Names the files that cannot be recorded, and records the rest. If nothing is left
@@ -136,7 +138,7 @@ async function record(
   const watch = watchLimits(quarantine, limits, stop);
   try {
     const index = join(quarantine.path, 'index');
-    const copy = copyIndex(location, index);
+    copyIndex(location, index);
     const run: IndexRun = {
       location,
       env,
@@ -146,21 +148,16 @@ async function record(
     };
     const copies = readCopied(location);
     const changes = await findChanges(run, location.workTree, copies);
-    const { excluded, partly, unmoved, alsoChanged } = changes;
+    const { excluded, partly, nested, removed } = changes;
     const choosing = (): ReturnType<typeof chooseFitting> => chooseFitting(run, changes.files, limits.maxBytes);
-    const { fitting, beyond, isRefreshed } = await watch.whileComparing(choosing);
-    if (isRefreshed) keepIndex(location, copy);
-    const left = [...excluded, ...beyond];
-    const unwanted = [...left.map(({ path }) => path), ...unmoved, ...changes.copied];
-    const named = [...fitting.map(({ path }) => path), ...alsoChanged];
-    const isAdded = changes.isEmpty || (changes.canBeNamed && (await addNamed(run, named, unwanted)));
-    const failed = isAdded ? [] : await addChanges(run, fitting, unwanted);
+    const { fitting, beyond } = await watch.whileComparing(choosing);
+    const failed = await updateIndex(run, [...fitting.map(({ path }) => path), ...nested], removed);
     const printed = await runComparing(run, ['write-tree']);
     const tree = parseObjectId(printed.toString('latin1').trim());
     // Content that a filter or a line end changed is in loose objects of any size.
     const objects = await packLooseObjects({ ...run, settings: [...run.settings, streamed] }, quarantine);
     if (quarantine.bytes > mostWritten(limits)) throw tooMuch(limits);
-    const missing = missingFiles([...left, ...failed, ...partly]);
+    const missing = missingFiles([...excluded, ...beyond, ...failed, ...partly]);
     if (inspect) {
       const seen = objectsApart(store, location, { ...env, ...run.variables });
       try {
@@ -178,6 +175,22 @@ async function record(
   }
 }
 
+/**
+ * Copies the index of a work tree; a missing one is an empty one. git treats a file as unchanged if its times match the index and
+ * are older than the index file. The copy must not be newer than the original, or a change at the same moment would not be seen.
+ *
+ * Source: git's Documentation/technical/racy-git.txt.
+ */
+function copyIndex({ gitDir }: RepositoryLocation, to: string): void {
+  const from = join(gitDir, 'index');
+  // The time first: if git replaces the index in between, the copy is older than its content.
+  const stats = findStats(from);
+  if (stats === undefined) return;
+  orElse(() => copyFileSync(from, to), undefined, isNotThere);
+  const seconds = Math.floor(stats.mtimeMs / 1000);
+  orElse(() => utimesSync(to, seconds, seconds), undefined, isNotThere);
+}
+
 async function trackedAmong(run: IndexRun, copies: ReadonlySet<string>): Promise<string[]> {
   if (copies.size === 0) return [];
   const listed = (await runGit({ ...run, args: ['ls-files', '-z', '--cached'] })).toString('latin1').split('\0');
@@ -189,7 +202,7 @@ export function snapshotFolder(stateDir: string): string {
   return join(stateDir, 'snapshots');
 }
 
-/** How many times the time limit git may compare files whose times have changed: what it finds is kept, so it is done once. */
+/** How many times the time limit git may compare files whose times have changed, as those of a copied work tree until `git status`. */
 const MAX_COMPARING = 6;
 
 type Watch = {
@@ -204,7 +217,11 @@ function watchLimits(quarantine: Quarantine, limits: SnapshotLimits, stop: Abort
   let timeoutMs = limits.timeoutMs;
   const timer = setInterval(() => {
     if (performance.now() - startedMs > timeoutMs) {
-      stop.abort(new Error(`recording the files took longer than ${timeoutMs / 1000} s; raise snapshot.timeoutMs`));
+      stop.abort(
+        new Error(
+          `recording the files took longer than ${timeoutMs / 1000} s; run 'git status' once, or raise snapshot.timeoutMs`,
+        ),
+      );
     } else if (quarantine.bytes > mostWritten(limits)) stop.abort(tooMuch(limits));
   }, 100);
   const whileComparing = async <T>(work: () => Promise<T>): Promise<T> => {
