@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads and verifies the threads of a repository by what docs/format.md says: read_threads.py <repository>
+"""Reads and verifies the threads of a repository by what docs/format.md and docs/format-rules.md say: read_threads.py <repository>
 
 It prints a line of JSON for each thread with a ref; what is wrong goes to stderr, with 1 as the exit code. It does not check schemas,
 decisions of rules, texts of messages, authors, dates, ids of children, the user's files, and parents that nothing accounts for.

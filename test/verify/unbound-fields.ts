@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** A field that `docs/format.md` lists as unchecked, and whether it names a condition. */
+/** A field that `docs/format-rules.md` lists as unchecked, and whether it names a condition. */
 type UnboundField = { name: string; hasBounds: boolean };
 
-/** Reads the list of `docs/format.md`. */
+/** Reads the list of `docs/format-rules.md`. */
 export function listUnboundFields(): UnboundField[] {
-  const text = readFileSync(new URL('../../docs/format.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../docs/format-rules.md', import.meta.url), 'utf8');
   const section = /\n## What nothing checks\n([^]*?)\n## /.exec(text)?.[1] ?? '';
   return section
     .split('\n')

@@ -30,7 +30,7 @@ const MAX_LOSS = 200;
 /** The shortest and the longest time, in ms, for which a claim counts while it does not change. */
 export const CLAIM_DEADLINES = { min: 1_000, max: 3_600_000, ofMalformed: 60_000 };
 
-/** What a worker says of a thread that it works on. Source: docs/format.md, Claims. */
+/** What a worker says of a thread that it works on. Source: docs/format-rules.md, Claims. */
 export type Claim = {
   thread: ThreadId;
   /** The commit that the thread was at. */
