@@ -18,7 +18,12 @@ import { readState, type ThreadState, totalsOf } from '../../src/thread/thread-s
 import { ACTIVE_PREFIX, activeRef, HISTORY_PREFIX, threadOfRef } from '../../src/thread/thread-id.ts';
 import { statusOf, type ThreadCommitKind } from '../../src/thread/thread-commit.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
-import { createTemporaryRepository, isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
+import {
+  createTemporaryFolder,
+  createTemporaryRepository,
+  isolatedGitEnvironment,
+  runGit,
+} from '../helpers/temporary-repository.ts';
 import { createBlockFixture, runTeam } from '../verify/blocks/block-fixture.ts';
 import { forge, store, type Draft } from '../verify/forge-commit.ts';
 import { createDice, growThread } from '../verify/grow-thread.ts';
@@ -120,6 +125,23 @@ describe.skipIf(isLeftOut)('a reader in Python, written by docs/format.md', () =
     const fixture = await createBlockFixture();
     await runTeam(fixture);
     await expectSame(fixture.repository, fixture.dir, 10);
+  });
+
+  test('reads the threads of the day on which the format was frozen', () => {
+    const dir = createTemporaryFolder();
+    runGit(dir, ['clone', '--quiet', '--mirror', join(process.cwd(), 'fixtures/repositories/format-1.bundle'), '.']);
+    const { code, stdout, stderr } = readByPython(dir);
+    expect([code, stderr]).toEqual([0, '']);
+    const golden = JSON.parse(readFileSync('fixtures/golden/format-1.json', 'utf8')) as {
+      thread: string;
+      head: string;
+    }[];
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { thread: string; head: string });
+    expect(rows).toHaveLength(5);
+    for (const { thread, head } of rows) expect(golden).toContainEqual(expect.objectContaining({ thread, head }));
   });
 });
 
