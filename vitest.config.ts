@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import type { ViteUserConfig } from 'vitest/config';
+// @ts-expect-error -- Plain JavaScript, part of the build.
+import { generatedChecksForTests } from './scripts/build/generated-checks.js';
 
 /**
  * Unit tests of rooms that keep nothing in the process but caches. Their files share two processes, which load uwf once: that halves
@@ -33,6 +35,7 @@ const config: ViteUserConfig = defineConfig({
     // A process is shared only by files that run one after the other: one group, then the other.
     projects: [
       {
+        plugins: [generatedChecksForTests],
         test: {
           ...limits,
           name: 'together',
@@ -43,6 +46,7 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       {
+        plugins: [generatedChecksForTests],
         test: {
           ...limits,
           name: 'alone',

@@ -1,8 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import type { ViteUserConfig } from 'vitest/config';
+// @ts-expect-error -- Plain JavaScript, part of the build.
+import { generatedChecksForTests } from './scripts/build/generated-checks.js';
 
 /** Campaigns: many kills, many mutations, many repositories; minutes each. */
 const config: ViteUserConfig = defineConfig({
+  plugins: [generatedChecksForTests],
   test: {
     include: ['test/**/*.long.test.ts'],
     exclude: ['**/node_modules/**'],

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { draftCheckPlugin, requireInModule } from '../../scripts/build/draft-check.js';
+import { generatedChecksPlugin, requireInModule } from '../../scripts/build/generated-checks.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -26,7 +26,7 @@ export async function loadSource(...paths) {
       format: 'esm',
       packages: 'external',
       // As in the shipped programs.
-      plugins: [draftCheckPlugin],
+      plugins: [generatedChecksPlugin],
       banner: requireInModule,
       logLevel: 'error',
     });

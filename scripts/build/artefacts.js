@@ -186,8 +186,11 @@ export const artefacts = [
         output: 'cli-worker.cjs',
         files: ['src/cli/commands/worker.ts', 'src/engine/describe/next-turn.ts', 'src/worker/take-turn.ts'],
       },
-      // What a fetch checks schemas with.
-      { output: 'cli-draft.cjs', files: ['src/schema/json-schema/draft-check.ts'] },
+      // What nodes are checked with.
+      {
+        output: 'cli-checks.cjs',
+        files: ['src/schema/json-schema/generated-checks.ts', 'src/schema/json-schema/validator.ts'],
+      },
       { output: 'cli-web.cjs', files: ['src/cli/commands/web.ts'] },
       { output: 'cli-page.cjs', files: ['src/cli/web/page-actions.ts', 'src/web/routes/create-app.ts'] },
       { output: 'cli-late.cjs' },

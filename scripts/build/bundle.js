@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { build } from 'esbuild';
 import { vendorGroups } from './artefacts.js';
-import { draftCheckPlugin, requireInModule } from './draft-check.js';
+import { generatedChecksPlugin, requireInModule } from './generated-checks.js';
 import { apartFromLibraries, apartFromPrograms, vendorPlugin, vendorSource } from './plugins.js';
 import { bundleSplitProgram } from './split-program.js';
 import { writeOutput } from './write-output.js';
@@ -77,7 +77,7 @@ export async function bundlePrograms(root, outputFolder, programs) {
   const settled = await Promise.allSettled(
     programs.map(async ({ entry, output, parts }) => {
       if (parts !== undefined) return bundleSplitProgram(root, { entry, parts }, options);
-      const plugins = [apartFromPrograms, draftCheckPlugin, vendorPlugin];
+      const plugins = [apartFromPrograms, generatedChecksPlugin, vendorPlugin];
       return [/** @type {const} */ ([output, await build({ ...options, entryPoints: [entry], plugins })])];
     }),
   );
@@ -97,7 +97,7 @@ export async function bundlePrograms(root, outputFolder, programs) {
  * @param {Artefact[]} libraries
  */
 export async function bundleLibraries(root, outputFolder, libraries) {
-  const plugins = [apartFromLibraries, draftCheckPlugin, vendorPlugin];
+  const plugins = [apartFromLibraries, generatedChecksPlugin, vendorPlugin];
   const bundles = await Promise.all(
     libraries.map(async ({ entry, output }) => {
       const bundle = await build({ ...library, absWorkingDir: root, entryPoints: [entry], plugins });

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { build } from 'esbuild';
-import { draftCheckPlugin } from './draft-check.js';
+import { generatedChecksPlugin } from './generated-checks.js';
 import { apartFromPrograms, vendorPlugin } from './plugins.js';
 
 /**
@@ -28,7 +28,7 @@ export async function bundleSplitProgram(root, { entry, parts }, options) {
     build({
       ...options,
       stdin: { contents, resolveDir: root, loader: 'js' },
-      plugins: [apartFromPrograms, draftCheckPlugin, plugin, vendorPlugin],
+      plugins: [apartFromPrograms, generatedChecksPlugin, plugin, vendorPlugin],
       // All that is imported lies in a bundle or is Node's own, and `require` loads it. A program with `import()` could not
       // be cached.
       supported: { 'dynamic-import': false },

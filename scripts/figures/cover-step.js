@@ -15,7 +15,7 @@ import path from 'node:path';
 import { build, transformSync } from 'esbuild';
 
 /** Source files that the build replaces. */
-const GENERATED = ['schema/json-schema/draft-check.ts'];
+const GENERATED = ['schema/json-schema/generated-checks.ts'];
 
 const workflow = `
 name: loop
@@ -109,8 +109,8 @@ function transpile(/** @type {string} */ root, /** @type {string} */ out) {
 
 /** Puts the code of the build in the place of the files that it replaces. An older checkout has other plugins, or none. */
 async function generate(/** @type {string} */ root, /** @type {string} */ out) {
-  const plugins = await import(path.join(root, 'scripts/build/draft-check.js')).then(
-    ({ draftCheckPlugin }) => [draftCheckPlugin],
+  const plugins = await import(path.join(root, 'scripts/build/generated-checks.js')).then(
+    ({ generatedChecksPlugin }) => [generatedChecksPlugin],
     () => [],
   );
   /** @type {import('esbuild').Plugin} */

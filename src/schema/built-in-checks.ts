@@ -1,7 +1,6 @@
 import type { JsonValue } from '../json.ts';
 import { builtInSchema, type TypeName } from './built-in.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
-import { accepts, isPlainSchema } from './json-schema/plain-schema.ts';
 import type { SchemaError } from './json-schema/schema-error.ts';
 import { validateAgainst } from './json-schema/validate-against.ts';
 
@@ -13,13 +12,7 @@ import { validateAgainst } from './json-schema/validate-against.ts';
  */
 export async function checkBuiltIn(name: TypeName, payload: JsonValue): Promise<SchemaError[]> {
   const schema = builtInSchema(name);
-  const isValid = schema['$ref'] === DIALECT ? await isSchema(payload) : accepts(schema, payload);
+  const { isSurelyOfDraft, isSurelyOfType } = await import('./json-schema/generated-checks.ts');
+  const isValid = schema['$ref'] === DIALECT ? isSurelyOfDraft(payload) : isSurelyOfType(name, payload);
   return isValid ? [] : validateAgainst(schema, payload);
-}
-
-/** Tells whether a value is a schema of the draft. If this is false, it may be one too. */
-async function isSchema(value: JsonValue): Promise<boolean> {
-  if (isPlainSchema(value)) return true;
-  const { isSurelyOfDraft } = await import('./json-schema/draft-check.ts');
-  return isSurelyOfDraft(value);
 }

@@ -22,7 +22,6 @@ import type {
   ThreadSuspend,
   Workflow,
 } from './built-in.ts';
-import { types } from './json-schema/plain-schema.ts';
 
 /** What a node of each built-in type holds; schema nodes hold any JSON Schema. */
 export type Payloads = {
@@ -73,6 +72,17 @@ export function payloadOf<Name extends keyof Payloads>(node: Node & { hash?: Nod
 }
 
 type Check = (value: JsonValue) => boolean;
+
+/** Tests whether a value has a type of JSON Schema, by the name of the type. */
+const types: ReadonlyMap<JsonValue, Check> = new Map<JsonValue, Check>([
+  ['null', (value) => value === null],
+  ['boolean', (value) => typeof value === 'boolean'],
+  ['integer', (value) => Number.isInteger(value)],
+  ['number', (value) => Number.isFinite(value)],
+  ['string', (value) => typeof value === 'string'],
+  ['array', (value) => Array.isArray(value)],
+  ['object', isJsonObject],
+]);
 
 /** The checks of each part of a built-in schema. They are made once, because a list of many threads reads a million nodes. */
 const checks = new WeakMap<JsonObject, Check>();

@@ -3,12 +3,10 @@ import { compileFunction } from 'node:vm';
 import { build, type Plugin } from 'esbuild';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { describeAgentPackage } from '../../src/agent/load/load-agent-package.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../src/json.ts';
+import { isJsonObject, type JsonValue } from '../../src/json.ts';
 import { builtInSchema, typeNames } from '../../src/schema/built-in.ts';
 import { checkBuiltIn } from '../../src/schema/built-in-checks.ts';
-import { isPlainSchema } from '../../src/schema/json-schema/plain-schema.ts';
 import { validateAgainst } from '../../src/schema/json-schema/validate-against.ts';
 import { compileSchema } from '../../src/schema/json-schema/validator.ts';
 import { sampleNodes, type Sample } from './sample-nodes.ts';
@@ -28,8 +26,8 @@ beforeAll(async () => {
   await prepareHashing();
   samples = sampleNodes();
   // Plain JavaScript, part of the build.
-  const script = new URL('../../scripts/build/draft-check.js', import.meta.url).href;
-  const { draftCheckPlugin } = (await import(script)) as { draftCheckPlugin: Plugin };
+  const script = new URL('../../scripts/build/generated-checks.js', import.meta.url).href;
+  const { generatedChecksPlugin } = (await import(script)) as { generatedChecksPlugin: Plugin };
   const { outputFiles } = await build({
     stdin: {
       contents:
@@ -42,7 +40,7 @@ beforeAll(async () => {
     packages: 'external',
     supported: { 'dynamic-import': false },
     write: false,
-    plugins: [draftCheckPlugin],
+    plugins: [generatedChecksPlugin],
   });
   const module = { exports: {} };
   const requireHere = createRequire(import.meta.url);
@@ -71,11 +69,6 @@ function damaged(value: JsonValue): fc.Arbitrary<JsonValue> {
 }
 
 describe('a check against a built-in schema', () => {
-  test('needs no ajv, because the schemas are plain but for those of schemas', () => {
-    const others = typeNames.filter((name) => !isPlainSchema(builtInSchema(name)));
-    expect(others).toEqual(['meta-schema', 'role-schema']);
-  });
-
   test.each(typeNames)('says of a %s what ajv says, word for word', async (name) => {
     const check = await compileSchema(builtInSchema(name));
     const payloads = samples.filter((sample) => sample.name === name).map(({ node }) => node.payload);
@@ -140,15 +133,4 @@ test.each<JsonValue>([
 ])('a schema that the generated code accepts means the same: %j', async (schema) => {
   for (const value of values)
     expect(await shippedValidate(schema, value)).toEqual(await validateAgainst(schema, value));
-});
-
-test.each<[string, JsonObject]>([
-  ['builtin:command', { argv: ['cat'], statuses: { 0: 'ok' }, retryOnExit: [1, 'SIGTERM'] }],
-  ['builtin:acp', { command: ['agent', '--acp'] }],
-  ['builtin:human', {}],
-  ['builtin:workflow', { workflow: 'review' }],
-])('the configuration of %s is checked without ajv', async (reference, config) => {
-  const { configSchema = {} } = await describeAgentPackage(reference, { resolveFrom: '/' });
-  expect(isPlainSchema(configSchema)).toBe(true);
-  expect(await validateAgainst(configSchema, config)).toEqual([]);
 });

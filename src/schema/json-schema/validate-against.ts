@@ -1,5 +1,4 @@
 import type { JsonValue } from '../../json.ts';
-import { isPlainSchema, isSurelyValid } from './plain-schema.ts';
 import type { SchemaError } from './schema-error.ts';
 
 /**
@@ -10,14 +9,12 @@ import type { SchemaError } from './schema-error.ts';
  * @throws {ValidationTimeout} if the schema has a regular expression that does not come to an end on this value
  */
 export async function validateAgainst(schema: JsonValue, value: JsonValue): Promise<SchemaError[]> {
-  if (isSurelyValid(schema, value)) return [];
   const { compileSchema } = await import('./validator.ts');
   return (await compileSchema(schema))(value);
 }
 
 /** @throws {InvalidSchema} if the value is no schema that uwf can work with */
 export async function assertSchema(schema: JsonValue): Promise<void> {
-  if (isPlainSchema(schema)) return;
   const { compileSchema } = await import('./validator.ts');
   await compileSchema(schema);
 }

@@ -4,7 +4,7 @@ import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { compareAsJson } from './compare-as-json.ts';
 import { createAjv } from './create-ajv.ts';
-import { isSurelyOfDraft } from './draft-check.ts';
+import { isSurelyOfDraft } from './generated-checks.ts';
 import { faultOfDraft } from './earlier-drafts.ts';
 import { InvalidSchema } from './invalid-schema.ts';
 import { readableErrors } from './schema-error.ts';

@@ -6,7 +6,7 @@ import type * as boxModule from '../../../src/schema/json-schema/time-box.ts';
 import type * as validatorModule from '../../../src/schema/json-schema/validator.ts';
 
 const createAjv = '../../../src/schema/json-schema/create-ajv.ts';
-const draftCheck = '../../../src/schema/json-schema/draft-check.ts';
+const generatedChecks = '../../../src/schema/json-schema/generated-checks.ts';
 const timeBox = '../../../src/schema/json-schema/time-box.ts';
 const draft = 'https://json-schema.org/draft/2020-12/schema';
 
@@ -22,7 +22,7 @@ beforeEach(async () => {
   Object.assign(seen, { bare: [], boxes: [], isOfDraft: false });
   inBox = undefined;
   vi.resetModules();
-  vi.doMock(draftCheck, () => ({ isSurelyOfDraft: () => seen.isOfDraft }));
+  vi.doMock(generatedChecks, () => ({ isSurelyOfDraft: () => seen.isOfDraft }));
   vi.doMock(createAjv, async (importOriginal: <T>() => Promise<T>) => {
     const original = await importOriginal<typeof ajvModule>();
     const counted: typeof ajvModule.createAjv = (code, isBare) => {
@@ -45,7 +45,7 @@ beforeEach(async () => {
 });
 
 afterEach(() => {
-  for (const mocked of [createAjv, draftCheck, timeBox]) vi.doUnmock(mocked);
+  for (const mocked of [createAjv, generatedChecks, timeBox]) vi.doUnmock(mocked);
   vi.resetModules();
 });
 
