@@ -3,6 +3,7 @@ import type { Remote, RemoteRef } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ArchiveList, findListFault, LIST_REF, type ArchivedThread } from '../../thread/archive/archive-list.ts';
 import type { Tip } from '../refs/sorted-refs.ts';
+import { bringList } from './bring-list.ts';
 import { readTrackedRef } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
 
@@ -36,8 +37,6 @@ export async function openArchiveThere(
       ? { list: new ArchiveList(objects, commit), commit }
       : { list: new ArchiveList(objects, undefined), commit, fault };
   }
-  // Rarely needed, and it loads what checks fetched objects.
-  const { bringList } = await import('./bring-list.ts');
   const brought = await bringList(repository, remote, options);
   return { ...brought, list: new ArchiveList(objects, brought.fault === undefined ? brought.commit : undefined) };
 }

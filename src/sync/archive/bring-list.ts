@@ -1,11 +1,9 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Remote } from '../../git/transport/remote.ts';
-import { incomingView } from '../fetch/receive-refs.ts';
 import { remember } from '../refs/tracking.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { findListFault, LIST_REF } from '../../thread/archive/archive-list.ts';
-import { INCOMING_LIMITS, boundedObjects } from '../../verify/incoming/incoming-limits.ts';
 
 /**
  * Fetches the list of a remote's archive, and nothing else, and checks it.
@@ -21,6 +19,8 @@ export async function bringList(
   try {
     const commit = incoming.refs.find(({ name }) => name === LIST_REF)?.id;
     if (commit === undefined) return { commit };
+    // Rarely needed.
+    const { INCOMING_LIMITS, boundedObjects, incomingView } = await import('../../verify/incoming/incoming-limits.ts');
     const view = boundedObjects(incomingView(repository, incoming).objects, INCOMING_LIMITS);
     const fault = await findListFault(view, commit);
     if (fault !== undefined) return { commit, fault };

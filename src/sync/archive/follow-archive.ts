@@ -2,7 +2,8 @@ import type { Repository } from '../../git/repository.ts';
 import { type ArchivedThread, type ArchiveList, openArchive } from '../../thread/archive/archive-list.ts';
 import { takeOut } from '../../thread/archive/archive-threads.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
-import { ThreadNotThere, resolve, type Selection } from '../fetch/select-refs.ts';
+import { resolve, type Selection } from '../fetch/select-refs.ts';
+import { ThreadNotThere } from '../refs/list-remote-threads.ts';
 import { readSortedRefs, refOfTip, type SortedRefs } from '../refs/sorted-refs.ts';
 
 /** What a fetch does with the threads that a remote has archived. */

@@ -13,7 +13,7 @@ import { faultOf } from '../../thread/thread-errors.ts';
 import { makeRemovalMark, rememberRemoved, type RemovedThreads } from '../../thread/remove-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { checkIncoming, type IncomingTip } from '../../verify/incoming/check-incoming.ts';
-import { INCOMING_LIMITS, boundedObjects } from '../../verify/incoming/incoming-limits.ts';
+import { INCOMING_LIMITS, boundedObjects, incomingView } from '../../verify/incoming/incoming-limits.ts';
 
 /** The remote's refs that this repository may take over, and those that it refuses. */
 type Received = { refs: RemoteRef[]; refused: Refusal[] };
@@ -143,17 +143,4 @@ function tipOf({ name, id, ref }: ParsedRef): IncomingTip {
     ...(ref.kind === 'thread' && { thread: { id: ref.thread, isHistory: ref.date !== undefined } }),
     ...(ref.kind === 'workflow' && { workflow: ref.workflow }),
   };
-}
-
-/** A read-only view of the repository with the fetched objects. */
-export function incomingView(repository: Repository, incoming: IncomingObjects): Repository {
-  const { refs, location, stateDir, committer, now } = repository;
-  const objects: ObjectStore = {
-    format: repository.objects.format,
-    read: (id, options) => incoming.objects.read(id, options),
-    has: (id) => incoming.objects.has(id),
-    write: () => Promise.reject(new Error('fetched objects are read only')),
-    close: async () => {},
-  };
-  return { objects, refs, location, stateDir, committer, now, close: async () => {} };
 }

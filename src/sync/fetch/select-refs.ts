@@ -1,23 +1,11 @@
-import { UwfError } from '../../errors.ts';
 import { matcherOf } from '../../git/transport/list-remote-refs.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { ambiguousThread } from '../../thread/thread-errors.ts';
 import { ACTIVE_PREFIX, endedBetween, HISTORY_PREFIX, type ThreadId, threadTimeMs } from '../../thread/thread-id.ts';
+import { ThreadNotThere } from '../refs/list-remote-threads.ts';
 import { patternsOfDays } from '../refs/places.ts';
 import { parseSharedRef, SHARED_PATTERNS, sortRefs } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
-
-/** A remote has no thread of this id or prefix. */
-export class ThreadNotThere extends UwfError {
-  constructor(text: string, remote: string) {
-    super(`${remote} has no thread '${text}'`, {
-      code: 'thread-not-there',
-      kind: 'usage',
-      hint: `run 'uwf thread list --remote=${remote}' to see what it has`,
-      facts: { text, remote },
-    });
-  }
-}
 
 /** Which refs of a remote a fetch asks for. */
 export type Selection = {

@@ -19,6 +19,7 @@ import { eachOnce } from '../each-once.ts';
 import type { Refusal, WorkflowChange } from '../report.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import type { Offer } from './offer-thread.ts';
+import { checkRegistration } from './outgoing-registrations.ts';
 
 const UNPUBLISHED = 'its steps follow commits of your code that the remote does not have';
 
@@ -101,7 +102,6 @@ export class HoldBack {
 
   /** Returns why a new version of a workflow may not leave; `undefined` if it may. */
   async workflow(ref: string, { workflow, head, before }: WorkflowChange): Promise<Refusal | undefined> {
-    const { checkRegistration } = await import('./outgoing-registrations.ts');
     const { fault, secrets } = await checkRegistration(this.#repository, { workflow, head, before }, this.#scan).catch(
       (error: unknown): OutgoingVerdict => {
         assertDataError(error);

@@ -5,9 +5,6 @@ import { eachOnce } from '../each-once.ts';
 import type { SecretPlace, SecretScan } from '../../thread/secret-scan.ts';
 import { NodeCache } from '../../verify/chain/known-nodes.ts';
 import { readFiles } from '../../verify/commit/read-files.ts';
-import { checkRegistry } from '../../verify/incoming/check-registrations.ts';
-import { INCOMING_LIMITS, boundedObjects } from '../../verify/incoming/incoming-limits.ts';
-import { TimeBudget } from '../../verify/replay/time-budget.ts';
 
 /**
  * Checks what a push would send of a workflow's registry, with the checks of a fetch.
@@ -19,6 +16,12 @@ export async function checkRegistration(
   { workflow, head, before }: { workflow: string; head: ObjectId; before: ObjectId | null },
   scan: SecretScan | undefined,
 ): Promise<{ fault?: string; secrets: SecretPlace[] }> {
+  // Few pushes have a new version.
+  const [{ checkRegistry }, { INCOMING_LIMITS, boundedObjects }, { TimeBudget }] = await Promise.all([
+    import('../../verify/incoming/check-registrations.ts'),
+    import('../../verify/incoming/incoming-limits.ts'),
+    import('../../verify/replay/time-budget.ts'),
+  ]);
   const bounded: Repository = { ...repository, objects: boundedObjects(repository.objects, INCOMING_LIMITS) };
   const cache = new NodeCache(bounded);
   const isVerified = (id: ObjectId): Promise<boolean> => Promise.resolve(id === before);

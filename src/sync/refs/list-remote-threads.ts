@@ -1,8 +1,21 @@
+import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import type { Repository } from '../../git/repository.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, type ThreadId, threadTimeMs } from '../../thread/thread-id.ts';
 import { readSortedRefs, sortRefs, type SortedRefs } from './sorted-refs.ts';
+
+/** A remote has no thread of this id or prefix. */
+export class ThreadNotThere extends UwfError {
+  constructor(text: string, remote: string) {
+    super(`${remote} has no thread '${text}'`, {
+      code: 'thread-not-there',
+      kind: 'usage',
+      hint: `run 'uwf thread list --remote=${remote}' to see what it has`,
+      facts: { text, remote },
+    });
+  }
+}
 
 /** A thread of a remote, as the names of its refs describe it. */
 export type RemoteThread = {

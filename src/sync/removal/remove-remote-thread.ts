@@ -13,7 +13,7 @@ import { OF_ANOTHER_CLONE, planArchiveRemoval, toBringChains } from '../archive/
 import { relateTips } from '../reconcile/relate-tips.ts';
 import { claimRef } from '../claims/claim.ts';
 import type { PushReport, ThreadChange } from '../report.ts';
-import { ThreadNotThere } from '../fetch/select-refs.ts';
+import { ThreadNotThere } from '../refs/list-remote-threads.ts';
 import { deletionOf, SHARED_PATTERNS, readSortedRefs, sortRefs, type Tip } from '../refs/sorted-refs.ts';
 import type { SyncOptions } from '../sync-options.ts';
 import { readTracked, refsOf, remember } from '../refs/tracking.ts';

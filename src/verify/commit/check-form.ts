@@ -10,7 +10,7 @@ import { findEventFile, type ThreadCommit } from '../../thread/thread-commit.ts'
 import { checkFiles } from './check-files.ts';
 import { attempt, type ReportFault } from '../fault.ts';
 import type { NodeCache } from '../chain/known-nodes.ts';
-import { codeCommits } from './check-order.ts';
+import { keepersOf } from '../../cas/pins.ts';
 import { readChecked } from './read-checked.ts';
 
 /** A commit of a thread that was read whole, and its parents. */
@@ -97,4 +97,12 @@ async function sortParents(
 function addHashes(value: JsonValue, found: Set<NodeHash>): void {
   if (isNodeHash(value)) found.add(value);
   else if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) addHashes(part, found);
+}
+
+/** The commits of the user's code that a commit keeps. */
+export function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): ObjectId[] {
+  const named =
+    commit.kind === 'step' ? commit.node.workspace?.commit : commit.kind === 'start' ? commit.node.base : undefined;
+  const pinned = keepersOf(nodes).parents;
+  return named === undefined ? pinned : [named, ...pinned];
 }

@@ -1,7 +1,6 @@
 import { canonicalJson } from '../../cas/canonical.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { StoredNode } from '../../cas/node-source.ts';
-import { keepersOf } from '../../cas/pins.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { keysOf } from '../../json.ts';
 import { MAX_ANCESTORS } from '../../schema/built-in/thread-step.ts';
@@ -11,6 +10,7 @@ import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { parseThreadId } from '../../thread/thread-id.ts';
 import { type CommitOf, type Tally, totalsOf } from '../../thread/thread-state.ts';
 import type { ReportFault } from '../fault.ts';
+import { codeCommits } from './check-form.ts';
 import type { ThreadProgress } from '../chain/progress.ts';
 import type { CommitPlace } from '../chain/commit-place.ts';
 
@@ -141,14 +141,6 @@ function hashesAskedFor(commit: ThreadCommit, before: ThreadProgress): NodeHash[
     return replaces === undefined ? childThreads : [...childThreads, replaces];
   }
   return commit.kind === 'resume' && before.head.kind !== 'suspend' ? [commit.node.suspension] : [];
-}
-
-/** The commits of the user's code that a commit keeps. */
-export function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): ObjectId[] {
-  const named =
-    commit.kind === 'step' ? commit.node.workspace?.commit : commit.kind === 'start' ? commit.node.base : undefined;
-  const pinned = keepersOf(nodes).parents;
-  return named === undefined ? pinned : [named, ...pinned];
 }
 
 function checkThread(commit: ThreadCommit, before: ThreadProgress, thread: CommitPlace, report: ReportFault): void {

@@ -2,6 +2,8 @@ import { NODE_LIMITS, countOf, whyNoJson } from '../../cas/node-limits.ts';
 import { CorruptObject } from '../../git/format/object-errors.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectStore } from '../../git/object-store.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { IncomingObjects } from '../../git/transport/remote.ts';
 import { MAX_COMMIT_BYTES, MAX_FILE_BYTES, MAX_PARENTS } from '../../thread/draft-commit.ts';
 
 /** Limits of what is accepted from a remote. */
@@ -73,4 +75,17 @@ function whyNot({ type, data }: GitObject, limits: IncomingLimits): string | und
   }
   const { maxJsonDepth: maxDepth, maxJsonValues: maxValues } = limits;
   return type === 'blob' ? whyNoJson(data, { maxDepth, maxValues }) : undefined;
+}
+
+/** A read-only view of the repository with the fetched objects. */
+export function incomingView(repository: Repository, incoming: IncomingObjects): Repository {
+  const { refs, location, stateDir, committer, now } = repository;
+  const objects: ObjectStore = {
+    format: repository.objects.format,
+    read: (id, options) => incoming.objects.read(id, options),
+    has: (id) => incoming.objects.has(id),
+    write: () => Promise.reject(new Error('fetched objects are read only')),
+    close: async () => {},
+  };
+  return { objects, refs, location, stateDir, committer, now, close: async () => {} };
 }

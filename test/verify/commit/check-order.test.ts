@@ -9,7 +9,8 @@ import { callIdFor } from '../../../src/thread/new-thread-id.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import type { CommitPlace } from '../../../src/verify/chain/commit-place.ts';
 import { ThreadProgress } from '../../../src/verify/chain/progress.ts';
-import { checkCaller, checkOrder, checkParents, codeCommits } from '../../../src/verify/commit/check-order.ts';
+import { codeCommits } from '../../../src/verify/commit/check-form.ts';
+import { checkCaller, checkOrder, checkParents } from '../../../src/verify/commit/check-order.ts';
 import { commitOf, faultsOf, hashOf, idOf } from './plain-commits.ts';
 
 await prepareHashing();

@@ -4,7 +4,7 @@ import { messageOf } from '../../../errors.ts';
 import { plural } from '../../../format-time.ts';
 import type { ObjectId } from '../../../git/format/object-id.ts';
 import type { GitEnvironment, Repository } from '../../../git/repository.ts';
-import { ThreadNotThere } from '../../../sync/fetch/select-refs.ts';
+import { ThreadNotThere } from '../../../sync/refs/list-remote-threads.ts';
 import { lastSeenAt } from '../../../sync/refs/tracking.ts';
 import { removeRemoteThread } from '../../../sync/removal/remove-remote-thread.ts';
 import { findArchivePlace } from '../../../thread/archive/archive-list.ts';
