@@ -108,19 +108,19 @@ export { parseThreadId, type ThreadId } from './thread/thread-id.ts';
 export type { StepEntry } from './thread/thread-state.ts';
 export { readThread, type WholeThread } from './thread/thread-chain.ts';
 export type { ThreadStatus } from './thread/thread-status.ts';
-export type { Unrepeated } from './verify/chain/verification.ts';
+export type { Unrepeated } from './verify/verification.ts';
 export type { Fault } from './verify/fault.ts';
 export { verifyThread, type ThreadVerdict, type VerifyContext } from './verify/verify-threads.ts';
 
 // Sharing threads with other repositories
 export { openRemote, type OpenRemoteOptions } from './git/transport/open-remote.ts';
 export type { Remote } from './git/transport/remote.ts';
-export { fetchThreads } from './sync/fetch/fetch-threads.ts';
-export { listRemoteThreads, type RemoteThread } from './sync/refs/list-remote-threads.ts';
-export { pushThreads } from './sync/push/push-threads.ts';
-export { removeRemoteThread } from './sync/removal/remove-remote-thread.ts';
+export { fetchThreads } from './sync/fetch-threads.ts';
+export { listRemoteThreads, type RemoteThread } from './sync/shared-refs.ts';
+export { pushThreads } from './sync/push-threads.ts';
+export { removeRemoteThread } from './sync/remove-remote-thread.ts';
 export type * from './sync/report.ts';
-export type { SyncOptions } from './sync/sync-options.ts';
+export type { SyncOptions } from './sync/report.ts';
 export { syncThreads } from './sync/sync-threads.ts';
 
 // The engine, and the agents it runs

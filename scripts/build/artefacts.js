@@ -124,7 +124,7 @@ export const artefacts = [
       {
         output: 'cli-push.cjs',
         isAtOnce: true,
-        files: ['src/cli/commands/push.ts', 'src/git/transport/native-remote.ts', 'src/sync/push/push-threads.ts'],
+        files: ['src/cli/commands/push.ts', 'src/git/transport/native-remote.ts', 'src/sync/push-threads.ts'],
       },
       {
         output: 'cli-rules.cjs',
@@ -160,7 +160,7 @@ export const artefacts = [
         files: [
           'src/cli/commands/fetch.ts',
           'src/cli/commands/sync.ts',
-          'src/sync/fetch/fetch-threads.ts',
+          'src/sync/fetch-threads.ts',
           'src/sync/sync-threads.ts',
         ],
       },

@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
-import { fetchFrom } from './fetch/fetch-threads.ts';
-import { removeRedacted } from './removal/remove-remote-thread.ts';
-import { pushScope } from './push/plan-push.ts';
-import { pushArchive } from './archive/push-archive.ts';
-import { addFurther, emptyReport, mergeReports, newThreads, pushOnce } from './push/push-threads.ts';
-import type { NewThreads } from './push/new-threads.ts';
-import type { FetchReport, SyncReport } from './report.ts';
-import type { SyncOptions } from './sync-options.ts';
+import { fetchFrom } from './fetch-threads.ts';
+import { removeRedacted } from './remove-remote-thread.ts';
+import { addFurther, emptyReport, mergeReports, newThreads, pushOnce, pushScope } from './push-threads.ts';
+import { pushArchive } from './push-archive.ts';
+import type { NewThreads } from './new-threads.ts';
+import type { FetchReport, SyncOptions, SyncReport } from './report.ts';
 
 /** How often fetch and push are repeated because other clients push at the same time. */
 const MAX_ROUNDS = 8;

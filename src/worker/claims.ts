@@ -2,9 +2,9 @@ import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { isDone, refusalIn, type PushEdit, type PushResult, type Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
-import { type Claim, claimRef, claimsRefused, makeClaim, movedTo } from '../sync/claims/claim.ts';
-import type { PushFence } from '../sync/push/plan-push.ts';
-import { remember } from '../sync/refs/tracking.ts';
+import { type Claim, claimRef, claimsRefused, makeClaim, movedTo } from '../sync/claims.ts';
+import type { PushFence } from '../sync/push-threads.ts';
+import { remember } from '../sync/shared-refs.ts';
 import { activeRef, type ThreadId } from '../thread/thread-id.ts';
 import type { FencedPush } from './turn-queue.ts';
 

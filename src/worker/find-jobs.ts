@@ -2,7 +2,7 @@ import type { NextTurn, Outlook } from '../engine/describe/next-turn.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { asFault } from '../thread/thread-errors.ts';
-import { eachOnce } from '../sync/each-once.ts';
+import { eachOnce } from '../sync/reconcile-thread.ts';
 import { findEnded, findThread, listPointers } from '../thread/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { RemoteView } from './remote-view.ts';

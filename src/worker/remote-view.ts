@@ -2,12 +2,10 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { Remote, RemoteRef } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
-import { CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, findClaim, type Claim } from '../sync/claims/claim.ts';
-import { selectPatterns } from '../sync/fetch/select-refs.ts';
-import { refOfTip, SHARED_PATTERNS, sortRefs } from '../sync/refs/sorted-refs.ts';
-import { placesNow } from '../sync/refs/places.ts';
-import { readTracked, readTrackedRef, refsOf } from '../sync/refs/tracking.ts';
-import type { SyncOptions } from '../sync/sync-options.ts';
+import { type Claim, CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, findClaim } from '../sync/claims.ts';
+import { placesNow, selectPatterns } from '../sync/plan-fetch.ts';
+import { readTracked, readTrackedRef, refOfTip, refsOf, SHARED_PATTERNS, sortRefs } from '../sync/shared-refs.ts';
+import type { SyncOptions } from '../sync/report.ts';
 import { findThread } from '../thread/find-thread.ts';
 import { ACTIVE_PREFIX, activeRef, type ThreadId } from '../thread/thread-id.ts';
 
@@ -168,7 +166,7 @@ export class RemoteView {
     const there = sortRefs(listed);
     const refs = left.flatMap((thread) => (there.threads.get(thread) ?? []).map((tip) => refOfTip(thread, tip)));
     if (refs.length > 0) await this.#fetch(refs, signal);
-    const { findVanished } = await import('../sync/fetch/fetch-threads.ts');
+    const { findVanished } = await import('../sync/fetch-threads.ts');
     for (const thread of await findVanished(repository, remote, left, listed, { signal })) {
       if ((await findThread(repository, thread))?.isHistory === true) this.#lostEnds.add(thread);
       const what = `thread ${thread} is gone from ${remote.name}, without an end or a mark of its removal`;
@@ -196,7 +194,7 @@ export class RemoteView {
 
   async #fetch(refs: readonly string[], signal: AbortSignal): Promise<void> {
     const { onTrouble, readsClaimsAtOnce: _, ...options } = this.#options;
-    const { fetchSelection } = await import('../sync/fetch/fetch-threads.ts');
+    const { fetchSelection } = await import('../sync/fetch-threads.ts');
     const { report } = await fetchSelection(this.#repository, this.#remote, selectPatterns(refs), {
       ...options,
       signal,

@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { PushFence } from '../sync/push/plan-push.ts';
+import type { PushFence } from '../sync/push-threads.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 
 /** A thread of a remote that can go on. */

@@ -4,7 +4,7 @@ import type { EngineContext, EngineOptions } from '../engine/engine-context.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { Remote } from '../git/transport/remote.ts';
 import type { Repository } from '../git/repository.ts';
-import type { SyncOptions } from '../sync/sync-options.ts';
+import type { SyncOptions } from '../sync/report.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { WorkerIdentity } from './claims.ts';
 import type { JobFinder } from './find-jobs.ts';

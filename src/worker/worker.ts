@@ -111,7 +111,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
   };
   const askForStopped = async (): Promise<void> => {
     if (atWork.size === 0) return;
-    const { findStopped } = await import('../sync/claims/stop-work.ts');
+    const { findStopped } = await import('../sync/stop-work.ts');
     try {
       const stopped = await findStopped(repository, remote, atWork.keys(), { ...sync, signal: options.finish });
       endStopped((thread) => stopped.has(thread));
@@ -223,7 +223,7 @@ async function stopThread(
   { thread, head }: TurnJob,
   losses: number,
 ): Promise<TurnVerdict> {
-  const { stopWork } = await import('../sync/claims/stop-work.ts');
+  const { stopWork } = await import('../sync/stop-work.ts');
   const reason = `${losses} turns of it left nothing, and it could not be suspended`;
   await stopWork(repository, remote, [{ thread, head }], sync, { name: identity.worker, reason });
   onTrouble(`thread ${thread} is stopped: ${reason}; 'uwf thread run ${thread} --on ${remote.name}' lets it go on`);

@@ -1,7 +1,7 @@
 import { setImmediate as aMoment } from 'node:timers/promises';
 import { parseCommit } from '../../src/git/format/commit.ts';
 import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
-import { leadsTo } from '../../src/sync/reconcile/join-registrations.ts';
+import { leadsTo } from '../../src/sync/reconcile-thread.ts';
 import { parseRefName } from '../../src/git/format/ref-name.ts';
 import { RefMoved, type RefEdit } from '../../src/git/ref-store.ts';
 import type {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
-import { fetchThreads } from '../../src/sync/fetch/fetch-threads.ts';
+import { fetchThreads } from '../../src/sync/fetch-threads.ts';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import {
   createTemporaryRepository,

@@ -5,7 +5,7 @@ import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { filesOfStep } from '../../src/thread/step-files.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
-import { Verification } from '../../src/verify/chain/verification.ts';
+import { Verification } from '../../src/verify/verification.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { store, storeTree } from '../verify/forge-commit.ts';
 import { startLoop, stepAt, stepDraft } from './thread-fixture.ts';

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../src/json.ts';
 import { META_SCHEMA } from '../../src/cas/frozen-types.ts';
 import { activeRef } from '../../src/thread/thread-id.ts';
 import { readThreadCommit } from '../../src/thread/thread-commit.ts';
-import { Verification } from '../../src/verify/chain/verification.ts';
+import { Verification } from '../../src/verify/verification.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { startLoop } from './thread-fixture.ts';
 

@@ -1,6 +1,6 @@
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { createEngine } from '../../src/engine/engine.ts';
-import { fsck } from '../../src/verify/fsck.ts';
+import { fsck } from '../../src/verify/verify-threads.ts';
 import { UwfError } from '../../src/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
 import { parseRefName } from '../../src/git/format/ref-name.ts';
@@ -10,7 +10,7 @@ import { readTrace } from '../../src/thread/step-trace.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import { readLightChain, readReply, readThread } from '../../src/thread/thread-chain.ts';
 import { UNEXPECTED } from '../../src/thread/thread-errors.ts';
-import { Verification } from '../../src/verify/chain/verification.ts';
+import { Verification } from '../../src/verify/verification.ts';
 import { checkAll } from './incoming/incoming-fixture.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { putTogether, type ForgedLine } from './forge.ts';

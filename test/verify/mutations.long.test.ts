@@ -8,7 +8,7 @@ import { builtIn, typeNameOf, type TypeName } from '../../src/schema/built-in.ts
 import type { ExportedCommit, ExportedNode } from '../../src/thread/export-thread.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import type { Fault } from '../../src/verify/fault.ts';
-import { Verification } from '../../src/verify/chain/verification.ts';
+import { Verification } from '../../src/verify/verification.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { checkAll } from './incoming/incoming-fixture.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';

@@ -7,7 +7,7 @@ import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import type { Remote } from '../../src/git/transport/remote.ts';
-import { findClaim, type Claim } from '../../src/sync/claims/claim.ts';
+import { type Claim, findClaim } from '../../src/sync/claims.ts';
 import { Claims } from '../../src/worker/claims.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';

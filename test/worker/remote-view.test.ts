@@ -5,7 +5,7 @@ import { createEngine } from '../../src/engine/engine.ts';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
-import { stopWork } from '../../src/sync/claims/stop-work.ts';
+import { stopWork } from '../../src/sync/stop-work.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 import { RemoteView } from '../../src/worker/remote-view.ts';
 import { createLoopRepository } from '../helpers/cli.ts';

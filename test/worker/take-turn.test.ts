@@ -8,7 +8,7 @@ import type { Repository } from '../../src/git/repository.ts';
 import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import type { Remote } from '../../src/git/transport/remote.ts';
-import { letGoOn, stopWork } from '../../src/sync/claims/stop-work.ts';
+import { letGoOn, stopWork } from '../../src/sync/stop-work.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
 import { ClaimLost } from '../../src/worker/claims.ts';

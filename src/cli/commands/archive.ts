@@ -87,7 +87,7 @@ threads after the next push.`,
     const archived = await withExchangeOptions(cli, async (exchange) => {
       const threads = await findArchivable(repository, beforeMs, exchange.onProgress);
       if (remote === undefined) return isDry ? threads : archiveThreads(repository, threads, exchange);
-      const { archiveTo } = await import('../../sync/archive/archive-to.ts');
+      const { archiveTo } = await import('../../sync/push-archive.ts');
       const report = await archiveTo(repository, remote, threads, {
         ...exchange,
         withCommits: options['with-commits'],

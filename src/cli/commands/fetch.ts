@@ -48,7 +48,7 @@ the agents of this machine.`,
     // While git is asked about the remote, the rest of the command is loaded.
     const [{ repository, remote, threads }, { fetchThreads }] = await Promise.all([
       openExchange(cli, args, options.thread, 'fetch'),
-      import('../../sync/fetch/fetch-threads.ts'),
+      import('../../sync/fetch-threads.ts'),
     ]);
     const report = await withExchangeOptions(cli, (exchange) =>
       fetchThreads({ repository }, remote, {

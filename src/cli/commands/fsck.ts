@@ -1,4 +1,4 @@
-import { fsck, type RefVerdict } from '../../verify/fsck.ts';
+import { fsck, type RefVerdict } from '../../verify/verify-threads.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import { EXIT } from '../errors/exit-code.ts';

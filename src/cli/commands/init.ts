@@ -57,7 +57,7 @@ This command is optional.`,
     if (remote !== undefined && location !== undefined) {
       const [{ addFetchRefspecs }, { trackedRefs }] = await Promise.all([
         import('../../git/transport/add-fetch-refspecs.ts'),
-        import('../../sync/refs/tracking.ts'),
+        import('../../sync/shared-refs.ts'),
       ]);
       refspecs = await addFetchRefspecs({ location, env: cli.env }, remote, trackedRefs(remote));
     }

@@ -64,7 +64,7 @@ held and their places are listed, unless you give --allow-secrets. 'uwf scan' se
     // While git is asked about the remote, the rest of the command is loaded.
     const [{ repository, remote, threads }, { pushThreads }] = await Promise.all([
       openExchange(cli, args, options.thread, 'push'),
-      import('../../sync/push/push-threads.ts'),
+      import('../../sync/push-threads.ts'),
     ]);
     const isDryRun = options['dry-run'];
     const redactor = await scanningRedactor(cli, repository);

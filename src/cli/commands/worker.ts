@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { createEngineContext } from '../../engine/engine-context.ts';
 import { runWorker } from '../../worker/worker.ts';
 import { listVersions } from '../../workflow/registry/list-versions.ts';
-import { CLAIM_DEADLINES } from '../../sync/claims/claim.ts';
+import { CLAIM_DEADLINES } from '../../sync/claims.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { parseCount, parseDuration } from '../command-line/parse-value.ts';
 import { UsageError } from '../errors/usage-error.ts';

@@ -1,7 +1,7 @@
 import type { Repository } from '../../git/repository.ts';
 import { openRemote } from '../../git/transport/open-remote.ts';
 import type { Remote } from '../../git/transport/remote.ts';
-import type { SyncOptions } from '../../sync/sync-options.ts';
+import type { SyncOptions } from '../../sync/report.ts';
 import { ProgressLine } from '../output/progress-line.ts';
 import { canAsk, type CliEnvironment } from '../process/cli-environment.ts';
 import { agreeToGit } from '../trust/agree-to-git.ts';

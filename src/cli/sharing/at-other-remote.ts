@@ -1,8 +1,8 @@
 import { UwfError } from '../../errors.ts';
 import { listRemotes } from '../../git/repository/choose-remote.ts';
-import { claimRef, findClaim } from '../../sync/claims/claim.ts';
-import type { FollowedThread } from '../../sync/follow/followed-thread.ts';
-import { readTrackedRef } from '../../sync/refs/tracking.ts';
+import { claimRef, findClaim } from '../../sync/claims.ts';
+import type { FollowedThread } from '../../sync/followed-thread.ts';
+import { readTrackedRef } from '../../sync/shared-refs.ts';
 import { activeRef } from '../../thread/thread-id.ts';
 import { oneLine } from '../output/width.ts';
 import type { RemoteWorld } from './remote-run.ts';

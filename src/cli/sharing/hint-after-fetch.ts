@@ -1,6 +1,6 @@
 import type { Repository } from '../../git/repository.ts';
 import type { FetchReport } from '../../sync/report.ts';
-import { NOT_BROUGHT } from '../../sync/fetch/receive-refs.ts';
+import { NOT_BROUGHT } from '../../sync/fetch-threads.ts';
 import { hintToResume } from '../../thread/thread-status.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { Output } from '../output/output.ts';

@@ -1,5 +1,5 @@
 import type { ListOptions } from '../../engine/describe/list-threads.ts';
-import { listRemoteThreads, type RemoteThread } from '../../sync/refs/list-remote-threads.ts';
+import { listRemoteThreads, type RemoteThread } from '../../sync/shared-refs.ts';
 import { endedBetween } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { openForReading } from '../open/open-repository.ts';

@@ -4,7 +4,7 @@ import { resolveRevision } from '../../git/process/resolve-revision.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { readHead } from '../../git/worktree/snapshot.ts';
-import { idsHere } from '../../sync/push/hold-back.ts';
+import { idsHere } from '../../sync/offer-threads.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import type { ExitCode } from '../errors/exit-code.ts';
 import { goOnThere } from '../follow/follow-remote.ts';

@@ -2,7 +2,7 @@ import { describeThread } from '../../engine/describe/describe.ts';
 import type { ThreadOver } from '../../engine/events.ts';
 
 import type { Repository } from '../../git/repository.ts';
-import { removeClaims, stopWork } from '../../sync/claims/stop-work.ts';
+import { removeClaims, stopWork } from '../../sync/stop-work.ts';
 import { isOver } from '../../thread/thread-status.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { readingContext } from '../../engine/engine-context.ts';

@@ -1,5 +1,5 @@
 import type { Repository } from '../../git/repository.ts';
-import type { KnownClaim } from '../../sync/claims/claims-here.ts';
+import type { KnownClaim } from '../../sync/claims.ts';
 import { REMOTES_PREFIX, type ThreadId } from '../../thread/thread-id.ts';
 import { formatAgo } from '../../format-time.ts';
 import { oneLine } from '../output/width.ts';
@@ -11,7 +11,7 @@ export async function knownClaims(
 ): Promise<ReadonlyMap<ThreadId, KnownClaim>> {
   const where = (name: string): boolean => name.includes('/claims/') && (thread === undefined || name.endsWith(thread));
   if ((await repository.refs.list(REMOTES_PREFIX, { where, last: 1 })).length === 0) return new Map();
-  const { readClaimsHere } = await import('../../sync/claims/claims-here.ts');
+  const { readClaimsHere } = await import('../../sync/claims.ts');
   return readClaimsHere(repository, thread);
 }
 

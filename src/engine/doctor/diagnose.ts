@@ -25,7 +25,7 @@ import { assertFinding, problem, throwShortage, warning, type Diagnosis } from '
 import { LeaseDamaged } from '../engine-errors.ts';
 import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
 import { findAbandoned, findLeaseRecord, listLeases } from '../leases/find-lease.ts';
-import { listDamage } from '../../verify/list-damage.ts';
+import { listDamage } from '../../verify/verify-threads.ts';
 import { describeInterruption, findInterruption, hintAtInterruption } from '../recovery/interruption.ts';
 
 /** The first git with everything that uwf asks of it: `merge-tree --write-tree` of 2.38. */

@@ -3,7 +3,7 @@ import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectBatch } from '../../git/stores/object-batch.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { readHead, takeSnapshot } from '../../git/worktree/snapshot.ts';
-import { isThreadCommit } from '../../verify/chain/find-chain.ts';
+import { isThreadCommit } from '../../verify/find-chain.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { WantedBase } from './isolation.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';

@@ -11,7 +11,7 @@ import { listPointers } from '../../thread/find-thread.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { activeRef, historyRef, type ThreadId } from '../../thread/thread-id.ts';
 import { faultOf } from '../../thread/thread-errors.ts';
-import { Verification } from '../../verify/chain/verification.ts';
+import { Verification } from '../../verify/verification.ts';
 
 /** A thread that was imported, or that was there already, the same. */
 export type Imported = { thread: ThreadId; head: ObjectId; isNew: boolean };

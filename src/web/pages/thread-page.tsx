@@ -10,7 +10,7 @@ import { findStart } from '../../thread/thread-chain.ts';
 import { stateOf } from '../live/topics.ts';
 import { CalledBy } from '../parts/called-by.tsx';
 import { Page } from '../parts/layout.tsx';
-import { readClaimsHere, type KnownClaim } from '../../sync/claims/claims-here.ts';
+import { type KnownClaim, readClaimsHere } from '../../sync/claims.ts';
 import { isOver } from '../../thread/thread-status.ts';
 import { Ago } from '../parts/ago.tsx';
 import { By } from '../parts/by.tsx';

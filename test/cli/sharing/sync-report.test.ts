@@ -4,7 +4,7 @@ import { formatFetch, formatPush, formatSync } from '../../../src/cli/sharing/sy
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import type { FetchReport, PushReport } from '../../../src/sync/report.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
-import { emptyReport } from '../../../src/sync/push/push-threads.ts';
+import { emptyReport } from '../../../src/sync/push-threads.ts';
 
 const paint = createPalette({}, {});
 const thread = (digit: number): ReturnType<typeof parseThreadId> => parseThreadId(`01KTWEWZ76000000000000000${digit}`);

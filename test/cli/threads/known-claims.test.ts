@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeClaim, reasonOf } from '../../../src/cli/threads/known-claims.ts';
-import type { KnownClaim } from '../../../src/sync/claims/claims-here.ts';
+import type { KnownClaim } from '../../../src/sync/claims.ts';
 
 const claim: KnownClaim = {
   role: null,

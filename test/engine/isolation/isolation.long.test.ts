@@ -12,7 +12,7 @@ import { linkedWorkTrees } from '../../../src/git/repository/linked-work-trees.t
 import { forkThread } from '../../../src/thread/fork-thread.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { readThread, type WholeThread } from '../../../src/thread/thread-chain.ts';
-import { Verification } from '../../../src/verify/chain/verification.ts';
+import { Verification } from '../../../src/verify/verification.ts';
 import type { Isolation, WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { planRedaction } from '../../../src/engine/redact/redact-thread.ts';
 import { createRedactor } from '../../../src/redaction/create-redactor.ts';
-import { fsck } from '../../../src/verify/fsck.ts';
+import { fsck } from '../../../src/verify/verify-threads.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { createBlockFixture, replies, runTeam } from '../../verify/blocks/block-fixture.ts';
 import { reply } from '../engine-fixture.ts';

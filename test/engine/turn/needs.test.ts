@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../src/json.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { startThread } from '../../../src/thread/start-thread.ts';
 import { readChain } from '../../../src/thread/thread-chain.ts';
-import { Verification } from '../../../src/verify/chain/verification.ts';
+import { Verification } from '../../../src/verify/verification.ts';
 import { needsOf } from '../../../src/workflow/definition.ts';
 import { encodeWorkflow } from '../../../src/workflow/nodes/encode-workflow.ts';
 import { loadWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';

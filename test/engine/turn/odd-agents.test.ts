@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
-import { Verification } from '../../../src/verify/chain/verification.ts';
+import { Verification } from '../../../src/verify/verification.ts';
 import { installAgent } from '../../helpers/install-agent.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';

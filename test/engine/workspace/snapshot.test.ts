@@ -5,7 +5,7 @@ import type { SnapshotMode } from '../../../src/engine/config/config-schema.ts';
 import type { StepEntry } from '../../../src/thread/thread-state.ts';
 import { readThread } from '../../../src/thread/thread-chain.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
-import { Verification } from '../../../src/verify/chain/verification.ts';
+import { Verification } from '../../../src/verify/verification.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 

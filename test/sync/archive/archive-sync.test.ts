@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../../src/git/repository.ts';
 import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
 import { publish } from '../../../src/git/stores/publish.ts';
-import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
-import { pushThreads } from '../../../src/sync/push/push-threads.ts';
-import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
+import { fetchThreads } from '../../../src/sync/fetch-threads.ts';
+import { pushThreads } from '../../../src/sync/push-threads.ts';
+import { removeRemoteThread } from '../../../src/sync/remove-remote-thread.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
-import { archiveTo } from '../../../src/sync/archive/archive-to.ts';
+import { archiveTo } from '../../../src/sync/push-archive.ts';
 import {
   addListCommit,
   type ArchivedThread,

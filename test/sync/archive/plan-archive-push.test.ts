@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Remote } from '../../../src/git/transport/remote.ts';
-import { toBringChains } from '../../../src/sync/archive/push-archive.ts';
+import { toBringChains } from '../../../src/sync/push-archive.ts';
 
 test.each([
   [

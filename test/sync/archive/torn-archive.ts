@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
-import { pushThreads } from '../../../src/sync/push/push-threads.ts';
+import { pushThreads } from '../../../src/sync/push-threads.ts';
 import { endThread } from '../../../src/thread/end-thread.ts';
 import { findArchived } from '../../../src/thread/archive/archive-list.ts';
 import { findThread, listPointers } from '../../../src/thread/find-thread.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
-import { pushThreads } from '../../../src/sync/push/push-threads.ts';
-import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
+import { fetchThreads } from '../../../src/sync/fetch-threads.ts';
+import { pushThreads } from '../../../src/sync/push-threads.ts';
+import { removeRemoteThread } from '../../../src/sync/remove-remote-thread.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
 import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
 import { listPointers } from '../../../src/thread/find-thread.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRepository } from '../../../src/git/open-repository.ts';
 import { openRemote } from '../../../src/git/transport/open-remote.ts';
-import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
+import { removeRemoteThread } from '../../../src/sync/remove-remote-thread.ts';
 import { isolatedGitEnvironment as env, runGit } from '../../helpers/temporary-repository.ts';
 import { pushThread } from '../../worker/pushed-thread.ts';
 

@@ -1,9 +1,9 @@
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import { describe, expect, test } from 'vitest';
 import type { FetchRequest } from '../../../src/git/transport/remote.ts';
-import { fetchThreads } from '../../../src/sync/fetch/fetch-threads.ts';
-import { pushThreads } from '../../../src/sync/push/push-threads.ts';
-import { removeRemoteThread } from '../../../src/sync/removal/remove-remote-thread.ts';
+import { fetchThreads } from '../../../src/sync/fetch-threads.ts';
+import { pushThreads } from '../../../src/sync/push-threads.ts';
+import { removeRemoteThread } from '../../../src/sync/remove-remote-thread.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { removeThread } from '../../../src/thread/remove-thread.ts';

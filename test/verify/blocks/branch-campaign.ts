@@ -4,7 +4,7 @@ import { UNEXPECTED } from '../../../src/thread/thread-errors.ts';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
 import type { ExportedCommit, ExportedNode } from '../../../src/thread/export-thread.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
-import { Verification } from '../../../src/verify/chain/verification.ts';
+import { Verification } from '../../../src/verify/verification.ts';
 import type { EngineFixture } from '../../engine/engine-fixture.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { putTogether, takeApart, type ForgedLine } from '../forge.ts';

@@ -1,7 +1,7 @@
 import { ObjectTooLarge } from '../../../src/git/format/object-errors.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { RefName } from '../../../src/git/ref-store.ts';
-import { checkIncoming, type CheckOptions, type IncomingTip } from '../../../src/verify/incoming/check-incoming.ts';
+import { checkIncoming, type CheckOptions, type IncomingTip } from '../../../src/verify/check-incoming.ts';
 import { threadOfRef } from '../../../src/thread/thread-id.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 

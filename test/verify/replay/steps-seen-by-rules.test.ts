@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stepsSeenByRules } from '../../../src/verify/replay/replay.ts';
+import { stepsSeenByRules } from '../../../src/verify/replay.ts';
 import { ALL_SEEN, NOTHING_SEEN, type StepsSeen } from '../../../src/expression/analysis/steps-seen.ts';
 import { renderTemplate } from '../../../src/expression/template/template.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseRefName } from '../../../src/git/format/ref-name.ts';
-import { makeClaim } from '../../../src/sync/claims/claim.ts';
+import { makeClaim } from '../../../src/sync/claims.ts';
 import { createFixture, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { visitorOf } from '../../helpers/web-visitor.ts';
 

@@ -8,7 +8,7 @@ import { threadArgument, threadFields } from '../../command-line/shared-argument
 import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
-import type { KnownClaim } from '../../../sync/claims/claims-here.ts';
+import type { KnownClaim } from '../../../sync/claims.ts';
 import { isOver } from '../../../thread/thread-status.ts';
 import { knownClaims, describeClaim } from '../../threads/known-claims.ts';
 import { paintStatus } from '../../output/palette.ts';
