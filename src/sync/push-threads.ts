@@ -435,7 +435,7 @@ async function isBefore({ objects }: Repository, one: ObjectId, other: ObjectId)
 }
 
 /** The edits in order: a remote without atomic pushes has to create and move refs before it deletes any. */
-export function editsOf(parts: readonly PushPart[]): PushEdit[] {
+function editsOf(parts: readonly PushPart[]): PushEdit[] {
   const edits = parts.flatMap((part) => part.edits);
   return [...edits.filter(({ value }) => value !== null), ...edits.filter(({ value }) => value === null)];
 }
