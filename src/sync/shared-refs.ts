@@ -5,7 +5,7 @@ import type { RefEdit, RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { againIfMoved } from '../git/stores/publish.ts';
 import type { FetchedRefs } from '../git/transport/add-fetch-refspecs.ts';
-import type { Remote, RemoteRef } from '../git/transport/remote.ts';
+import type { FetchRequest, Remote, RemoteRef } from '../git/transport/remote.ts';
 import { type ArchivedThread, ArchiveList, findListFault, LIST_REF } from '../thread/archive/archive-list.ts';
 import type { OnDamage } from '../thread/find-thread.ts';
 import { REMOVED_PREFIX } from '../thread/remove-thread.ts';
@@ -20,7 +20,6 @@ import {
 import { whyNoWorkflowName } from '../workflow/check/check-names.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/registry/workflow-refs.ts';
 import { CLAIMS_PREFIX } from './claims.ts';
-import type { SyncOptions } from './report.ts';
 
 /** Patterns of the refs that uwf reads from a remote. */
 export const SHARED_PATTERNS: readonly string[] = [
@@ -259,7 +258,7 @@ export async function openArchiveThere(
   repository: Repository,
   remote: Remote,
   there: readonly RemoteRef[],
-  options: Pick<SyncOptions, 'signal' | 'onProgress'>,
+  options: Pick<FetchRequest, 'signal' | 'onProgress'>,
 ): Promise<ArchiveThere> {
   const { objects } = repository;
   const commit = there.find(({ name }) => name === LIST_REF)?.id;
@@ -289,7 +288,7 @@ export function tipOfArchived({ end, endedOn }: ArchivedThread): Tip {
 async function bringList(
   repository: Repository,
   remote: Remote,
-  { signal, onProgress }: Pick<SyncOptions, 'signal' | 'onProgress'>,
+  { signal, onProgress }: Pick<FetchRequest, 'signal' | 'onProgress'>,
 ): Promise<{ commit: ObjectId | undefined; fault?: string }> {
   const incoming = await remote.fetch({ refs: [LIST_REF], signal, onProgress });
   try {
