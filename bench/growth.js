@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSource } from './lib/load-source.js';
 import { longThreadSources, writeLongThread } from './lib/long-thread.js';
@@ -34,9 +34,10 @@ limits: { maxSteps: 1000000 }
 
 /**
  * What grows: `make` prepares a repository of a size, at most `most`, and returns the thread that the commands are about. Before each of
- * the commands `afterStep`, the thread gets a step that is not timed.
+ * the commands `afterStep`, the thread gets a step that is not timed. `limits` says how many times as long a command may take beside the
+ * most there is as beside the least. For commands of one thread, `.git/uwf` is deleted before each: a thread's head tells everything.
  *
- * @type {Record<string, { make: (source: any, folder: string, size: number) => Promise<string>, commands: Record<string, (thread: string) => string[]>, afterStep?: Record<string, (folder: string) => { cwd: string, words: string[] }>, most?: number }>}
+ * @type {Record<string, { make: (source: any, folder: string, size: number) => Promise<string>, commands: Record<string, (thread: string) => string[]>, afterStep?: Record<string, (folder: string) => { cwd: string, words: string[] }>, limits?: Record<string, number>, most?: number }>}
  */
 const axes = {
   steps: {
@@ -62,6 +63,13 @@ const axes = {
       'log -n 20': (thread) => ['log', '-n', '20', thread],
       'thread verify': (thread) => ['thread', 'verify', thread],
     },
+    limits: {
+      'thread step': 1.4,
+      'thread context': 1.4,
+      'step list -n 5': 1.4,
+      'thread show': 1.4,
+      'log -n 20': 1.4,
+    },
     afterStep: {
       'fetch of one step': (folder) => ({ cwd: besides(folder).reader, words: ['fetch', 'origin'] }),
       'push of one step': (folder) => ({ cwd: folder, words: ['push', '--all', 'bare'] }),
@@ -84,6 +92,7 @@ const axes = {
       'thread step': (thread) => ['thread', 'step', thread],
       'thread start': () => ['thread', 'start', 'long', '-p', 'Write.'],
     },
+    limits: { 'thread list -n 20': 1.5 },
   },
   rules: {
     // A file of a workflow has at most 128 KiB.
@@ -120,7 +129,7 @@ export const growth = {
   async *compare({ quick, rounds = quick ? 3 : 5, folder: parent }) {
     const sizes = quick ? [20, 200, 2_000] : [20, 200, 2_000, 20_000];
     const source = await loadSource(...longThreadSources);
-    for (const [axis, { make, commands, afterStep = {}, most = Infinity }] of Object.entries(axes)) {
+    for (const [axis, { make, commands, afterStep = {}, limits = {}, most = Infinity }] of Object.entries(axes)) {
       const { path, remove } = temporaryFolder(parent);
       try {
         /** @type {Map<string, { cwd: string, thread: string, size: number }>} */
@@ -133,8 +142,13 @@ export const growth = {
         const [base = ''] = places.keys();
         const by = new Map([...places].map(([at, { size }]) => [at, size]));
         for (const [name, words] of Object.entries(commands)) {
-          const all = [...places].map(([at, { cwd, thread }]) => [at, uwfCommand(words(thread), { cwd, env })]);
-          yield { what: `uwf ${name}`, base, rounds, contestants: Object.fromEntries(all), sizes: by };
+          const all = [...places].map(([at, { cwd, thread }]) => {
+            const timed = uwfCommand(words(thread), { cwd, env });
+            return [at, axis === 'steps' && name in limits ? withoutState(timed, cwd) : timed];
+          });
+          const larger = [...places.keys()].slice(1).map((at) => [at, limits[name]]);
+          const bounds = name in limits ? { limits: Object.fromEntries(larger) } : {};
+          yield { what: `uwf ${name}`, base, rounds, contestants: Object.fromEntries(all), sizes: by, ...bounds };
         }
         for (const [name, of] of Object.entries(afterStep)) {
           const all = [...places].map(([at, { cwd: folder, thread }]) => {
@@ -151,6 +165,12 @@ export const growth = {
     }
   },
 };
+
+/** Deletes all that uwf remembers of a repository before each run. */
+function withoutState({ before, ...timed }, folder) {
+  const forget = () => rmSync(join(folder, '.git/uwf'), { recursive: true, force: true });
+  return { ...timed, before: () => [before, forget].forEach((each) => each()) };
+}
 
 /** The repositories beside one: a copy that fetches from it, and one that it pushes to. */
 function besides(folder) {
