@@ -3,6 +3,7 @@ import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
+import { findNewestRecorded } from './step-files.ts';
 import { readChain } from './thread-chain.ts';
 import { readTextAt, statusOf, type ThreadCommit, type ThreadCommitKind } from './thread-commit.ts';
 import type { ThreadId, ThreadPointer } from './thread-id.ts';
@@ -54,7 +55,7 @@ export type ThreadDiff = {
  */
 export async function diffThreads(repository: Repository, a: ThreadPointer, b: ThreadPointer): Promise<ThreadDiff> {
   const { ownOfA, ownOfB, ancestor } = await part(repository, a.head, b.head);
-  const number = ancestor === undefined ? 0 : await stepsUpTo(repository, ancestor);
+  const number = ancestor === undefined ? 0 : stepsUpTo(ancestor);
   const [stepsOfA, stepsOfB] = [await readSteps(repository, ownOfA), await readSteps(repository, ownOfB)];
   const steps: StepPair[] = [];
   for (let i = 0; i < Math.max(stepsOfA.length, stepsOfB.length); i += 1) {
@@ -98,9 +99,10 @@ async function part(repository: Repository, a: ObjectId, b: ObjectId): Promise<P
   return { ownOfA: cut(one.seen, undefined), ownOfB: cut(other.seen, undefined), ancestor: undefined };
 }
 
-async function stepsUpTo(repository: Repository, from: ThreadCommit): Promise<number> {
-  for await (const commit of readChain(repository, from.id)) if (commit.kind === 'step') return commit.node.number;
-  return 0;
+/** The number of the newest step up to a commit; 0 if there is none. */
+function stepsUpTo(commit: ThreadCommit): number {
+  if (commit.kind === 'start') return 0;
+  return commit.kind === 'step' ? commit.node.number : commit.node.totals.steps;
 }
 
 async function readSteps(repository: Repository, newestFirst: readonly ThreadCommit[]): Promise<DiffStep[]> {
@@ -126,14 +128,9 @@ async function findFiles(
 ): Promise<ThreadDiff['files']> {
   const [own, others] = [ownOfA.find(hasFiles), ownOfB.find(hasFiles)];
   const isShared = ancestor !== undefined && (own === undefined) !== (others === undefined);
-  const shared = isShared ? await findFilesBehind(repository, ancestor.id) : undefined;
+  const shared = isShared ? await findNewestRecorded(repository, ancestor) : undefined;
   const [a, b] = [own ?? shared, others ?? shared];
   return a && b ? { a, b } : null;
-}
-
-async function findFilesBehind(repository: Repository, from: ObjectId): Promise<CommitOf<'step'> | undefined> {
-  for await (const commit of readChain(repository, from)) if (hasFiles(commit)) return commit;
-  return undefined;
 }
 
 function hasFiles(commit: ThreadCommit): commit is CommitOf<'step'> {

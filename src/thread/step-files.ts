@@ -15,7 +15,7 @@ import { type RestoredWorkTree, restoreWorkTree } from '../git/worktree/restore-
 import type { Snapshot } from '../git/worktree/snapshot.ts';
 import type { JsonObject } from '../json.ts';
 import { orElse } from '../or-else.ts';
-import { readChain } from './thread-chain.ts';
+import { readThreadCommit, type ThreadCommit } from './thread-commit.ts';
 import { CorruptThread } from './thread-errors.ts';
 import type { CommitOf } from './thread-state.ts';
 
@@ -89,17 +89,25 @@ export async function restoreStep(
   return { ...(await restoreWorkTree({ location, env }, content, folder)), isWhole, missing };
 }
 
-/** The newest step of a thread that recorded its files. @param last the thread's newest step, if it has one */
-export async function findNewestRecorded(repository: Repository, last: Step | undefined): Promise<Step | undefined> {
-  return last === undefined || last.node.workspace !== undefined ? last : findRecordedBefore(repository, last);
+/** The newest step up to a commit of a thread that recorded its files. */
+export async function findNewestRecorded(
+  repository: Repository,
+  from: ThreadCommit | undefined,
+): Promise<Step | undefined> {
+  if (from?.kind === 'step' && from.node.workspace !== undefined) return from;
+  return from && findRecordedBefore(repository, from);
 }
 
-/** The newest step before another that recorded its files. */
-export async function findRecordedBefore(repository: Repository, step: Step): Promise<Step | undefined> {
-  for await (const commit of readChain(repository, step.id)) {
-    if (commit.kind === 'step' && commit.id !== step.id && commit.node.workspace !== undefined) return commit;
-  }
-  return undefined;
+/**
+ * The newest step before a commit of a thread that recorded its files: the commit's totals name it.
+ * @throws {CorruptThread} if they name another commit
+ */
+export async function findRecordedBefore(repository: Repository, commit: ThreadCommit): Promise<Step | undefined> {
+  const recorded = commit.kind === 'start' ? null : commit.node.totals.recorded;
+  if (recorded === null) return undefined;
+  const step = await readThreadCommit(repository, recorded);
+  if (step.kind === 'step' && step.node.workspace !== undefined) return step;
+  throw new CorruptThread(commit.id, `its totals name ${recorded}, which recorded no files`);
 }
 
 /**

@@ -10,8 +10,9 @@ import { branchesInMeta, type KeyedBranch } from '../schema/built-in/block-meta.
 import type { MergeRecord } from '../schema/built-in/merge-record.ts';
 import type { Usage } from '../schema/built-in/usage.ts';
 import { payloadOf } from '../schema/payload-of.ts';
-import { fileOf, type LightStart, type LightStep, readChain, readLightCommit } from './thread-chain.ts';
-import { readTextAt, readThreadCommit, statusOf, type ThreadCommit } from './thread-commit.ts';
+import { findRecordedBefore } from './step-files.ts';
+import { fileOf, findStepByNumber, type LightStart, type LightStep, readLightCommit } from './thread-chain.ts';
+import { readTextAt, readThreadCommit, statusOf } from './thread-commit.ts';
 import { CorruptThread } from './thread-errors.ts';
 import type { CommitOf, StepEntry, ThreadState } from './thread-state.ts';
 
@@ -193,7 +194,7 @@ export async function readBranchEnd(repository: Repository, id: ObjectId, total:
   const summary = (await readTextAt(repository, end, 'summary.md'))
     .slice(0, MAX_SUMMARY)
     .replace(/[\uD800-\uDBFF]$/, '');
-  const last = await lastStep(repository, end);
+  const last = await findStepByNumber(repository, id, end.node.totals.steps);
   const meta = last?.node.meta ?? null;
   return {
     status: last ? statusOf(last.node.meta) : null,
@@ -206,11 +207,6 @@ function hasRoom(meta: JsonObject | null, total: number): boolean {
   const json = JSON.stringify(meta, null, 2);
   const lines = json.split('\n').length;
   return lines <= MAX_LINES / total && Buffer.byteLength(json) + lines * INDENTATION <= MAX_BYTES / total;
-}
-
-async function lastStep(repository: Repository, end: ThreadCommit): Promise<CommitOf<'step'> | undefined> {
-  for await (const commit of readChain(repository, end.id)) if (commit.kind === 'step') return commit;
-  return undefined;
 }
 
 /**
@@ -226,17 +222,10 @@ export async function findFilesToMerge(
 ): Promise<MergeRecord['branches']> {
   const branches: MergeRecord['branches'] = [];
   for (const { key, end } of completed) {
-    const commit = await findFilesOfBranch(repository, end);
-    if (commit !== undefined) branches.push({ key, commit });
+    const step = await findRecordedBefore(repository, await readThreadCommit(repository, end));
+    if (step?.node.workspace) branches.push({ key, commit: step.node.workspace.commit });
   }
   return order === 'key' ? branches.toSorted((a, b) => (a.key < b.key ? -1 : 1)) : branches;
-}
-
-async function findFilesOfBranch(repository: Repository, end: ObjectId): Promise<ObjectId | undefined> {
-  for await (const commit of readChain(repository, end)) {
-    if (commit.kind === 'step' && commit.node.workspace !== undefined) return commit.node.workspace.commit;
-  }
-  return undefined;
 }
 
 /** The number of branches whose statuses a person sees, and whose metas an agent gets. */
