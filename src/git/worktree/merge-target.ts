@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { UwfError } from '../../errors.ts';
+import { messageOf, UwfError } from '../../errors.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import { pathAsText } from '../format/quote-path.ts';
 import { isRefName } from '../format/ref-name.ts';
-import { runGit } from '../process/run-git.ts';
+import { GitFailed, runGit } from '../process/run-git.ts';
 import { readIfThere } from '../repository/git-directory.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
 import type { RefName } from '../ref-store.ts';
@@ -111,5 +111,18 @@ async function findTrackedChanges({ location }: MergeTarget, env: GitEnvironment
     if (kind === '1' && state?.startsWith('.') && submodule?.startsWith('S')) return [];
     // Five fields follow in a line of kind 1, and seven in one of kind u.
     return [pathAsText(rest.slice(kind === '1' ? 5 : 7).join(' '))];
+  });
+}
+
+/** git's own words, as the reason why nothing was changed. */
+export function asRefusal(error: unknown): unknown {
+  if (!(error instanceof GitFailed)) return error;
+  // Its hints are about a folder that the user does not see.
+  const said = error.said.replaceAll(/^hint:.*\n/gm, '').trim();
+  return new UwfError(`git does not merge it: ${said || messageOf(error)}`, {
+    code: 'merge-refused',
+    kind: 'data',
+    hint: 'nothing was changed; put right what git names and repeat',
+    cause: error,
   });
 }

@@ -5,8 +5,7 @@ import type { ObjectId } from '../format/object-id.ts';
 import { pathAsText } from '../format/quote-path.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import type { GitEnvironment, Repository } from '../repository.ts';
-import { assertUnmoved, TargetMoved, type MergeTarget } from './merge-target.ts';
-import { asRefusal } from './try-merge.ts';
+import { asRefusal, assertUnmoved, TargetMoved, type MergeTarget } from './merge-target.ts';
 import { forgetMove, noteMove } from './unfinished-move.ts';
 
 /**

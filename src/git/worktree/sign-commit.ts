@@ -8,7 +8,7 @@ import type { GitPlace } from '../process/spawn-git.ts';
 import type { Repository } from '../repository.ts';
 import { objectFolderOf, Quarantine } from '../stores/quarantine.ts';
 import { mergesFolder } from './merge-folder.ts';
-import { asRefusal } from './try-merge.ts';
+import { asRefusal } from './merge-target.ts';
 
 /**
  * Reads how `git commit` signs in a repository: the settings that make it sign in the same way elsewhere; `undefined` if it

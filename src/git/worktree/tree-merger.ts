@@ -17,7 +17,7 @@ import { readAnyTree } from '../stores/read.ts';
 import { AttributeFiles } from './attribute-files.ts';
 import { mergeConfiguration, mergeEnvironment, notingDrivers } from './merge-environment.ts';
 import { mergesFolder } from './merge-folder.ts';
-import { asRefusal } from './try-merge.ts';
+import { asRefusal } from './merge-target.ts';
 
 /** Where trees are merged. */
 export type MergePlace = {

@@ -1,8 +1,8 @@
-import { messageOf, UwfError } from '../../errors.ts';
 import { parseObjectId, type ObjectId } from '../format/object-id.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import type { GitPlace } from '../process/spawn-git.ts';
 import type { MergeFolder, MergeOutcome } from './merge-folder.ts';
+import { asRefusal } from './merge-target.ts';
 
 /** How commits come into a branch: as `git merge`, `git merge --squash` with a commit, or `git rebase` does it. */
 export type MergeMode = 'merge' | 'squash' | 'rebase';
@@ -82,17 +82,4 @@ export async function mergeBase(git: GitPlace, a: ObjectId, b: ObjectId): Promis
     if (error instanceof GitFailed && error.said.trim() === '') return undefined;
     throw error;
   }
-}
-
-/** git's own words, as the reason why nothing was changed. */
-export function asRefusal(error: unknown): unknown {
-  if (!(error instanceof GitFailed)) return error;
-  // Its hints are about a folder that the user does not see.
-  const said = error.said.replaceAll(/^hint:.*\n/gm, '').trim();
-  return new UwfError(`git does not merge it: ${said || messageOf(error)}`, {
-    code: 'merge-refused',
-    kind: 'data',
-    hint: 'nothing was changed; put right what git names and repeat',
-    cause: error,
-  });
 }

@@ -12,12 +12,17 @@ import { ObjectBatch, repositoryWith } from '../../git/stores/object-batch.ts';
 import { publish } from '../../git/stores/publish.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { MergeFolder, type MergeOutcome, unmergedFiles } from '../../git/worktree/merge-folder.ts';
-import { assertUnmoved, type MergeTarget, readMergeTarget, TargetMoved } from '../../git/worktree/merge-target.ts';
+import {
+  asRefusal,
+  assertUnmoved,
+  type MergeTarget,
+  readMergeTarget,
+  TargetMoved,
+} from '../../git/worktree/merge-target.ts';
 import { addedFiles, assertNoneInTheWay, moveTarget } from '../../git/worktree/move-target.ts';
 import { readSigning, signCommit } from '../../git/worktree/sign-commit.ts';
 import { readHead } from '../../git/worktree/snapshot.ts';
 import {
-  asRefusal,
   mergeArguments,
   mergeBase,
   type MergeMode,
