@@ -1,4 +1,4 @@
-import { constants, inflateSync } from 'node:zlib';
+import { constants as zlib, inflateSync } from 'node:zlib';
 import { orElse } from '../../../or-else.ts';
 import { errnoOf } from '../../format/object-errors.ts';
 
@@ -42,7 +42,7 @@ export function inflate(input: Uint8Array, size: number): Inflated {
  * @param input short: all of it is inflated
  */
 export function inflateStart(input: Uint8Array, bytes: number): Buffer | undefined {
-  return orElse(() => inflateSync(input, { finishFlush: constants.Z_SYNC_FLUSH }).subarray(0, bytes), undefined);
+  return orElse(() => inflateSync(input, { finishFlush: zlib.Z_SYNC_FLUSH }).subarray(0, bytes), undefined);
 }
 
 /** How many bytes a compressor of today needs at most for `size` bytes. Source: zlib's `compressBound`. */
