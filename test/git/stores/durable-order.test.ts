@@ -43,7 +43,7 @@ beforeEach(() => {
 
 test('a pack is on the disk before its index, and both before the folder that names them', () => {
   const { dir } = createTemporaryRepository();
-  packWriter(join(dir, '.git'), {}, 'sha1')([{ type: 'blob', data: Buffer.from('kept') }]);
+  packWriter(join(dir, '.git', 'objects'), 'sha1')([{ type: 'blob', data: Buffer.from('kept') }]);
   expect(calls).toEqual([
     'rename pack-*.keep',
     'sync pack-*.pack',

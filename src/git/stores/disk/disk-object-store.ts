@@ -70,7 +70,8 @@ export class DiskObjectStore implements ObjectStore {
   async write(objects: readonly GitObject[]): Promise<WrittenObjects> {
     // Most commands only read.
     const { packWriter } = await import('./pack-writer.ts');
-    this.#writePack ??= packWriter(this.#commonDir, this.#env, this.format);
+    const [own = this.#commonDir] = findObjectFolders(this.#commonDir, this.#env);
+    this.#writePack ??= packWriter(own, this.format);
     return this.#writePack(objects);
   }
 

@@ -8,8 +8,6 @@ import { createDurableFile, removeFile, syncFolder } from '../../system/durable-
 import { makeFolders } from '../../system/make-folders.ts';
 import { encodePack, type EncodedPack } from './encode-pack.ts';
 import { encodePackIndex } from './encode-pack-index.ts';
-import { findObjectFolders } from './object-folders.ts';
-import type { GitEnvironment } from '../../repository.ts';
 import { newPackName, PackKeep, removeStalePackKeeps, UNFINISHED_INDEX } from './pack-keep.ts';
 
 /** git makes packs read-only: nothing ever changes them. */
@@ -17,7 +15,7 @@ const PACK_MODE = 0o444;
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Makes the function that writes into a repository's own object folder: each group of objects as one small pack with its index,
+ * Makes the function that writes into an object folder, the repository's own: each group of objects as one small pack with its index,
  * durable when it returns, and kept from git until it is released. The first time it also removes what killed writers left.
  *
  * The order is keep, pack, index: git looks for indexes, so that it never sees a pack that is not whole or not kept. No
@@ -29,15 +27,13 @@ const CHUNK_BYTES = 1024 * 1024;
  * @throws {StorageFull} / {StorageReadOnly}; nothing stays then
  */
 export function packWriter(
-  commonDir: string,
-  env: GitEnvironment,
+  objectFolder: string,
   format: ObjectFormat,
 ): (objects: readonly GitObject[]) => WrittenObjects {
   let keepsAreSwept = false;
   return (objects) => {
     if (objects.length === 0) return { release: async () => {} };
-    const [own = commonDir] = findObjectFolders(commonDir, env);
-    const folder = join(own, 'pack');
+    const folder = join(objectFolder, 'pack');
     if (!keepsAreSwept) removeStalePackKeeps(folder);
     keepsAreSwept = true;
     const path = join(folder, newPackName(format));

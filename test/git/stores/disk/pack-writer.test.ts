@@ -18,7 +18,7 @@ test('a collection of garbage while a pack is written takes nothing of it away',
       return Buffer.from('a reply\n');
     },
   };
-  const written = packWriter(join(dir, '.git'), {}, 'sha1')([object]);
+  const written = packWriter(join(dir, '.git', 'objects'), 'sha1')([object]);
   expect(seen[0]).toHaveLength(2);
   expect(git('cat-file', '--batch-check', '--batch-all-objects')).toMatch(/^[0-9a-f]{40} blob 8$/);
   await written.release();
