@@ -19,7 +19,7 @@ import { nodesOfThread } from './thread/thread-cas.ts';
 await prepareHashing();
 
 // Repositories
-export { committerFromGit } from './git/repository/identity.ts';
+export { committerFromGit } from './git/repository/repository-config.ts';
 export { parseObjectId, type GitObject, type ObjectId } from './git/format/object-id.ts';
 export { openRepository, type OpenOptions } from './git/open-repository.ts';
 export { openPortableRepository } from './git/stores/portable/open-portable-repository.ts';

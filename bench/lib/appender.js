@@ -4,7 +4,7 @@ import { agent, workflow } from './one-role.js';
 export const appenderSources = [
   'src/cas/hash.ts',
   'src/cas/node.ts',
-  'src/git/stores/object-batch.ts',
+  'src/git/stores/publish.ts',
   'src/git/open-repository.ts',
   'src/schema/built-in.ts',
   'src/thread/append-step.ts',

@@ -57,7 +57,7 @@ export const longThreadSources = [
   'src/cas/hash.ts',
   'src/cas/node.ts',
   'src/cas/scratch.ts',
-  'src/git/stores/object-batch.ts',
+  'src/git/stores/publish.ts',
   'src/git/open-repository.ts',
   'src/git/stores/publish.ts',
   'src/schema/built-in.ts',

@@ -131,7 +131,7 @@ async function exportsOf(root, names) {
  * @param {object} options
  * @param {Part[]} options.parts of the program
  * @param {number} options.place of the part that is made
- * @param {(name: string) => number} options.placeOf the place of the part that has a source file (`src/git/format/tree.ts`); a
+ * @param {(name: string) => number} options.placeOf the place of the part that has a source file (`src/git/format/objects.ts`); a
  *   later part counts only for `import()`
  * @param {(name: string) => void} options.onBorrow called with each file that is taken from another part
  * @returns {import('esbuild').Plugin}

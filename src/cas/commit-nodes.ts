@@ -1,9 +1,8 @@
-import type { Commit } from '../git/format/commit.ts';
+import type { Commit, TreeLine } from '../git/format/objects.ts';
 import { ObjectTooLarge } from '../git/format/object-errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { readAnyTree, readBlob, readCommit } from '../git/stores/read.ts';
 import type { ObjectReader } from '../git/stores/read.ts';
-import type { TreeLine } from '../git/format/tree-lines.ts';
 import { prepareHashing } from './hash.ts';
 import { INDEX_NAME, InvalidIndex, parseIndex } from './index-blob.ts';
 import type { IndexEntry } from './index-blob.ts';

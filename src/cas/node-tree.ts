@@ -1,7 +1,7 @@
 import { UwfError } from '../errors.ts';
-import type { ObjectBatch } from '../git/stores/object-batch.ts';
+import type { ObjectBatch } from '../git/stores/publish.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { TreeEntry } from '../git/format/tree.ts';
+import type { TreeEntry } from '../git/format/objects.ts';
 import { formatIndex, INDEX_NAME } from './index-blob.ts';
 import type { IndexEntry } from './index-blob.ts';
 import type { EncodedNode } from './node.ts';

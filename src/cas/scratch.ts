@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UwfError } from '../errors.ts';
-import { ObjectBatch } from '../git/stores/object-batch.ts';
+import { ObjectBatch, publish } from '../git/stores/publish.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { parseRefName } from '../git/format/ref-name.ts';
-import { publish } from '../git/stores/publish.ts';
+import { parseRefName } from '../git/format/refs.ts';
 import { readAnyTree, readCommit } from '../git/stores/read.ts';
 import { RefMoved } from '../git/ref-store.ts';
 import type { RefName } from '../git/ref-store.ts';

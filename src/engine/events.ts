@@ -1,6 +1,5 @@
 import type { NodeHash } from '../cas/hash.ts';
-import type { MissingFiles } from '../git/worktree/missing-files.ts';
-import type { WorkTreeChanges } from '../git/worktree/work-tree-changes.ts';
+import type { MissingFiles, WorkTreeChanges } from '../git/worktree/file-notes.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';

@@ -1,15 +1,14 @@
-import { checkedClock } from './system/clock.ts';
 import { existsSync } from 'node:fs';
-import { openDiskStores } from './stores/disk/open-disk-stores.ts';
+import { UwfError } from '../errors.ts';
+import type { GitEnvironment, Identity, Repository, RepositoryLocation } from './repository.ts';
 import type { DiscoverOptions } from './repository/ask-git.ts';
 import { discoverWithConfig, isOwn, topOf } from './repository/discover.ts';
 import { absoluteGitEnvironment } from './repository/git-directory.ts';
-import { FALLBACK_COMMITTER } from './repository/identity.ts';
-import { readRepositoryFormat } from './repository/repository-format.ts';
-import { rememberSharing } from './system/sharing.ts';
-import { assertNoLinks } from './system/state-folder.ts';
-import { isMadeForThread, mainWorkTree } from './repository/thread-work-tree.ts';
-import type { GitEnvironment, Identity, Repository, RepositoryLocation } from './repository.ts';
+import { FALLBACK_COMMITTER, readRepositoryFormat } from './repository/repository-config.ts';
+import { isMadeForThread, mainWorkTree } from './repository/work-trees.ts';
+import { openDiskStores } from './stores/disk/open-disk-stores.ts';
+import { assertNoLinks } from './system/state-files.ts';
+import { rememberSharing } from './system/write-files.ts';
 
 /** Facts that callers hand to the library, which does not look for them. */
 export type OpenOptions = DiscoverOptions & {
@@ -80,4 +79,28 @@ async function assertOwnConfiguration(
   // If variables or the caller name the repository, git may find another one in the folder, or none.
   const isFound = env['GIT_DIR'] === undefined && !isNamed;
   await askGit(isFound ? dir : topOf(location.gitDir), env, { isNamed: true, foreign });
+}
+
+/** The end of the year 9999: refs of ended threads name the day with four digits of the year. */
+const MAX_CLOCK_MS = Date.UTC(10_000, 0, 1) - 1;
+
+/** The clock of this machine shows a time at which no commit and no thread can be made. Nothing was stored. */
+class ClockOutOfRange extends UwfError {
+  constructor(nowMs: number) {
+    super(`the clock of this machine is not between the years 1970 and 9999: it shows ${nowMs} ms since 1970`, {
+      code: 'clock-out-of-range',
+      kind: 'environment',
+      hint: 'set the clock, and repeat',
+      facts: { nowMs },
+    });
+  }
+}
+
+/** A clock that gives only times which git and the names of refs can hold. @throws {ClockOutOfRange} when it is read, for any other */
+export function checkedClock(now: () => number): () => number {
+  return () => {
+    const nowMs = now();
+    if (nowMs >= 0 && nowMs <= MAX_CLOCK_MS) return nowMs;
+    throw new ClockOutOfRange(nowMs);
+  };
 }

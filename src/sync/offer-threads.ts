@@ -1,6 +1,6 @@
-import type { Commit } from '../git/format/commit.ts';
+import type { Commit } from '../git/format/objects.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { type CommitLine, listCommits } from '../git/process/list-commits.ts';
+import { type CommitLine, listCommits } from '../git/process/revisions.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';

@@ -2,7 +2,7 @@ import { findRunning } from '../engine/leases/find-lease.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
-import type { ObjectBatch } from '../git/stores/object-batch.ts';
+import type { ObjectBatch } from '../git/stores/publish.ts';
 import { matcherOf } from '../git/transport/list-remote-refs.ts';
 import type { Remote, RemoteRef } from '../git/transport/remote.ts';
 import { removedRef, type RemovedThreads } from '../thread/remove-thread.ts';

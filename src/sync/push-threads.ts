@@ -1,5 +1,5 @@
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { CommitLine } from '../git/process/list-commits.ts';
+import type { CommitLine } from '../git/process/revisions.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { CommitLine } from '../git/process/list-commits.ts';
+import type { CommitLine } from '../git/process/revisions.ts';
 import type { GitEnvironment } from '../git/repository.ts';
 import type { Redactor } from '../redaction/redactor.ts';
 import type { SecretPlace } from '../thread/secret-scan.ts';

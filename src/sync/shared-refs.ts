@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { parseRefName } from '../git/format/ref-name.ts';
+import { parseRefName } from '../git/format/refs.ts';
 import type { RefEdit, RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { againIfMoved } from '../git/stores/publish.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { ObjectBatch } from '../git/stores/object-batch.ts';
+import { ObjectBatch } from '../git/stores/publish.ts';
 import { isDone, type PushEdit, refusalIn, type Remote, type RemoteRef } from '../git/transport/remote.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import {

@@ -1,8 +1,7 @@
 import type { GitObject, ObjectId } from '../git/format/object-id.ts';
 import { type RefEdit, RefMoved, type RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
-import { ObjectBatch, repositoryWith } from '../git/stores/object-batch.ts';
-import { publish } from '../git/stores/publish.ts';
+import { ObjectBatch, publish, repositoryWith } from '../git/stores/publish.ts';
 import { readCommit } from '../git/stores/read.ts';
 import { inPlaceOf } from '../or-else.ts';
 import { withNext } from './commit-message.ts';

@@ -8,7 +8,7 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import { RefMoved } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Snapshot } from '../git/worktree/snapshot.ts';
-import type { OutsideChanges } from '../git/worktree/work-tree-changes.ts';
+import type { OutsideChanges } from '../git/worktree/file-notes.ts';
 import type { JsonObject } from '../json.ts';
 import { builtIn } from '../schema/built-in.ts';
 import type { AgentRecord } from '../schema/built-in/agent.ts';

@@ -1,5 +1,5 @@
 import type { NodeHash } from '../cas/hash.ts';
-import type { Commit } from '../git/format/commit.ts';
+import type { Commit } from '../git/format/objects.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { type AgentRecord, isOfProgram } from '../schema/built-in/agent.ts';
 import { fileTypes, statusOf, textPaths, type ThreadEvent } from './thread-commit.ts';

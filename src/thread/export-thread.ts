@@ -3,7 +3,7 @@ import { readCommitNodes, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import { nodesBehind } from '../cas/history-nodes.ts';
 import { getNode, type NodeSource } from '../cas/node-source.ts';
-import type { Signature } from '../git/format/commit.ts';
+import type { Signature } from '../git/format/objects.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';

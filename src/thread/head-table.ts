@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Repository } from '../git/repository.ts';
-import { readDerivedFile, tryToWriteDerivedFile } from '../git/system/derived-file.ts';
-import { namesIn } from '../git/system/names-in.ts';
+import { readDerivedFile, tryToWriteDerivedFile } from '../git/system/state-files.ts';
+import { namesIn } from '../git/system/files.ts';
 import { parseJson } from '../json.ts';
 import type { Shape } from '../shape.ts';
 import { isThreadId, type ThreadId, type ThreadPointer } from './thread-id.ts';

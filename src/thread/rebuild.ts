@@ -3,11 +3,11 @@ import { type NodeFile, type Subtree, writeNodeTree } from '../cas/node-tree.ts'
 import { type EncodedNode, encodeNode } from '../cas/node.ts';
 import { keepersOf } from '../cas/pins.ts';
 import { UwfError } from '../errors.ts';
-import type { Signature } from '../git/format/commit.ts';
+import type { Signature } from '../git/format/objects.ts';
 import { objectFormatsDiffer } from '../git/format/object-errors.ts';
 import { formatOfId, isObjectId, type ObjectId } from '../git/format/object-id.ts';
 import type { ObjectStore } from '../git/object-store.ts';
-import { ObjectBatch } from '../git/stores/object-batch.ts';
+import { ObjectBatch } from '../git/stores/publish.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 import { indexedFolder } from './thread-commit.ts';
 import { faultOf } from './thread-errors.ts';

@@ -5,8 +5,8 @@ import type { StoredNode } from '../cas/node-source.ts';
 import { PINNED_FOLDER } from '../cas/pins.ts';
 import { ObjectMissing, ObjectTooLarge } from '../git/format/object-errors.ts';
 import { isObjectId, type ObjectId } from '../git/format/object-id.ts';
-import { pathAsText } from '../git/format/quote-path.ts';
-import { kindOfMode, type TreeLine } from '../git/format/tree-lines.ts';
+import { pathAsText } from '../git/format/paths.ts';
+import { kindOfMode, type TreeLine } from '../git/format/objects.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import {

@@ -6,12 +6,12 @@ import {
   parseCommit,
   type Signature,
   signatureLines,
-} from '../git/format/commit.ts';
+} from '../git/format/objects.ts';
 import { formatOfId, type GitObject, hashObject, type ObjectId } from '../git/format/object-id.ts';
 import type { GitEnvironment, Identity, Repository, RepositoryLocation } from '../git/repository.ts';
 import { type ObjectReader, readCommitData } from '../git/stores/read.ts';
-import { diffTrees, diffTreesWithIds, type FileChange, type FileContents } from '../git/worktree/diff-trees.ts';
-import { type RestoredWorkTree, restoreWorkTree } from '../git/worktree/restore-work-tree.ts';
+import { diffTrees, diffTreesWithIds, type FileChange, type FileContents } from '../git/process/revisions.ts';
+import { type RestoredWorkTree, restoreWorkTree } from '../git/worktree/own-work-tree.ts';
 import type { Snapshot } from '../git/worktree/snapshot.ts';
 import type { JsonObject } from '../json.ts';
 import { orElse } from '../or-else.ts';

@@ -4,7 +4,7 @@ import type { IndexEntry } from '../cas/index-blob.ts';
 import type { StoredNode } from '../cas/node-source.ts';
 import type { Node } from '../cas/node.ts';
 import { pathName } from '../cas/path-name.ts';
-import type { Commit } from '../git/format/commit.ts';
+import type { Commit } from '../git/format/objects.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Identity, Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';

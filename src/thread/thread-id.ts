@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { parseRefName } from '../git/format/ref-name.ts';
+import { parseRefName } from '../git/format/refs.ts';
 import type { RefName } from '../git/ref-store.ts';
 
 /**

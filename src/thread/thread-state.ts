@@ -1,5 +1,5 @@
 import type { NodeHash } from '../cas/hash.ts';
-import type { Commit } from '../git/format/commit.ts';
+import type { Commit } from '../git/format/objects.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { setMember } from '../json.ts';

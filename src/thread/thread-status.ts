@@ -1,4 +1,4 @@
-import { isOfOutside } from '../git/worktree/work-tree-changes.ts';
+import { isOfOutside } from '../git/worktree/file-notes.ts';
 import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
 import type { ThreadCommit, ThreadEvent } from './thread-commit.ts';
 import type { ThreadId } from './thread-id.ts';

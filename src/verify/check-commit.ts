@@ -1,7 +1,7 @@
 import { canonicalJson } from '../cas/canonical.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import { getNode, NodeNotFound, type NodeSource, type StoredNode } from '../cas/node-source.ts';
-import { encodeCommit, parseCommit } from '../git/format/commit.ts';
+import { encodeCommit, parseCommit } from '../git/format/objects.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Identity, Repository } from '../git/repository.ts';
 import { iso } from '../iso.ts';

@@ -1,8 +1,7 @@
 import { INDEX_NAME, type IndexEntry, parseIndex } from '../cas/index-blob.ts';
 import { PINNED_FOLDER } from '../cas/pins.ts';
-import { type Commit, encodeCommit, parseCommit } from '../git/format/commit.ts';
+import { type Commit, encodeCommit, parseCommit, type TreeEntry, type TreeMode } from '../git/format/objects.ts';
 import { formatOfId, type ObjectId } from '../git/format/object-id.ts';
-import type { TreeEntry, TreeMode } from '../git/format/tree.ts';
 import type { Repository } from '../git/repository.ts';
 import { readBlob, readCommitData, readTree } from '../git/stores/read.ts';
 import { assertValid } from '../schema/validate.ts';

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { assertThere } from '../git/repository/assert-there.ts';
-import { readDerivedJson, writeDerivedFile } from '../git/system/derived-file.ts';
-import { namesIn } from '../git/system/names-in.ts';
+import { assertThere } from '../git/repository/git-directory.ts';
+import { readDerivedJson, writeDerivedFile } from '../git/system/state-files.ts';
+import { namesIn } from '../git/system/files.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../git/system/process-identity.ts';
 import type { Repository } from '../git/repository.ts';
 import { iso } from '../iso.ts';

@@ -1,6 +1,6 @@
 import { UwfError } from '../errors.ts';
 import { asEnvironmentError } from '../git/format/object-errors.ts';
-import { assertThere, explainGone } from '../git/repository/assert-there.ts';
+import { assertThere, explainGone } from '../git/repository/git-directory.ts';
 import { Bell } from './bell.ts';
 import { WorkerMonitor } from './monitor.ts';
 import { monotonicMs } from '../monotonic-ms.ts';

@@ -5,8 +5,8 @@ import { formatIndex } from '../../src/cas/index-blob.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import { ObjectMissing } from '../../src/git/format/object-errors.ts';
 import { parseObjectId, type ObjectId } from '../../src/git/format/object-id.ts';
-import type { TreeEntry } from '../../src/git/format/tree.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import type { TreeEntry } from '../../src/git/format/objects.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { textNode } from './commit-of-nodes.ts';
 
 beforeAll(prepareHashing);

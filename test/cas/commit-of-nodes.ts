@@ -3,10 +3,9 @@ import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import type { Subtree, TreeFile } from '../../src/cas/node-tree.ts';
 import { encodeNode } from '../../src/cas/node.ts';
 import { CONTENT_TYPE } from '../../src/cas/frozen-types.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch, publish } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import { publish } from '../../src/git/stores/publish.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import type { Repository } from '../../src/git/repository.ts';
 
 /** What a commit of a test holds and stands on. */

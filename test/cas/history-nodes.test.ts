@@ -5,7 +5,7 @@ import { HashCollision } from '../../src/cas/node-source.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { hashObject, parseObjectId } from '../../src/git/format/object-id.ts';
 import { CorruptObject, ObjectMissing } from '../../src/git/format/object-errors.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { ObjectStore } from '../../src/git/object-store.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { createMemoryRepository } from '../helpers/memory-repository.ts';

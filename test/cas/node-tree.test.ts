@@ -5,7 +5,7 @@ import { InvalidIndex } from '../../src/cas/index-blob.ts';
 import { HashMismatch } from '../../src/cas/node.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import { UwfError } from '../../src/errors.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { createMemoryRepository, expectCleanMemory } from '../helpers/memory-repository.ts';
 import { commitFiles, commitNodes, textNode } from './commit-of-nodes.ts';

@@ -14,7 +14,7 @@ import { encodeNode } from '../../src/cas/node.ts';
 import { ARTIFACT_TYPE, CONTENT_TYPE } from '../../src/cas/frozen-types.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import { readCommit, readTree } from '../../src/git/stores/read.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import { encodeBuiltIn } from '../../src/schema/built-in.ts';
 import { createMemoryRepository, expectCleanMemory } from '../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';

@@ -1,11 +1,10 @@
 import type * as NodeFs from 'node:fs';
-import { encodeCommit } from '../../src/git/format/commit.ts';
+import { encodeCommit, encodeTree } from '../../src/git/format/objects.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
 import type { ObjectStore } from '../../src/git/object-store.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import type { RefName, RefStore } from '../../src/git/ref-store.ts';
-import { encodeTree } from '../../src/git/format/tree.ts';
 
 /** What the contract suites need of an implementation: an empty repository, and a way to look behind its back. */
 export type StoreFixture = {

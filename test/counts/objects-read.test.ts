@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { reindex } from '../../src/cas/lookup/repository-nodes.ts';
-import { DiskObjectStore } from '../../src/git/stores/disk/disk-object-store.ts';
+import { DiskObjectStore } from '../../src/git/stores/disk/open-disk-stores.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { RefReader } from '../../src/git/stores/disk/read-refs.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import { readThreadCommit } from '../../src/thread/thread-commit.ts';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import { createCliRepository, type CliRepository } from '../helpers/cli.ts';

@@ -1,10 +1,9 @@
-import { encodeCommit } from '../../src/git/format/commit.ts';
+import { encodeCommit, encodeTree } from '../../src/git/format/objects.ts';
 import { openDiskStores } from '../../src/git/stores/disk/open-disk-stores.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import type { GitObject } from '../../src/git/format/object-id.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import { RefMoved } from '../../src/git/ref-store.ts';
-import { encodeTree } from '../../src/git/format/tree.ts';
 
 /**
  * Appends commits to refs that others append to as well, and asks again whenever somebody was faster.

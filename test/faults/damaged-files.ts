@@ -103,7 +103,7 @@ async function fill(repository: CliRepository): Promise<Names> {
   const [step] = (await json(['step', 'list', ended])) as { step: string }[];
   const state = join(repository.dir, '.git', 'uwf');
   const { writeSession } = await import('../../src/engine/agents/sessions.ts');
-  const { derivedContent } = await import('../../src/git/system/derived-file.ts');
+  const { derivedContent } = await import('../../src/git/system/state-files.ts');
   writeSession(
     await repository.open(),
     { threadId: idle, role: 'checker', agent: 'script' },

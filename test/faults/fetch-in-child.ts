@@ -1,6 +1,6 @@
 import { openRepository } from '../../src/git/open-repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 
 /**

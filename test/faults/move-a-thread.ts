@@ -1,10 +1,9 @@
 import { UwfError } from '../../src/errors.ts';
-import { encodeCommit } from '../../src/git/format/commit.ts';
+import { encodeCommit, encodeTree } from '../../src/git/format/objects.ts';
 import { openDiskStores } from '../../src/git/stores/disk/open-disk-stores.ts';
 import { hashObject, parseObjectId } from '../../src/git/format/object-id.ts';
 import type { GitObject } from '../../src/git/format/object-id.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
-import { encodeTree } from '../../src/git/format/tree.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 
 /**
  * Does in one go all that uwf ever does to a repository: writes a step, creates, moves and deletes refs.

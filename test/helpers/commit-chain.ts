@@ -1,8 +1,7 @@
-import { encodeCommit } from '../../src/git/format/commit.ts';
+import { encodeCommit, encodeTree } from '../../src/git/format/objects.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { encodeTree } from '../../src/git/format/tree.ts';
 
 const who = { name: 'A U Thor', email: 'author@example.com', atMs: 1_795_262_400_000 };
 

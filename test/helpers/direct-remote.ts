@@ -1,8 +1,8 @@
 import { setImmediate as aMoment } from 'node:timers/promises';
-import { parseCommit } from '../../src/git/format/commit.ts';
+import { parseCommit, parseTree } from '../../src/git/format/objects.ts';
 import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
 import { leadsTo } from '../../src/sync/reconcile-thread.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import { RefMoved, type RefEdit } from '../../src/git/ref-store.ts';
 import type {
   FetchRequest,
@@ -13,7 +13,6 @@ import type {
   RemoteRef,
 } from '../../src/git/transport/remote.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { parseTree } from '../../src/git/format/tree.ts';
 
 type Stores = Pick<Repository, 'objects' | 'refs'>;
 

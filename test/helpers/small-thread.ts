@@ -1,6 +1,5 @@
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch, publish } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import { publish } from '../../src/git/stores/publish.ts';
 import type { RefName } from '../../src/git/ref-store.ts';
 import type { Repository } from '../../src/git/repository.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { takeLease } from '../../src/engine/leases/lease.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { readCommit } from '../../src/git/stores/read.ts';
 import { fetchThreads } from '../../src/sync/fetch-threads.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { Limits } from '../../src/schema/built-in/limits.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { startThread } from '../../src/thread/start-thread.ts';

@@ -1,8 +1,8 @@
 import { prepareHashing, hashNode } from '../../src/cas/hash.ts';
 import { encodeNode } from '../../src/cas/node.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { parseObjectId, type ObjectId } from '../../src/git/format/object-id.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
 import { endThread } from '../../src/thread/end-thread.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readingContext } from '../../src/engine/engine-context.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import { readCommit } from '../../src/git/stores/read.ts';
 import { fetchThreads } from '../../src/sync/fetch-threads.ts';
 import { pushThreads } from '../../src/sync/push-threads.ts';

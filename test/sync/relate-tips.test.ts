@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { relateTips } from '../../src/sync/reconcile-thread.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
 import { endThread } from '../../src/thread/end-thread.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Commit, encodeCommit } from '../../src/git/format/commit.ts';
+import { type Commit, encodeCommit } from '../../src/git/format/objects.ts';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
 import { assertCommitFits, MAX_FILE_BYTES } from '../../src/thread/draft-commit.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
 import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
 import { getThread } from '../../src/thread/find-thread.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { encodeCommit } from '../../src/git/format/commit.ts';
+import { encodeCommit } from '../../src/git/format/objects.ts';
 import { type ObjectId, parseObjectId } from '../../src/git/format/object-id.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';

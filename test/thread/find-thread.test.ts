@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BrokenPackedRefs, BrokenRef, type RefDamage } from '../../src/git/format/ref-errors.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { RefName, WantedRefs } from '../../src/git/ref-store.ts';
 import type { Repository } from '../../src/git/repository.ts';

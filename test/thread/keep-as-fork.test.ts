@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { RefMoved } from '../../src/git/ref-store.ts';
 import { agentNode } from '../../src/thread/draft-commit.ts';
 import { appendStep } from '../../src/thread/append-step.ts';

@@ -1,6 +1,5 @@
 import { encodeNode } from '../../src/cas/node.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
-import { publish } from '../../src/git/stores/publish.ts';
+import { ObjectBatch, publish } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { NodeHash } from '../../src/cas/hash.ts';

@@ -3,7 +3,7 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { encodeNode } from '../../src/cas/node.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import { type ErrorKind, UwfError } from '../../src/errors.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import { Rebuild, RefusedImport } from '../../src/thread/rebuild.ts';
 import { exportThread } from '../../src/thread/export-thread.ts';

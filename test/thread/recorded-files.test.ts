@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { encodeCommit } from '../../src/git/format/commit.ts';
+import { encodeCommit } from '../../src/git/format/objects.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { filesOfStep } from '../../src/thread/step-files.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { readHistory } from '../../src/thread/context/context-history.ts';
 import { exportThread, threadRows } from '../../src/thread/export-thread.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { appendStep } from '../../src/thread/append-step.ts';

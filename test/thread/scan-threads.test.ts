@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { endThread } from '../../src/thread/end-thread.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ObjectTooLarge } from '../../src/git/format/object-errors.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import type { TreeEntry } from '../../src/git/format/tree.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import type { TreeEntry } from '../../src/git/format/objects.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { ObjectReader } from '../../src/git/stores/read.ts';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';

@@ -1,5 +1,5 @@
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { StepDraft } from '../../src/thread/append-step.ts';
 import { type StartRequest, startThread, type ThreadParent } from '../../src/thread/start-thread.ts';

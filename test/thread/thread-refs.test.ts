@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import {
   activeRef,
   dayOfEnd,

@@ -1,8 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { encodeNode } from '../../src/cas/node.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
-import { publish } from '../../src/git/stores/publish.ts';
+import { ObjectBatch, publish } from '../../src/git/stores/publish.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { META_SCHEMA } from '../../src/cas/frozen-types.ts';

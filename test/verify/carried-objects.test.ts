@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodeCommit } from '../../src/git/format/commit.ts';
+import { encodeCommit } from '../../src/git/format/objects.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { ObjectStore } from '../../src/git/object-store.ts';
 import { CarriedObjects, INCOMING_LIMITS } from '../../src/verify/check-incoming.ts';

@@ -3,7 +3,7 @@ import { type NodeHash, prepareHashing } from '../../src/cas/hash.ts';
 import { encodeNode } from '../../src/cas/node.ts';
 import { MemorySource, type StoredNode } from '../../src/cas/node-source.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import type { TreeEntry } from '../../src/git/format/tree.ts';
+import type { TreeEntry } from '../../src/git/format/objects.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import type { ThreadCommit } from '../../src/thread/thread-commit.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { registerWorkflow } from '../../src/workflow/registry/register-workflow.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
 import { createDice, growThread } from './grow-thread.ts';

@@ -1,9 +1,8 @@
 import type { NodeHash } from '../../src/cas/hash.ts';
 import { INDEX_NAME, parseIndex } from '../../src/cas/index-blob.ts';
 import { encodeNode } from '../../src/cas/node.ts';
-import { encodeCommit, parseCommit } from '../../src/git/format/commit.ts';
+import { encodeCommit, parseCommit, parseTree } from '../../src/git/format/objects.ts';
 import { hashObject, type GitObject, type ObjectId } from '../../src/git/format/object-id.ts';
-import { parseTree } from '../../src/git/format/tree.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { MapRepository } from '../helpers/map-repository.ts';
 

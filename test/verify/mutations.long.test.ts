@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseCommit } from '../../src/git/format/commit.ts';
+import { parseCommit, parseTree } from '../../src/git/format/objects.ts';
 import { hashObject, type ObjectId } from '../../src/git/format/object-id.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
-import { parseTree } from '../../src/git/format/tree.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
 import { builtIn, typeNameOf, type TypeName } from '../../src/schema/built-in.ts';
 import type { ExportedCommit, ExportedNode } from '../../src/thread/export-thread.ts';

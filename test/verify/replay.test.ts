@@ -6,7 +6,7 @@ import { builtIn } from '../../src/schema/built-in.ts';
 import { type SuspendCause, suspendCauses, type ThreadSuspend } from '../../src/schema/built-in/thread-suspend.ts';
 import { agentNode, contentNode } from '../../src/thread/draft-commit.ts';
 import { Replayer } from '../../src/verify/replay.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { readThreadCommit, type ThreadCommit } from '../../src/thread/thread-commit.ts';
 import { startThread } from '../../src/thread/start-thread.ts';
 import type { CommitOf } from '../../src/thread/thread-state.ts';

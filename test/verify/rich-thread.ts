@@ -1,5 +1,5 @@
 import { hashObject } from '../../src/git/format/object-id.ts';
-import { encodeTree } from '../../src/git/format/tree.ts';
+import { encodeTree } from '../../src/git/format/objects.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { putSchema } from '../../src/schema/put/put-schema.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import { parseRefName } from '../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { VerifiedCommits } from '../../src/verify/find-chain.ts';
 import { writeChain } from '../helpers/commit-chain.ts';

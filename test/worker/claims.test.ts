@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseObjectId, type ObjectId } from '../../src/git/format/object-id.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
-import { ObjectBatch } from '../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import type { Remote } from '../../src/git/transport/remote.ts';

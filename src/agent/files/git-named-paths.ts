@@ -1,7 +1,6 @@
-import type { GitPlace } from '../../git/process/spawn-git.ts';
+import { type GitPlace, runGit } from '../../git/process/run-git.ts';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
-import { runGit } from '../../git/process/run-git.ts';
 import type { GitEnvironment } from '../../git/repository.ts';
 
 /** Paths that mean something to git or to uwf. */

@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 
 import { orElse } from '../../or-else.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
-import { isDotGit } from '../../git/format/dot-git.ts';
+import { isDotGit } from '../../git/format/paths.ts';
 import { realPath, forSearchIn } from '../../git/repository/git-directory.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../git/repository.ts';
 import { findNamedPaths, pathsOfUser, workTreesOfUser } from './git-named-paths.ts';

@@ -10,7 +10,7 @@ import {
   asValidated,
 } from '../typed-schema.ts';
 import type { SchemaOf } from '../typed-schema.ts';
-import { readRegularFile } from '../../git/system/read-regular-file.ts';
+import { readRegularFile } from '../../git/system/files.ts';
 import { isJsonObject } from '../../json.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import { checkValue } from '../extract/check-value.ts';

@@ -8,7 +8,7 @@ import { within } from '../../agent/processes/within.ts';
 import { NODE_LIMITS, tooManyBytes } from '../../cas/node-limits.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
-import { READ } from '../../git/system/read-regular-file.ts';
+import { READ } from '../../git/system/files.ts';
 import { orElse } from '../../or-else.ts';
 
 /** The two ways, as with `git commit`, in which a command is given a longer text. */

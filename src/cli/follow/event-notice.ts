@@ -1,7 +1,6 @@
 import type { EngineEvent, SlotHolder } from '../../engine/events.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
-import { describeMissing } from '../../git/worktree/missing-files.ts';
-import { describeOutside } from '../../git/worktree/work-tree-changes.ts';
+import { describeMissing, describeOutside } from '../../git/worktree/file-notes.ts';
 import type { Palette } from '../output/palette.ts';
 import { redactedLine } from '../output/secret-places.ts';
 import { formatDuration } from '../../format-time.ts';

@@ -6,7 +6,7 @@ import { fileSchemas, formatSchema, schemaPath } from './file-schemas.ts';
 import { packageRoot } from '../../package-root.ts';
 import { mergeConfig } from './merge-config.ts';
 import { readShipped } from './shipped-workflows.ts';
-import { writeOwnFile } from '../../git/system/state-folder.ts';
+import { writeOwnFile } from '../../git/system/state-files.ts';
 
 /** The configuration, from the top of a work tree. */
 export const CONFIG = '.uwf/config.yaml';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { namesIn } from '../../git/system/names-in.ts';
+import { namesIn } from '../../git/system/files.ts';
 import { orElse } from '../../or-else.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { orElse, succeeds, tryTo } from '../../or-else.ts';
-import { createDurableFile } from '../../git/system/durable-file.ts';
+import { createDurableFile } from '../../git/system/write-files.ts';
 import { homeOf, stateFolder } from './user-folders.ts';
 
 const KEY_BYTES = 32;

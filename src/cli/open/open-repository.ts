@@ -1,6 +1,6 @@
-import { committerFromGit } from '../../git/repository/identity.ts';
+import { committerFromGit } from '../../git/repository/repository-config.ts';
 import { openRepository } from '../../git/open-repository.ts';
-import { RepositoryNotFound } from '../../git/repository/repository-not-found.ts';
+import { RepositoryNotFound } from '../../git/repository/git-directory.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createPalette } from '../output/palette.ts';

@@ -1,5 +1,5 @@
 import { runGit } from '../../git/process/run-git.ts';
-import { printedPath } from '../../git/format/quote-path.ts';
+import { printedPath } from '../../git/format/paths.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 

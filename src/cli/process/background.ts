@@ -5,15 +5,14 @@ import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { takeLease } from '../../engine/leases/lease.ts';
 import { UwfError } from '../../errors.ts';
-import { makeFolders } from '../../git/system/make-folders.ts';
+import { makeFolders, share } from '../../git/system/write-files.ts';
 import { asStorageError } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { packageRoot } from '../../package-root.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from './cli-environment.ts';
 import { ADOPT_LEASE } from '../open/open-engine.ts';
-import { share } from '../../git/system/sharing.ts';
-import { APPEND } from '../../git/system/state-folder.ts';
+import { APPEND } from '../../git/system/state-files.ts';
 
 /**
  * Runs a command on a thread in a process of its own, which goes on when this one has ended.

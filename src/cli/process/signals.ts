@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { endGitApart, keepGitApart } from '../../git/process/spawn-git.ts';
+import { endGitApart, keepGitApart } from '../../git/process/run-git.ts';
 import { EXIT } from '../errors/exit-code.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { listCommits } from '../../git/process/list-commits.ts';
-import { resolveRevision } from '../../git/process/resolve-revision.ts';
+import { listCommits, resolveRevision } from '../../git/process/revisions.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { readHead } from '../../git/worktree/snapshot.ts';

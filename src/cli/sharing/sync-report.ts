@@ -8,7 +8,7 @@ import type {
   WorkflowChange,
 } from '../../sync/report.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { CommitLine } from '../../git/process/list-commits.ts';
+import type { CommitLine } from '../../git/process/revisions.ts';
 import type { Palette } from '../output/palette.ts';
 import type { SecretPlace } from '../../thread/secret-scan.ts';
 import { formatAbout, type AboutThread } from './about-threads.ts';

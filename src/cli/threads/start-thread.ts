@@ -42,7 +42,7 @@ async function baseOf(
   }
   if (withChanges) return 'changes';
   if (from === undefined) return isolate ? 'head' : undefined;
-  const { resolveRevision } = await import('../../git/process/resolve-revision.ts');
+  const { resolveRevision } = await import('../../git/process/revisions.ts');
   const revision = location && (await resolveRevision({ location, env: cli.env }, from));
   if (revision?.kind === 'commit') return revision.oid;
   throw new UsageError(`'${from}' is no commit here`, "'--from' takes a revision: main, HEAD~2, v1.0");

@@ -3,7 +3,7 @@ import { constants, fstatSync, openSync, readdirSync, readSync, realpathSync } f
 import { join } from 'node:path';
 import { orElse } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
-import { whileOpen } from '../../git/system/while-open.ts';
+import { whileOpen } from '../../git/system/files.ts';
 
 /** Limits of the files that all agents of a command name together. A person cannot have checked more. */
 const MAX_BYTES = 256 * 1024 * 1024;

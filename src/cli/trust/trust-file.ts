@@ -19,8 +19,7 @@ import { arrayOf, isNumber, isString, objectOf, oneOf, recordOf, type Shape } fr
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { stateFolder } from '../open/user-folders.ts';
 import type { TrustClaim } from './claim.ts';
-import { whileOpen } from '../../git/system/while-open.ts';
-import { READ } from '../../git/system/read-regular-file.ts';
+import { READ, whileOpen } from '../../git/system/files.ts';
 import { orElse } from '../../or-else.ts';
 
 /** A definition that a person has agreed to. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readDerivedJson, tryToWriteDerivedFile } from '../../git/system/derived-file.ts';
+import { readDerivedJson, tryToWriteDerivedFile } from '../../git/system/state-files.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isString, objectOf, recordOf } from '../../shape.ts';
 

@@ -1,6 +1,6 @@
 import type { AgentRequest } from '../../agent/contract.ts';
 import { prepareHashing } from '../../cas/hash.ts';
-import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { ObjectBatch } from '../../git/stores/publish.ts';
 import type { RefEdit } from '../../git/ref-store.ts';
 import { startThread } from '../../thread/start-thread.ts';
 import { newThreadId } from '../../thread/new-thread-id.ts';

@@ -1,4 +1,4 @@
-import type { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { ObjectBatch } from '../../git/stores/publish.ts';
 import type { JsonObject } from '../../json.ts';
 import { BLOCK_PACKAGE, type AgentRecord } from '../../schema/built-in/agent.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';

@@ -1,5 +1,4 @@
-import { markConflicts } from '../../git/worktree/mark-conflicts.ts';
-import { repeatMerge } from '../../git/worktree/merge-trees.ts';
+import { markConflicts, repeatMerge } from '../../git/worktree/merge-trees.ts';
 import { treeOfFiles } from '../../git/worktree/own-work-tree.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { statusOf } from '../../thread/thread-commit.ts';

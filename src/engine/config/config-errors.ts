@@ -1,6 +1,6 @@
 import { AgentMissing } from '../../agent/agent-errors.ts';
 import { messageOf, UwfError } from '../../errors.ts';
-import { FileRefused } from '../../git/system/read-regular-file.ts';
+import { FileRefused } from '../../git/system/files.ts';
 import { nearestName } from '../../nearest-name.ts';
 
 /** One mistake in a configuration file. */

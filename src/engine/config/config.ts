@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { readFileInside } from '../../git/repository/read-file-inside.ts';
-import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
+import { READ, readRegularFile } from '../../git/system/files.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isMadeForThread, mainWorkTree } from '../../git/repository/thread-work-tree.ts';
+import { isMadeForThread, mainWorkTree } from '../../git/repository/work-trees.ts';
 import { DEFAULT_MAX_CHARACTERS } from '../../thread/context/agent-context.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assertThere } from '../../git/repository/assert-there.ts';
-import { watchRefs } from '../../git/stores/ref-changes.ts';
+import { assertThere } from '../../git/repository/git-directory.ts';
+import { watchRefs } from '../../git/stores/disk/read-refs.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { ThreadNotFound } from '../../thread/thread-errors.ts';

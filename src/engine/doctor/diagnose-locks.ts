@@ -1,5 +1,5 @@
-import { findLocks, type FoundLock } from '../../git/maintenance/find-locks.ts';
-import { KEEP_MS } from '../../git/stores/disk/pack-keep.ts';
+import { findLocks, type FoundLock } from '../../git/maintenance/repack.ts';
+import { KEEP_MS } from '../../git/stores/disk/pack-writer.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { problem, warning, type Diagnosis } from './diagnosis.ts';
 

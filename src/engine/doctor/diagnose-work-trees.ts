@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
-import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
-import { branchesMadeFor } from '../../git/repository/thread-work-tree.ts';
+import { branchesMadeFor, linkedWorkTrees } from '../../git/repository/work-trees.ts';
 import { listPointers } from '../../thread/find-thread.ts';
 import { findAsideWorkTrees, findStrayWorkTrees, sortWorkTrees } from '../isolation/collect-work-trees.ts';
 import { listWorkTrees, type ListedWorkTree } from '../isolation/find-reusable.ts';

@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
-import type { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { ObjectBatch } from '../../git/stores/publish.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { readHead, takeSnapshot } from '../../git/worktree/snapshot.ts';
 import { isThreadCommit } from '../../verify/find-chain.ts';

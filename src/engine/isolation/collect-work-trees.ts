@@ -1,10 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { removeOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
-import { relink } from '../../git/repository/linked-work-trees.ts';
-import { markUnfinished } from '../../git/repository/thread-work-tree.ts';
+import { markUnfinished, relink } from '../../git/repository/work-trees.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
-import { sizeOf } from '../../git/system/size-of.ts';
+import { sizeOf } from '../../git/system/files.ts';
 import { isWithin } from '../../is-within.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { mayBeAtWork } from '../leases/find-lease.ts';

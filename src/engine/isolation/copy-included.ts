@@ -2,12 +2,11 @@ import { constants, cpSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
-import { textOfPath } from '../../git/format/quote-path.ts';
-import { runGit } from '../../git/process/run-git.ts';
-import type { GitPlace } from '../../git/process/spawn-git.ts';
-import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
-import { INCLUDE_FILE, noteCopied } from '../../git/worktree/copied-files.ts';
-import type { Unrecordable } from '../../git/worktree/missing-files.ts';
+import { textOfPath } from '../../git/format/paths.ts';
+import { type GitPlace, runGit } from '../../git/process/run-git.ts';
+import { mainWorkTree } from '../../git/repository/work-trees.ts';
+import { INCLUDE_FILE, noteCopied } from '../../git/worktree/find-changes.ts';
+import type { Unrecordable } from '../../git/worktree/file-notes.ts';
 
 /**
  * Copies the ignored files that `.worktreeinclude` of the main work tree names, except those that the new work tree does not

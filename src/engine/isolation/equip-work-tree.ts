@@ -1,8 +1,8 @@
 import { runProgram } from '../../agent/processes/run-program.ts';
 import { UwfError } from '../../errors.ts';
-import type { GitPlace } from '../../git/process/spawn-git.ts';
+import type { GitPlace } from '../../git/process/run-git.ts';
 import { withoutPlaces } from '../../git/repository/git-directory.ts';
-import { missingFiles } from '../../git/worktree/missing-files.ts';
+import { missingFiles } from '../../git/worktree/file-notes.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { admitSetup } from '../agents/admission.ts';
 import type { EngineContext } from '../engine-context.ts';

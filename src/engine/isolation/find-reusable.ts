@@ -1,19 +1,20 @@
 import { basename } from 'node:path';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { GitPlace } from '../../git/process/spawn-git.ts';
+import type { GitPlace } from '../../git/process/run-git.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import { linkedWorkTrees, linkOf, type LinkedWorkTree } from '../../git/repository/linked-work-trees.ts';
 import {
   branchesMadeFor,
-  readThreadNote,
+  type LinkedWorkTree,
+  linkedWorkTrees,
+  linkOf,
   type MadeBranch,
+  readThreadNote,
   type ThreadNote,
-} from '../../git/repository/thread-work-tree.ts';
+} from '../../git/repository/work-trees.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
-import { hasOwnSubmoduleCommits } from '../../git/worktree/own-submodule-commits.ts';
-import { treeOfFiles } from '../../git/worktree/own-work-tree.ts';
+import { hasOwnSubmoduleCommits, treeOfFiles } from '../../git/worktree/own-work-tree.ts';
 import { isWithin } from '../../is-within.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import { readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';

@@ -1,4 +1,4 @@
-import { noteThread } from '../../git/repository/thread-work-tree.ts';
+import { noteThread } from '../../git/repository/work-trees.ts';
 import { findOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
 import { filesOfStep } from '../../thread/step-files.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';

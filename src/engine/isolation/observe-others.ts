@@ -1,7 +1,7 @@
 import { changesBetween, observeWorkTree, type ObservedWorkTree } from '../../git/worktree/observe-work-tree.ts';
-import { mainWorkTree, readThreadNote } from '../../git/repository/thread-work-tree.ts';
-import type { OutsideChanges, WorkTreeChanges } from '../../git/worktree/work-tree-changes.ts';
-import type { GitPlace } from '../../git/process/spawn-git.ts';
+import { mainWorkTree, readThreadNote } from '../../git/repository/work-trees.ts';
+import type { OutsideChanges, WorkTreeChanges } from '../../git/worktree/file-notes.ts';
+import type { GitPlace } from '../../git/process/run-git.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { gitPlace } from './work-tree-folder.ts';

@@ -4,14 +4,12 @@ import { messageOf, UwfError } from '../../errors.ts';
 import { MAX_TIMER_MS } from '../../max-timer.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { runGit } from '../../git/process/run-git.ts';
-import type { GitPlace } from '../../git/process/spawn-git.ts';
+import { type GitPlace, runGit } from '../../git/process/run-git.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
-import { relink } from '../../git/repository/linked-work-trees.ts';
-import { branchesMadeFor, mainWorkTree, noteThread, type ThreadNote } from '../../git/repository/thread-work-tree.ts';
+import { branchesMadeFor, mainWorkTree, noteThread, relink, type ThreadNote } from '../../git/repository/work-trees.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import { makeFolders } from '../../git/system/make-folders.ts';
+import { makeFolders } from '../../git/system/write-files.ts';
 import {
   findOwnWorkTree,
   forgetGoneWorkTree,

@@ -1,8 +1,13 @@
 import { existsSync } from 'node:fs';
 import { isIsolated } from '../../workflow/definition.ts';
-import { describeMissing, nameSome, unresolvedIn } from '../../git/worktree/missing-files.ts';
-import { describeOutside, type OutsideChanges } from '../../git/worktree/work-tree-changes.ts';
-import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
+import {
+  describeMissing,
+  describeOutside,
+  nameSome,
+  type OutsideChanges,
+  unresolvedIn,
+} from '../../git/worktree/file-notes.ts';
+import { mainWorkTree } from '../../git/repository/work-trees.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import type { TraceDraft } from '../../thread/step-trace.ts';
 import type { EngineContext } from '../engine-context.ts';

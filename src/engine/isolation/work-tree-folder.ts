@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
-import { parseRefName } from '../../git/format/ref-name.ts';
+import { parseRefName } from '../../git/format/refs.ts';
 import type { RefName } from '../../git/ref-store.ts';
-import { linkedWorkTrees, relink } from '../../git/repository/linked-work-trees.ts';
+import { linkedWorkTrees, mainWorkTree, relink } from '../../git/repository/work-trees.ts';
 import { tryTo } from '../../or-else.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
-import { mainWorkTree } from '../../git/repository/thread-work-tree.ts';
-import type { GitPlace } from '../../git/process/spawn-git.ts';
+import type { GitPlace } from '../../git/process/run-git.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Config } from '../config/config.ts';

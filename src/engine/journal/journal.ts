@@ -6,11 +6,10 @@ import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { EngineEvent } from '../events.ts';
 import { mayBeAtWork } from '../leases/find-lease.ts';
 import { writeSummed } from '../leases/summed-line.ts';
-import { makeFolders } from '../../git/system/make-folders.ts';
-import { share } from '../../git/system/sharing.ts';
-import { APPEND, writeOwnFile } from '../../git/system/state-folder.ts';
+import { makeFolders, share } from '../../git/system/write-files.ts';
+import { APPEND, writeOwnFile } from '../../git/system/state-files.ts';
 import { join } from 'node:path';
-import { namesIn } from '../../git/system/names-in.ts';
+import { namesIn } from '../../git/system/files.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 
 /** A journal that has grown so large makes room for a new one; the one before that goes. */

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import { READ } from '../../git/system/read-regular-file.ts';
+import { READ } from '../../git/system/files.ts';
 import { isJsonObject } from '../../json.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { namesIn } from '../../git/system/names-in.ts';
+import { namesIn } from '../../git/system/files.ts';
 import type { ProcessIdentity } from '../../git/system/process-identity.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';

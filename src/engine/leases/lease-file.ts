@@ -12,11 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { replaceFile } from '../../git/system/derived-file.ts';
-import { makeFolders } from '../../git/system/make-folders.ts';
+import { replaceFile } from '../../git/system/state-files.ts';
+import { isWithoutHardLinks, makeFolders, share } from '../../git/system/write-files.ts';
 import { asStorageError, errnoOf, isNotThere, isShortOfFiles, storing } from '../../git/format/object-errors.ts';
-import { isWithoutHardLinks } from '../../git/system/durable-file.ts';
-import { isFarFromNow, isOlderThan } from '../../git/system/older-than.ts';
+import { isFarFromNow, isOlderThan, READ, readRegularFile } from '../../git/system/files.ts';
 import {
   formatIdentity,
   isAlive,
@@ -25,9 +24,7 @@ import {
   type ProcessIdentity,
 } from '../../git/system/process-identity.ts';
 import { readSummed, writeSummed } from './summed-line.ts';
-import { share } from '../../git/system/sharing.ts';
 import { uptime } from 'node:os';
-import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 
 /** What a lease file says. Machine-local; never put in a synced object. */

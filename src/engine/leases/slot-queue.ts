@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { namesIn } from '../../git/system/names-in.ts';
+import { namesIn } from '../../git/system/files.ts';
 import type { Repository } from '../../git/repository.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

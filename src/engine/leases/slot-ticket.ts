@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isFarFromNow } from '../../git/system/older-than.ts';
+import { isFarFromNow } from '../../git/system/files.ts';
 import { tryTo } from '../../or-else.ts';
 
 const prefix = 'waiting-';

@@ -1,6 +1,6 @@
 import { BLOCK_PACKAGE } from '../../schema/built-in/agent.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
-import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
+import { linkedWorkTrees } from '../../git/repository/work-trees.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { ownIdentity } from '../../git/system/process-identity.ts';
 import { isWithin } from '../../is-within.ts';

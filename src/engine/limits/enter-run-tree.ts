@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { storing } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { makeFolders } from '../../git/system/make-folders.ts';
-import { namesIn } from '../../git/system/names-in.ts';
-import { isFarFromNow } from '../../git/system/older-than.ts';
+import { makeFolders, share } from '../../git/system/write-files.ts';
+import { isFarFromNow, namesIn } from '../../git/system/files.ts';
 import {
   formatIdentity,
   isAlive,
@@ -13,7 +12,6 @@ import {
   parseIdentity,
   type ProcessIdentity,
 } from '../../git/system/process-identity.ts';
-import { share } from '../../git/system/sharing.ts';
 import { tryTo } from '../../or-else.ts';
 import type { Limits } from '../../schema/built-in/limits.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

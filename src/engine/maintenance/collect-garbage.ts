@@ -1,15 +1,14 @@
 import { rmSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
-import { removeTemporaryFiles } from '../../git/maintenance/remove-temporary-files.ts';
+import { removeTemporaryFiles, repack } from '../../git/maintenance/repack.ts';
 import { reindex } from '../../cas/lookup/repository-nodes.ts';
-import { repack } from '../../git/maintenance/repack.ts';
 import { incomingFolder } from '../../git/transport/guest-folder.ts';
 import { removeStaleQuarantines } from '../../git/stores/quarantine.ts';
 import { mergesFolder } from '../../git/worktree/merge-folder.ts';
 import { snapshotFolder } from '../../git/worktree/snapshot.ts';
 import { RefMoved, type RefEdit } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
-import { sizeOf } from '../../git/system/size-of.ts';
+import { sizeOf } from '../../git/system/files.ts';
 import { findKept } from '../../thread/find-kept.ts';
 import { EVERYWHERE, findDamaged, listPointers } from '../../thread/find-thread.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';

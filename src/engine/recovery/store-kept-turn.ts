@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { PackKeep } from '../../git/stores/disk/pack-keep.ts';
+import { PackKeep } from '../../git/stores/disk/pack-writer.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';

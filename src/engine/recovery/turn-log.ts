@@ -1,10 +1,9 @@
 import { constants, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { assertThere } from '../../git/repository/assert-there.ts';
-import { makeFolders } from '../../git/system/make-folders.ts';
-import { READ, readRegularFile } from '../../git/system/read-regular-file.ts';
-import { share } from '../../git/system/sharing.ts';
-import { APPEND, writeOwnFile } from '../../git/system/state-folder.ts';
+import { assertThere } from '../../git/repository/git-directory.ts';
+import { makeFolders, share } from '../../git/system/write-files.ts';
+import { READ, readRegularFile } from '../../git/system/files.ts';
+import { APPEND, writeOwnFile } from '../../git/system/state-files.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObservedOthers } from '../isolation/observe-others.ts';

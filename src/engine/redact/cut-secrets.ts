@@ -1,5 +1,5 @@
 import type { StoredNode } from '../../cas/node-source.ts';
-import type { Commit } from '../../git/format/commit.ts';
+import type { Commit } from '../../git/format/objects.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';

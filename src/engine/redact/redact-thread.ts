@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { prepareHashing } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';
-import { ObjectBatch, repositoryWith } from '../../git/stores/object-batch.ts';
+import { ObjectBatch, repositoryWith } from '../../git/stores/publish.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import { parseRefName } from '../../git/format/ref-name.ts';
+import { parseRefName } from '../../git/format/refs.ts';
 import type { RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';

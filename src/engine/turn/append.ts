@@ -1,6 +1,6 @@
 import { isIsolated } from '../../workflow/definition.ts';
 import { UwfError } from '../../errors.ts';
-import { assertThere } from '../../git/repository/assert-there.ts';
+import { assertThere } from '../../git/repository/git-directory.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { roleWhileUndecided } from '../../moderator/decision.ts';

@@ -5,14 +5,12 @@ import { join } from 'node:path';
 import { endStrays, findStrays } from '../../agent/processes/stray-processes.ts';
 import { readIfThere } from '../../git/repository/git-directory.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../../git/system/process-identity.ts';
-import { namesIn } from '../../git/system/names-in.ts';
+import { namesIn, sizeOf } from '../../git/system/files.ts';
 import { tryTo } from '../../or-else.ts';
-import { makeFolders } from '../../git/system/make-folders.ts';
+import { makeFolders, share } from '../../git/system/write-files.ts';
 import { storing } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
-import { sizeOf } from '../../git/system/size-of.ts';
-import { share } from '../../git/system/sharing.ts';
 
 /** How much space is held for what the turn comes to. */
 const RESERVED_BYTES = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findRole } from '../../workflow/definition.ts';
 import { UwfError } from '../../errors.ts';
-import { assertThere } from '../../git/repository/assert-there.ts';
+import { assertThere } from '../../git/repository/git-directory.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { collectRefs } from '../../schema/links/find-links.ts';
 import { BLOCK_PACKAGE, isPerson, RULES_PACKAGE } from '../../schema/built-in/agent.ts';

@@ -1,4 +1,4 @@
-import { readThreadNote } from '../../git/repository/thread-work-tree.ts';
+import { readThreadNote } from '../../git/repository/work-trees.ts';
 import { findOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { admitThreads } from '../agents/admission.ts';

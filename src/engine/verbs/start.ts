@@ -1,4 +1,4 @@
-import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { ObjectBatch } from '../../git/stores/publish.ts';
 import { UwfError } from '../../errors.ts';
 import { faultOfLimit, limitNames } from '../../schema/built-in/limits.ts';
 import type { AgentRecord } from '../../schema/built-in/agent.ts';

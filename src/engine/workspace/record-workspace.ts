@@ -5,10 +5,10 @@ import { INDEX_NAME } from '../../cas/index-blob.ts';
 import { messageOf } from '../../errors.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { forSearchIn } from '../../git/repository/git-directory.ts';
-import { isMadeForThread } from '../../git/repository/thread-work-tree.ts';
-import { pathAsText } from '../../git/format/quote-path.ts';
-import { forgetCopied, INCLUDE_FILE } from '../../git/worktree/copied-files.ts';
-import { describeMissing, type MissingFiles } from '../../git/worktree/missing-files.ts';
+import { isMadeForThread } from '../../git/repository/work-trees.ts';
+import { pathAsText } from '../../git/format/paths.ts';
+import { forgetCopied, INCLUDE_FILE } from '../../git/worktree/find-changes.ts';
+import { describeMissing, type MissingFiles } from '../../git/worktree/file-notes.ts';
 import {
   readHead,
   SnapshotRefused,

@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { orElse } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
-import { linkedWorkTrees } from '../../git/repository/linked-work-trees.ts';
+import { linkedWorkTrees } from '../../git/repository/work-trees.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { isWithin } from '../../is-within.ts';

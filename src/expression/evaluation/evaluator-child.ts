@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Interface } from 'node:readline';
 
 import type { JsonValue } from '../../json.ts';
-import { assertPiped } from '../../git/process/spawn-git.ts';
+import { assertPiped } from '../../git/process/run-git.ts';
 import { orElse } from '../../or-else.ts';
 import { packageRoot } from '../../package-root.ts';
 import { cpuTimeOf } from './cpu-time.ts';

@@ -1,19 +1,34 @@
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { orElse, tryTo } from '../../or-else.ts';
+import { inPlaceOf, orElse, succeeds, tryTo } from '../../or-else.ts';
 import { isNumber, isString, objectOf } from '../../shape.ts';
-import { durablePacks, spawnGit, type GitPlace, type GitStart } from '../process/spawn-git.ts';
-import { runGit } from '../process/run-git.ts';
-import { readIfThere } from '../repository/git-directory.ts';
+import { listGitVariables } from '../process/git-variables.ts';
+import {
+  durablePacks,
+  GitFailed,
+  GitNotFound,
+  type GitPlace,
+  type GitStart,
+  readGitVersion,
+  runGit,
+  spawnGit,
+} from '../process/run-git.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
-import { removeStalePackKeeps } from '../stores/disk/pack-keep.ts';
+import { readIfThere } from '../repository/git-directory.ts';
+import { contentOf, isStaleKeep, keeperOf, removeStalePackKeeps } from '../stores/disk/pack-writer.ts';
 import { objectFolderOf } from '../stores/quarantine.ts';
-import { derivedContent, readDerivedJson } from '../system/derived-file.ts';
-import { makeFolders } from '../system/make-folders.ts';
-import { namesIn } from '../system/names-in.ts';
-import { formatIdentity, identityOf, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
-import { share } from '../system/sharing.ts';
+import { isOlderThan, namesIn, sizeOf } from '../system/files.ts';
+import {
+  formatIdentity,
+  identityOf,
+  isAlive,
+  ownIdentity,
+  parseIdentity,
+  type ProcessIdentity,
+} from '../system/process-identity.ts';
+import { derivedContent, readDerivedJson } from '../system/state-files.ts';
+import { makeFolders, removeFile, share } from '../system/write-files.ts';
 
 // Each step is a pack of its own. `git repack --geometric=2 -d` joins packs so that each has at least twice as many objects as
 // the next smaller one: a few packs are left, and an object is packed again only as often as the repository doubles. It prunes
@@ -198,4 +213,105 @@ function listPacks(git: GitPlace): Pack[] {
 
 function packFolderOf({ location, env }: GitPlace): string {
   return join(objectFolderOf(location, env), 'pack');
+}
+
+/** Facts about a repository and the installed git. */
+export type Examination = {
+  /** `2.39.5`; `undefined` if there is no git. */
+  gitVersion: string | undefined;
+  isShallow: boolean;
+  packs: number;
+  /** Variables about garbage collection and remotes; names in lower case except subsections. */
+  config: ReadonlyMap<string, string>;
+};
+
+/** Examines a repository with at most two runs of git. Changes nothing. */
+export async function examineRepository(git: GitPlace): Promise<Examination> {
+  const isShallow = existsSync(join(git.location.commonDir, 'shallow'));
+  const packs = countPacks(git);
+  const gitVersion = await readGitVersion(git).catch(inPlaceOf(GitNotFound, undefined));
+  if (gitVersion === undefined) return { gitVersion, isShallow, packs, config: new Map() };
+  return { gitVersion, isShallow, packs, config: await readConfig(git) };
+}
+
+/** Reads a variable without a value as ''. */
+async function readConfig(git: GitPlace): Promise<Map<string, string>> {
+  // git fails for a broken configuration.
+  const variables = await listGitVariables(git).catch(inPlaceOf(GitFailed, []));
+  const wanted = variables.filter(({ name }) => /^(?:gc|maintenance|remote)\./.test(name));
+  return new Map(wanted.map(({ name, value = '' }) => [name, value]));
+}
+
+/** A lock of git, or the keep of a pack. */
+export type FoundLock = {
+  path: string;
+  kind: 'lock' | 'keep';
+  /** The process of uwf that made it, and whether it still runs; `undefined` if git or a person made it. */
+  holder: { owner: ProcessIdentity; isAlive: boolean | 'other-host' } | undefined;
+  /** Its age. */
+  ageMs: number;
+};
+
+/** The content of a keep that git makes while it fetches or receives. Source: git-index-pack(1), `--keep`. */
+const keptByGit = /^(?:fetch-pack|receive-pack) \d+ on /;
+
+/** Finds the locks of refs, and the keeps of packs that are not made by people. Changes nothing. */
+export function findLocks({ commonDir }: RepositoryLocation): FoundLock[] {
+  const locks = [...locksBelow(join(commonDir, 'refs')), join(commonDir, 'packed-refs.lock')];
+  const packs = join(commonDir, 'objects', 'pack');
+  const keeps = namesIn(packs).filter((name) => name.endsWith('.keep'));
+  return [
+    ...locks.flatMap((path) => describe(path, 'lock')),
+    ...keeps.flatMap((name) => {
+      const path = join(packs, name);
+      const owner = keeperOf(path);
+      if (owner === undefined && !keptByGit.test(contentOf(path))) return [];
+      return describe(path, 'keep', owner && { owner, isAlive: isAlive(owner) });
+    }),
+  ];
+}
+
+function locksBelow(folder: string): string[] {
+  return namesIn(folder).flatMap((name) => {
+    const path = join(folder, name);
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return locksBelow(path);
+    return name.endsWith('.lock') ? [path] : [];
+  });
+}
+
+function describe(path: string, kind: FoundLock['kind'], holder?: FoundLock['holder']): FoundLock[] {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isFile()) return [];
+  return [{ path, kind, holder, ageMs: Date.now() - stats.mtimeMs }];
+}
+
+/** Temporary names of git, and of older versions of uwf. */
+const ofPacks = /^(?:tmp_(?:pack|idx|rev|keep|bitmap|mtimes)_|\.tmp-\d+-)/;
+const ofObjects = /^tmp_obj_/;
+const folderOfObjects = /^[0-9a-f]{2}$/;
+
+/** The longest pause between two writes: `git index-pack` resolves all deltas of a large pack. */
+const TEMPORARY_MS = 24 * 3_600_000;
+
+/**
+ * Removes the unfinished packs and loose objects of killed writers: files with temporary names that were not written to for a
+ * day, and keeps that name a process which has ended. `git prune` does so after two weeks.
+ *
+ * Files that this user may not remove stay.
+ * @param folder the folder of a repository's objects
+ * @returns the removed files and their sizes
+ * Source: `remove_temporary_files` and `prune_cruft` in git's builtin/prune.c.
+ */
+export function removeTemporaryFiles(folder: string): { path: string; bytes: number }[] {
+  const folders = namesIn(folder).filter((name) => folderOfObjects.test(name));
+  const found = [
+    ...namesIn(join(folder, 'pack')).flatMap((name) => (ofPacks.test(name) ? [join(folder, 'pack', name)] : [])),
+    ...['', ...folders].flatMap((below) =>
+      namesIn(join(folder, below)).flatMap((name) => (ofObjects.test(name) ? [join(folder, below, name)] : [])),
+    ),
+  ];
+  return found
+    .filter((path) => isOlderThan(path, TEMPORARY_MS) || isStaleKeep(path))
+    .map((path) => ({ path, bytes: sizeOf(path) }))
+    .filter(({ path }) => succeeds(() => removeFile(path)));
 }

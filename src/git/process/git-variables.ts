@@ -1,6 +1,5 @@
 import { keyOf, subsectionOf } from '../format/config.ts';
-import { runGit } from './run-git.ts';
-import { switchedOff, type GitPlace } from './spawn-git.ts';
+import { type GitPlace, runGit, switchedOff } from './run-git.ts';
 
 /** A variable of git's configuration. */
 export type GitVariable = {

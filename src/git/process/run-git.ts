@@ -1,8 +1,13 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { Socket } from 'node:net';
+import { constants, setPriority } from 'node:os';
+import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { UwfError } from '../../errors.ts';
-import { HINT_OF_MISSING, notInRepository } from '../format/object-errors.ts';
-import { spawnGit, type GitStart } from './spawn-git.ts';
+import { tryTo } from '../../or-else.ts';
+import { HINT_OF_MISSING, notInRepository, TooManyOpenFiles } from '../format/object-errors.ts';
+import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 
 /** The program `git` is not on the PATH. */
 export class GitNotFound extends UwfError {
@@ -185,4 +190,194 @@ function eachLine(stream: Readable, tell: (line: string) => void): void {
 function reasonOf(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;
   return reason instanceof Error ? reason : new Error(String(reason));
+}
+
+/** Where git works. */
+export type GitPlace = {
+  /** The repository and its work tree; git does not search for them. */
+  location: RepositoryLocation;
+  /** The environment; variables that name another repository or index are removed. */
+  env: GitEnvironment;
+};
+
+/** How git is started. */
+export type GitStart = GitPlace & {
+  /** The command and its arguments: `['worktree', 'add', …]`. */
+  args: readonly string[];
+  /** Configuration for this run alone: `gc.auto=0`. */
+  settings?: readonly string[];
+  /** Variables for this run alone (`GIT_INDEX_FILE`). */
+  variables?: GitEnvironment;
+  /** The working directory, from which relative paths start; default: the top of the work tree, or the repository. */
+  cwd?: string;
+  /** Lets it talk to a remote, over the transports that git allows. Default: it does not, and fetches no missing object. */
+  isForRemote?: boolean;
+  /** Lets it ask for a name, a password or a passphrase at the terminal. Default: it does not. */
+  mayAsk?: boolean;
+  /**
+   * The limit of data memory for each of its processes; git ends when it is refused memory. Not all systems have such a
+   * limit.
+   */
+  maxDataBytes?: number;
+  /** The limit of a file that one of its processes writes; that process is killed at it. */
+  maxFileBytes?: number;
+  /** Ends it when aborted. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Gives it a lower priority, and lets this process end before it. Neither that end nor a Ctrl-C ends it: a killed
+   * repacking leaves temporary packs.
+   */
+  isInBackground?: boolean;
+};
+
+/** Settings that turn off hooks and file watchers of the repository: uwf does not need them. */
+export const switchedOff: readonly string[] = ['core.hooksPath=/dev/null', 'core.fsmonitor=false'];
+
+/**
+ * Settings that make git sync the packs that it writes, whatever the user has configured: for packs that replace synced ones
+ * or that refs will lead into.
+ *
+ * Source: git-config(1), `core.fsync` and `core.fsyncMethod`. Before git 2.36 packs are synced in any case.
+ */
+export const durablePacks: readonly string[] = ['core.fsync=pack,pack-metadata', 'core.fsyncMethod=fsync'];
+
+/** Which gits are started apart: see {@link keepGitApart}. */
+let apart: 'none' | 'local' | 'all' = 'none';
+/** The gits that run apart, each the leader of its process group. */
+const groups = new Set<number>();
+
+/**
+ * From now on, starts git in a session and a process group of its own: a Ctrl-C at the terminal, which reaches the whole
+ * group of this process, leaves it alone. For a program that takes over the signals and goes on working after the first.
+ * Such a git has no terminal to ask at, so one that {@link GitStart.mayAsk} stays in the group.
+ *
+ * @param which `local`: not those that talk to a remote, because ssh asks at the terminal by itself
+ */
+export function keepGitApart(which: typeof apart): void {
+  apart = which;
+}
+
+/** Ends the gits that run apart: for a process that exits while they work, so that they end as its group does. */
+export function endGitApart(): void {
+  for (const pid of groups) tryTo(() => process.kill(-pid, 'SIGTERM'));
+}
+
+function isApart({ isForRemote = false, mayAsk = false, isInBackground = false }: GitStart): boolean {
+  if (isInBackground) return true;
+  return !mayAsk && (apart === 'all' || (apart === 'local' && !isForRemote));
+}
+
+/**
+ * Starts native git, without hooks. Its errors come as events of the child.
+ * @throws {TooManyOpenFiles} if this process has no files left for the pipes
+ */
+export function spawnGit(start: GitStart): ChildProcessWithoutNullStreams {
+  const { location, env, args, settings = [], variables, cwd, signal } = start;
+  const options = [...switchedOff, ...settings].flatMap((setting) => ['-c', setting]);
+  const words = limited(['git', ...options, ...args], start);
+  const child = spawn(words[0] ?? 'git', words.slice(1), {
+    cwd: cwd ?? location.workTree ?? location.gitDir,
+    env: {
+      ...gitEnvironment(location, env),
+      ...(start.isForRemote === true && asInherited(env)),
+      ...(start.mayAsk !== true && { GIT_TERMINAL_PROMPT: '0' }),
+      ...variables,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    signal,
+    detached: isApart(start),
+  });
+  assertPiped(child);
+  if (start.isInBackground === true) leaveInBackground(child);
+  else if (isApart(start)) noteGroup(child);
+  return child;
+}
+
+/** Node makes no streams where it has no files for them, and tells the error later; their types do not say so. */
+export function assertPiped(child: Partial<ChildProcessWithoutNullStreams>): void {
+  if (child.stdin && child.stdout && child.stderr) return;
+  child.on?.('error', () => {});
+  throw new TooManyOpenFiles();
+}
+
+function noteGroup(child: ChildProcessWithoutNullStreams): void {
+  const { pid } = child;
+  if (pid === undefined) return;
+  groups.add(pid);
+  child.once('close', () => groups.delete(pid));
+}
+
+/** A fetched pack can build on promised objects, so these variables are inherited. */
+function asInherited({ GIT_ALLOW_PROTOCOL, GIT_NO_LAZY_FETCH }: GitEnvironment): GitEnvironment {
+  return { GIT_ALLOW_PROTOCOL, GIT_NO_LAZY_FETCH };
+}
+
+function leaveInBackground(child: ChildProcessWithoutNullStreams): void {
+  const { pid } = child;
+  // An error means that it has ended already.
+  if (pid !== undefined) tryTo(() => setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL));
+  child.unref();
+  // The pipes of a child are sockets.
+  for (const pipe of [child.stdin, child.stdout, child.stderr]) if (pipe instanceof Socket) pipe.unref();
+}
+
+/**
+ * A shell sets the limits and then becomes the program, because Node cannot limit a child. Mapped files do not count as data.
+ *
+ * Source: getrlimit(2), RLIMIT_DATA and RLIMIT_FSIZE; POSIX leaves `-d` of ulimit to the system, so it may fail.
+ */
+function limited(words: readonly string[], { maxDataBytes, maxFileBytes }: GitStart): readonly string[] {
+  const limits = [
+    ...(maxDataBytes === undefined ? [] : [`-d ${Math.floor(maxDataBytes / 1024)}`]),
+    ...(maxFileBytes === undefined ? [] : [`-f ${Math.floor(maxFileBytes / 512)}`]),
+  ];
+  if (limits.length === 0 || process.platform === 'win32') return words;
+  const set = limits.map((limit) => `ulimit -S ${limit} 2>/dev/null; `).join('');
+  return ['/bin/sh', '-c', `${set}exec "$@"`, 'sh', ...words];
+}
+
+/** Variables that name the repository, index or place of the caller, which may be another one. */
+const leadingElsewhere = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX', 'GIT_NAMESPACE'];
+
+/**
+ * The environment in which git works on this repository only, and writes messages in English. It fetches no missing object,
+ * and no transport is allowed: reading must not connect to a host that a repository's configuration names.
+ *
+ * Both are needed: a git before 2.39.4 does not know the first. No setting of the repository beats the second.
+ * Source: git(1), `GIT_NO_LAZY_FETCH`, `GIT_ALLOW_PROTOCOL`.
+ */
+function gitEnvironment(location: RepositoryLocation, env: GitEnvironment): GitEnvironment {
+  const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !leadingElsewhere.includes(name)));
+  const { GIT_COMMON_DIR, GIT_OBJECT_DIRECTORY } = env;
+  return {
+    ...inherited,
+    // Relative paths would start where this git works.
+    ...(GIT_COMMON_DIR && { GIT_COMMON_DIR: location.commonDir }),
+    ...(GIT_OBJECT_DIRECTORY && { GIT_OBJECT_DIRECTORY: resolve(GIT_OBJECT_DIRECTORY) }),
+    GIT_DIR: location.gitDir,
+    ...(location.workTree !== undefined && { GIT_WORK_TREE: location.workTree }),
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
+    LC_ALL: 'C',
+  };
+}
+
+/** A version as major and minor number: `[2, 38]`. */
+type GitVersion = readonly [major: number, minor: number];
+
+/**
+ * Reads the version of the installed git: `2.39.5`; `undefined` if it tells none.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function readGitVersion(git: GitPlace): Promise<string | undefined> {
+  const printed = await runGit({ ...git, args: ['--version'] });
+  return /\d+\.\d+(?:\.\d+)?/.exec(printed.toString('utf8'))?.[0];
+}
+
+/** Tells whether a version as {@link readGitVersion} returns it is older than another. */
+export function isOlderGit(version: string, [major, minor]: GitVersion): boolean {
+  const [ownMajor = 0, ownMinor = 0] = version.split('.').map(Number);
+  return ownMajor < major || (ownMajor === major && ownMinor < minor);
 }

@@ -4,9 +4,8 @@ import { UwfError } from '../../errors.ts';
 import { InvalidGitConfig } from '../format/config.ts';
 import { GitFailed, GitNotFound } from '../process/run-git.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
-import { realPath } from './git-directory.ts';
-import { unsupportedRepository } from './repository-format.ts';
-import { RepositoryNotFound } from './repository-not-found.ts';
+import { realPath, RepositoryNotFound } from './git-directory.ts';
+import { unsupportedRepository } from './repository-config.ts';
 
 export type DiscoverOptions = {
   /** Whether the caller named the folder as the repository, which allows a bare one under `safe.bareRepository=explicit`. */

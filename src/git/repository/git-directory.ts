@@ -10,12 +10,12 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { UwfError } from '../../errors.ts';
 import { orElse, succeeds } from '../../or-else.ts';
 import { isNotThere } from '../format/object-errors.ts';
-import { readRegularFile } from '../system/read-regular-file.ts';
 import { isObjectId } from '../format/object-id.ts';
-import type { GitEnvironment } from '../repository.ts';
-import { whileOpen } from '../system/while-open.ts';
+import type { GitEnvironment, Repository } from '../repository.ts';
+import { readRegularFile, whileOpen } from '../system/files.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -114,4 +114,48 @@ function isAccessible(path: string): boolean {
 export function isExecutable(path: string): boolean {
   // Most folders of a PATH have no such program, and an exception costs 0.1 ms for each.
   return existsSync(path) && isAccessible(path) && orElse(() => kindOfPath(path), undefined) === 'file';
+}
+
+/** The search found no git repository. */
+export class RepositoryNotFound extends UwfError {
+  /** @param reason what is wrong with `path`; absent: neither it nor a folder above it is a repository */
+  constructor(path: string, reason?: string) {
+    super(reason === undefined ? `${path} is not in a git repository` : `${path} is not a git repository: ${reason}`, {
+      code: 'repository-not-found',
+      kind: 'environment',
+      hint: "run 'git init' first, or name another folder with -C",
+      facts: { path },
+    });
+  }
+}
+
+/**
+ * Checks that an open repository still exists. Readers would take a deleted one for empty, and writers would create its
+ * folders again, with nothing else in them.
+ * @throws {UwfError} `repository-not-found`
+ */
+export function assertThere({ location }: Pick<Repository, 'location'>): void {
+  // Not the folder: a writer that was running may have created it again, without `HEAD`.
+  if (location === undefined || statSync(`${location.commonDir}/HEAD`, { throwIfNoEntry: false }) !== undefined) return;
+  throw repositoryGone(location.commonDir);
+}
+
+/** Replaces an error by `repository-not-found` if the repository does not exist any more; else returns it unchanged. */
+export function explainGone(repository: Pick<Repository, 'location'>, error: unknown): unknown {
+  try {
+    assertThere(repository);
+    return error;
+  } catch (gone) {
+    return gone;
+  }
+}
+
+/** @param path of it, or of a part without which it is none */
+export function repositoryGone(path: string): UwfError {
+  return new UwfError(`the repository ${path} is there no more`, {
+    code: 'repository-not-found',
+    kind: 'environment',
+    hint: 'it was removed or moved, or its disk is away; start the command again where the repository is now',
+    facts: { path },
+  });
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { listing, parseListed, type GitVariable } from '../process/git-variables.ts';
-import type { GitPlace } from '../process/spawn-git.ts';
+import type { GitPlace } from '../process/run-git.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { withoutPlaces } from './git-directory.ts';
 

@@ -3,15 +3,13 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { parseGitConfig } from '../format/config.ts';
 import { readIfThere, realPath } from './git-directory.ts';
-import { linkedWorkTrees } from './linked-work-trees.ts';
+import { linkedWorkTrees } from './work-trees.ts';
 import { errnoOf } from '../format/object-errors.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
-import { folderPathOf } from './choose-remote.ts';
+import { folderPathOf, remotesIn, remoteUrl } from './choose-remote.ts';
 import type { GitVariable } from '../process/git-variables.ts';
 import { userVariable } from './known-variables.ts';
-import { remotesIn } from './choose-remote.ts';
 import { asVariables, readRepositoryVariables } from './repository-config.ts';
-import { remoteUrl } from './remote-url.ts';
 
 /** The use of git: to reach a remote, to read and write the files of a work tree, to merge, or to sign commits. */
 export type GitUse = 'remote' | 'files' | 'merge' | 'sign';

@@ -1,10 +1,9 @@
 import { constants, fstatSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { isDotGit } from '../format/dot-git.ts';
+import { isDotGit } from '../format/paths.ts';
 import { isGitDirectory, kindOfPath } from './git-directory.ts';
 import { isNotThere } from '../format/object-errors.ts';
-import { FileRefused, openFile, READ, readOpened } from '../system/read-regular-file.ts';
-import { whileOpen } from '../system/while-open.ts';
+import { FileRefused, openFile, READ, readOpened, whileOpen } from '../system/files.ts';
 
 /** On macOS the flag refuses links anywhere in the path. Source: open(2) there, `O_NOFOLLOW_ANY`. */
 const NO_LINK = process.platform === 'darwin' ? 0x2000_0000 : constants.O_NOFOLLOW;

@@ -5,16 +5,12 @@ import { isObjectId, type GitObject, type ObjectFormat, type ObjectId } from '..
 import type { ObjectStore } from '../object-store.ts';
 import { runGit, type GitRun } from '../process/run-git.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
-import { repositoryGone } from '../repository/assert-there.ts';
-import { DiskObjectStore } from './disk/disk-object-store.ts';
-import { readLooseObject, writeLooseObject } from './disk/loose-objects.ts';
-import { abandonPack, KEEP_MS, newPackName, PackKeep, removeStalePackKeeps } from './disk/pack-keep.ts';
-import { syncFolder } from '../system/durable-file.ts';
-import { makeFolders } from '../system/make-folders.ts';
-import { isOlderThan } from '../system/older-than.ts';
+import { repositoryGone } from '../repository/git-directory.ts';
+import { DiskObjectStore, readLooseObject, writeLooseObject } from './disk/open-disk-stores.ts';
+import { abandonPack, KEEP_MS, newPackName, PackKeep, removeStalePackKeeps } from './disk/pack-writer.ts';
+import { makeFolders, share, syncFolder } from '../system/write-files.ts';
+import { isOlderThan, sizeOf } from '../system/files.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
-import { share } from '../system/sharing.ts';
-import { sizeOf } from '../system/size-of.ts';
 import { succeeds } from '../../or-else.ts';
 
 const folderName = /^([^@]+)@[A-Za-z0-9]+$/;

@@ -1,12 +1,15 @@
-import { parseCommit } from '../format/commit.ts';
-import type { Commit } from '../format/commit.ts';
+import {
+  type Commit,
+  parseCommit,
+  parseTree,
+  readTreeLines,
+  type TreeEntry,
+  type TreeLine,
+} from '../format/objects.ts';
 import { CorruptObject, ObjectMissing } from '../format/object-errors.ts';
 import { formatOfId, objectIdBytes } from '../format/object-id.ts';
 import type { ObjectId, ObjectType } from '../format/object-id.ts';
 import type { ObjectStore, ReadOptions } from '../object-store.ts';
-import { parseTree } from '../format/tree.ts';
-import type { TreeEntry } from '../format/tree.ts';
-import { readTreeLines, type TreeLine } from '../format/tree-lines.ts';
 
 /** The half of an object store that reading needs. */
 export type ObjectReader = Pick<ObjectStore, 'read'>;

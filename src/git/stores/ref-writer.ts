@@ -1,6 +1,8 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { orElse } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
+import { orElse } from '../../or-else.ts';
 import {
   FULL_DISK,
   isNotThere,
@@ -9,18 +11,15 @@ import {
   StorageReadOnly,
   storing,
 } from '../format/object-errors.ts';
-import { isObjectId, objectIdBytes } from '../format/object-id.ts';
-import type { ObjectFormat, ObjectId } from '../format/object-id.ts';
+import { isObjectId, type ObjectFormat, type ObjectId, objectIdBytes } from '../format/object-id.ts';
 import { BrokenPackedRefs, InvalidRefName, RefLocked, RefNameConflict } from '../format/ref-errors.ts';
-import { isRefName } from '../format/ref-name.ts';
-import { LongLivedGit } from '../process/long-lived-git.ts';
-import { GitEnded, GitFailed } from '../process/run-git.ts';
-import type { GitPlace } from '../process/spawn-git.ts';
+import { isRefName } from '../format/refs.ts';
+import { GitEnded, GitFailed, GitNotFound, type GitPlace, type GitStart, spawnGit } from '../process/run-git.ts';
+import { type RefEdit, RefMoved, type RefName } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
-import { RefMoved, type RefEdit, type RefName } from '../ref-store.ts';
-import { syncFolder } from '../system/durable-file.ts';
-import { inTurn } from '../system/in-turn.ts';
+import { syncFolder } from '../system/write-files.ts';
 import { refPath } from './disk/read-refs.ts';
+import { inTurn } from './publish.ts';
 
 /** A lock is held for moments: one that stays longer was left by a git that somebody killed. */
 const LOCK_TIMEOUT_MS = 5_000;
@@ -30,7 +29,7 @@ const IDLE_MS = 2_000;
 const MOST_TRIES = 5;
 
 /** How refs are changed. */
-export type RefWriterOptions = {
+type RefWriterOptions = {
   objects: ObjectFormat;
   refs: 'files' | 'reftable';
   /** How long to wait for a lock of another process; default: 5 s. */
@@ -208,4 +207,100 @@ function inQuarantine(): UwfError {
       hint: "let the hook 'post-receive' run it, or run it in another repository",
     },
   );
+}
+
+/** How much of the end of stderr is kept. */
+const MAX_SAID = 8 * 1024;
+
+/** A running git, and what waits for it. */
+type Session = {
+  child: ChildProcessWithoutNullStreams;
+  closed: Promise<void>;
+  waiting?: { end: string; resolve: () => void; reject: (error: unknown) => void } | undefined;
+  hasEnded?: boolean;
+};
+
+/**
+ * A running git that does one task after the other.
+ *
+ * The first task starts it. It ends with this process, because its stdin closes then. While no task is pending it does not keep
+ * this process alive. If it has ended, the next task starts another one.
+ */
+class LongLivedGit {
+  readonly #start: GitStart;
+  #session: Session | undefined;
+
+  constructor(start: GitStart) {
+    this.#start = start;
+  }
+
+  /**
+   * Gives git a task, once the one before has ended.
+   *
+   * @param text as git reads it, line ends included
+   * @param end the line with which git says that it is done
+   * @throws {GitFailed} if git ends instead
+   * @throws {GitEnded} if a signal ends it
+   * @throws {GitNotFound} if there is no git
+   */
+  ask(text: string, end: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#session === undefined || this.#session.hasEnded) this.#session = open(this.#start);
+      this.#session.waiting = { end, resolve, reject };
+      holdProcess(this.#session.child, true);
+      this.#session.child.stdin.write(text);
+    });
+  }
+
+  /** Waits for the pending task and for the end of git. */
+  async close(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    if (session === undefined) return;
+    holdProcess(session.child, true);
+    session.child.stdin.end();
+    await session.closed;
+  }
+}
+
+function open(start: GitStart): Session {
+  const child = spawnGit(start);
+  let printed = '';
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    printed += chunk.toString('latin1');
+    const { waiting } = session;
+    if (waiting === undefined || !printed.split('\n').includes(waiting.end)) return;
+    printed = '';
+    session.waiting = undefined;
+    holdProcess(child, false);
+    waiting.resolve();
+  });
+  child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString('utf8')).slice(-MAX_SAID)));
+  // The end of git is reported by its own event, with the reason.
+  child.stdin.on('error', () => {});
+  const closed = new Promise<void>((resolve) => {
+    const end = (error: Error): void => {
+      session.hasEnded = true;
+      session.waiting?.reject(error);
+      resolve();
+    };
+    child.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ENOENT' ? new GitNotFound(error) : error));
+    child.on('close', (_, signal) =>
+      end(signal === null ? new GitFailed(start.args, said) : new GitEnded(start.args, signal)),
+    );
+  });
+  const session: Session = { child, closed };
+  return session;
+}
+
+/** Sets whether git keeps this process alive. */
+function holdProcess(child: ChildProcessWithoutNullStreams, isHeld: boolean): void {
+  const { stdin, stdout, stderr } = child;
+  // The pipes of a child are sockets; their declared types do not say so.
+  const sockets = [stdin, stdout, stderr].filter((pipe) => pipe instanceof Socket);
+  for (const handle of [child, ...sockets]) {
+    if (isHeld) handle.ref();
+    else handle.unref();
+  }
 }

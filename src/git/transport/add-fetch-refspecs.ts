@@ -1,10 +1,9 @@
 import { UwfError } from '../../errors.ts';
-import type { GitPlace } from '../process/spawn-git.ts';
+import { type GitPlace, runGit } from '../process/run-git.ts';
 import { refMappingOf } from './ref-mapping.ts';
 import { noSuchRemote } from './remote-errors.ts';
 import { listGitVariables } from '../process/git-variables.ts';
 import { remotesIn } from '../repository/choose-remote.ts';
-import { runGit } from '../process/run-git.ts';
 
 /** What a fetch copies: a name or a pattern of refs as they are called here, and the refs that get them. */
 export type FetchedRefs = { source: string; target: string };

@@ -1,6 +1,6 @@
 import { FULL_DISK, StorageFull } from '../format/object-errors.ts';
 import { GitFailed } from '../process/run-git.ts';
-import { printable } from '../format/printable.ts';
+import { printable } from '../format/paths.ts';
 import type { PushOutcome } from './remote.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObjectId } from '../format/object-id.ts';
-import { isRefName } from '../format/ref-name.ts';
+import { isRefName } from '../format/refs.ts';
 import type { RemoteRef } from './remote.ts';
 import { runGit } from '../process/run-git.ts';
 import type { GuestFolder } from './guest-folder.ts';

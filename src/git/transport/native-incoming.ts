@@ -1,11 +1,10 @@
 import type { ObjectId } from '../format/object-id.ts';
 import type { ObjectStore, WrittenObjects } from '../object-store.ts';
 import type { IncomingObjects, RemoteRef } from './remote.ts';
-import { durablePacks } from '../process/spawn-git.ts';
+import { durablePacks, runGit } from '../process/run-git.ts';
 import { asFullDisk } from './git-output.ts';
 import type { GuestFolder } from './guest-folder.ts';
 import { Quarantine, removeKeeps } from '../stores/quarantine.ts';
-import { runGit } from '../process/run-git.ts';
 
 /** The repository that incoming objects can become part of. */
 type Destination = {

@@ -1,9 +1,15 @@
-import { addressOf, bundlePathOf, defaultRemote, remotesIn, withoutPassword } from '../repository/choose-remote.ts';
+import {
+  addressOf,
+  bundlePathOf,
+  defaultRemote,
+  remotesIn,
+  remoteUrl,
+  withoutPassword,
+} from '../repository/choose-remote.ts';
 import { listGitVariables, listingAfter } from '../process/git-variables.ts';
 import { MappedRemote } from './mapped-remote.ts';
 import { NativeRemote } from './native-remote.ts';
 import { rememberVariables } from '../repository/known-variables.ts';
-import { remoteUrl } from '../repository/remote-url.ts';
 import { RestoringRemote } from './restoring-remote.ts';
 import { isBranchOrTag, refMappingOf } from './ref-mapping.ts';
 import { noSuchRemote, RemotesNeedDisk } from './remote-errors.ts';

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { syncFolder } from '../system/durable-file.ts';
+import { syncFolder } from '../system/write-files.ts';
 import { asStorageError, errnoOf } from '../format/object-errors.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import type { PushEdit, PushRequest, PushResult } from './remote.ts';
@@ -9,7 +9,7 @@ import { asFullDisk } from './git-output.ts';
 import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';
 import { inPlaceOf } from '../../or-else.ts';
-import { whileOpen } from '../system/while-open.ts';
+import { whileOpen } from '../system/files.ts';
 
 /**
  * Applies edits to the refs of a bundle and writes it again: all edits or none.

@@ -6,8 +6,7 @@ import { takeFolderDeletions, type FolderDeletions } from './folder-deletions.ts
 import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
 import { stagesOf } from './push-stages.ts';
 import { fullDiskIn, lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
-import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
-import type { GitPlace } from '../process/spawn-git.ts';
+import { GitFailed, type GitPlace, type GitRun, runGit } from '../process/run-git.ts';
 import { explainLimit, littleMemory, towardsRemote } from './towards-remote.ts';
 import { inPlaceOf } from '../../or-else.ts';
 

@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { isRefName, parseRefName } from '../format/ref-name.ts';
+import { isRefName, parseRefName } from '../format/refs.ts';
 import type { GitVariable } from '../process/git-variables.ts';
 import type { RefName } from '../ref-store.ts';
 

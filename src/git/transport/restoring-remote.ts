@@ -1,5 +1,5 @@
 import { isObjectId, type ObjectId } from '../format/object-id.ts';
-import { parseRefName } from '../format/ref-name.ts';
+import { parseRefName } from '../format/refs.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { GitFailed, runGit } from '../process/run-git.ts';

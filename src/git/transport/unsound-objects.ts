@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { storing } from '../format/object-errors.ts';
 import { isObjectId, type ObjectId } from '../format/object-id.ts';
-import { printable } from '../format/printable.ts';
+import { printable } from '../format/paths.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { runGit } from '../process/run-git.ts';
 import type { GuestFolder } from './guest-folder.ts';

@@ -1,19 +1,21 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, type Dirent, lstatSync, readdirSync, readFileSync, rmSync, type Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { orElse } from '../../or-else.ts';
+import { errnoOf, isNotThere } from '../format/object-errors.ts';
+import { GitFailed, type GitRun, runGit } from '../process/run-git.ts';
+import type { RepositoryLocation } from '../repository.ts';
 import { discoverRepository } from '../repository/discover.ts';
 import { withoutPlaces } from '../repository/git-directory.ts';
-import { hasMarks, lookIntoFolders, measureFile, type FolderContent } from './measure-files.ts';
-import { readMarked } from './copied-files.ts';
-import { UNRESOLVED, type Unrecordable } from './missing-files.ts';
 import { ownPrograms } from '../repository/own-programs.ts';
-import { GitFailed, runGit, type GitRun } from '../process/run-git.ts';
+import { READ, readRegularFile } from '../system/files.ts';
+import { makeDerivedFolder, replaceFile, REWRITE, writeOwnFile } from '../system/state-files.ts';
+import { type Unrecordable, UNRESOLVED } from './file-notes.ts';
 
 /** A file or link that is new or may have changed; its path is in Latin-1. */
 export type ChangedFile = { path: string; bytes: number; isTracked: boolean };
 
 /** The differences between a work tree and an index. */
-export type Changes = {
+type Changes = {
   files: ChangedFile[];
   /** Repositories in the work tree, of which the commit is recorded. */
   nested: string[];
@@ -235,4 +237,157 @@ async function withoutIgnored(run: IndexRun, paths: readonly string[]): Promise<
 async function listOf(run: IndexRun, args: readonly string[]): Promise<string[]> {
   const printed = await runGit({ ...run, args });
   return printed.toString('latin1').split('\0').slice(0, -1);
+}
+
+const SPECIAL = 'is no file, link or folder but a socket, a pipe or a device; ignore it';
+
+/**
+ * Returns the size of a file, without opening it.
+ *
+ * @param path below `top`, in Latin-1
+ * @returns `undefined` if it does not exist; a text if it cannot be recorded, with the reason and a remedy
+ */
+function measureFile(top: string, path: string): number | string | undefined {
+  const file = pathAt(top, path);
+  try {
+    const stats = lstatSync(file);
+    if (isSpecial(stats)) return SPECIAL;
+    if (!stats.isSymbolicLink()) accessSync(file, constants.R_OK);
+    return stats.isFile() ? stats.size : 0;
+  } catch (error) {
+    if (isNotThere(error)) return undefined;
+    return `cannot be read (${errnoOf(error) ?? 'for an unknown reason'}); change who may read it, or ignore it`;
+  }
+}
+
+/** Tells whether a file has the marks that git writes around the sides of a conflict. */
+function hasMarks(top: string, path: string): boolean {
+  if (typeof measureFile(top, path) !== 'number') return false;
+  const text = orElse(() => readFileSync(pathAt(top, path), 'latin1'), '');
+  return /^<{7,} /m.test(text) && /^>{7,} /m.test(text);
+}
+
+/** Entries of folders that git does not list. */
+type FolderContent = {
+  /** Existing folders that are no links: a path behind a link is not in the work tree. */
+  real: Set<string>;
+  /** Sockets, pipes, devices, and folders that cannot be read. */
+  unlisted: string[];
+};
+
+/**
+ * Searches folders for entries that git does not list.
+ *
+ * @param folders relative to `top`, in Latin-1, each with a slash at its end, except the top itself, which is ''; with all
+ * parents
+ * @param known folders that git has listed
+ */
+function lookIntoFolders(top: string, folders: Iterable<string>, known: ReadonlySet<string>): FolderContent {
+  const real = new Set(['']);
+  const unlisted: string[] = [];
+  // Parents come first.
+  for (const folder of [...folders].toSorted()) {
+    if (!real.has(folder)) continue;
+    // An error means that it is gone, no folder any more, or reported for the tracked files below it.
+    const read = (): Dirent[] => readdirSync(pathAt(top, folder), { encoding: 'latin1', withFileTypes: true });
+    for (const entry of orElse(read, [])) {
+      const path = folder + entry.name;
+      if (isSpecial(entry)) unlisted.push(path);
+      if (!entry.isDirectory()) continue;
+      real.add(`${path}/`);
+      const isUnknown = entry.name !== '.git' && !known.has(`${path}/`);
+      if (isUnknown && typeof measureFile(top, path) === 'string') unlisted.push(path);
+    }
+  }
+  return { real, unlisted };
+}
+
+function isSpecial(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): boolean {
+  return !entry.isFile() && !entry.isDirectory() && !entry.isSymbolicLink();
+}
+
+function pathAt(top: string, path: string): Buffer {
+  return Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path, 'latin1')]);
+}
+
+/** A file of the main work tree that names ignored files to copy, with the patterns of a `.gitignore`. */
+export const INCLUDE_FILE = '.worktreeinclude';
+
+type Place = Pick<RepositoryLocation, 'gitDir'>;
+
+const MAX_BYTES = 256 * 1024 * 1024;
+const NONE = Buffer.alloc(0);
+
+/**
+ * Notes which ignored files of another work tree were copied into this one; paths in Latin-1. A snapshot never records them,
+ * whatever is ignored later. File system errors come through as they are.
+ */
+export function noteCopied(location: Place, paths: readonly string[]): void {
+  notePaths(location, 'copied', paths);
+}
+
+/** The files that were copied into a work tree; paths in Latin-1. */
+export function readCopied(location: Place): Set<string> {
+  return readPaths(location, 'copied');
+}
+
+/**
+ * Notes which files of a work tree uwf, and not git, has marked as conflicts; paths in Latin-1. File system errors come through as
+ * they are.
+ */
+export function noteMarked(location: Place, paths: readonly string[]): void {
+  notePaths(location, 'marked', paths);
+}
+
+/** The files that uwf has marked as conflicts; paths in Latin-1. */
+function readMarked(location: Place): Set<string> {
+  return readPaths(location, 'marked');
+}
+
+/** Lets copied files be recorded from now on. File system errors come through as they are. */
+export function forgetCopied(location: Place, paths: readonly string[]): void {
+  if (paths.length === 0) return;
+  const allowed = new Set(paths);
+  noteCopied(
+    location,
+    [...readCopied(location)].filter((path) => !allowed.has(path)),
+  );
+}
+
+/** In the work tree's own folder of git, which `git worktree remove` removes. */
+function noteAt({ gitDir }: Place, name: string): string {
+  return join(gitDir, 'uwf', name);
+}
+
+function notePaths(location: Place, name: string, paths: readonly string[]): void {
+  const file = noteAt(location, name);
+  if (paths.length === 0) return rmSync(file, { force: true });
+  makeDerivedFolder(dirname(file));
+  writeOwnFile(`${file}.tmp`, REWRITE, Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1'));
+  replaceFile(`${file}.tmp`, file);
+}
+
+function readPaths(location: Place, name: string): Set<string> {
+  const noted = orElse(
+    () => readRegularFile(noteAt(location, name), MAX_BYTES, READ | constants.O_NOFOLLOW),
+    NONE,
+    isNotThere,
+  );
+  return new Set(noted.toString('latin1').split('\0').slice(0, -1));
+}
+
+const gitlink = /^160000 (?:commit )?([0-9a-f]+)[^\t]*\t(.+)$/s;
+
+/**
+ * The submodules among what `git ls-files --stage -z` or `git ls-tree -z` lists, with their commits.
+ * @returns `path` in Latin-1: each byte is a character
+ */
+export function gitlinksIn(listed: Buffer): { path: string; commit: string }[] {
+  return listed
+    .toString('latin1')
+    .split('\0')
+    .flatMap((line) => {
+      const [, commit, path] = gitlink.exec(line) ?? [];
+      return commit !== undefined && path !== undefined ? [{ path, commit }] : [];
+    });
 }

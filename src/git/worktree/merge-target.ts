@@ -1,15 +1,18 @@
+import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, UwfError } from '../../errors.ts';
-import type { ObjectId } from '../format/object-id.ts';
-import { pathAsText } from '../format/quote-path.ts';
-import { isRefName } from '../format/ref-name.ts';
-import { GitFailed, runGit } from '../process/run-git.ts';
-import { readIfThere } from '../repository/git-directory.ts';
-import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
+import { parseJson } from '../../json.ts';
+import { orElse } from '../../or-else.ts';
+import { isString, objectOf, stringThat } from '../../shape.ts';
+import { isObjectId, type ObjectId } from '../format/object-id.ts';
+import { pathAsText } from '../format/paths.ts';
+import { isRefName } from '../format/refs.ts';
+import { GitFailed, type GitPlace, runGit } from '../process/run-git.ts';
 import type { RefName } from '../ref-store.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
+import { readIfThere } from '../repository/git-directory.ts';
+import { findOperation } from '../repository/work-trees.ts';
 import { readHead } from './snapshot.ts';
-import { finishMove } from './unfinished-move.ts';
-import { findOperation } from './unfinished-operation.ts';
 
 /** The work tree that a merge goes into, as it was before. */
 export type MergeTarget = {
@@ -125,4 +128,151 @@ export function asRefusal(error: unknown): unknown {
     hint: 'nothing was changed; put right what git names and repeat',
     cause: error,
   });
+}
+
+/**
+ * Moves a branch and its work tree to another commit, as a fast-forward of git does. `ORIG_HEAD` is where it was.
+ *
+ * First the files are written, which git does for all or none; then the branch moves if it still has the value that was read.
+ * If not, the files are put back. If the process is killed in between, the next merge finishes the move.
+ * @param reason for the reflog
+ * @throws {TargetMoved} if the branch moved, or another one was checked out; nothing is changed then
+ * @throws {UwfError} `merge-refused` if an untracked file would be overwritten; nothing is changed then
+ */
+export async function moveTarget(
+  repository: Repository,
+  env: GitEnvironment,
+  target: MergeTarget,
+  to: ObjectId,
+  reason: string,
+): Promise<void> {
+  const { location, head } = target;
+  const git = (...args: string[]): Promise<Buffer> => runGit({ location, env, args });
+  const write = (before: ObjectId, after: ObjectId): Promise<Buffer> =>
+    git('read-tree', '-m', '-u', '--no-recurse-submodules', before, after);
+  // Files whose times alone have changed; the exit code tells of files that differ.
+  await git('update-index', '-q', '--refresh').catch(ignoreFailure);
+  await assertUnmoved(repository, target);
+  noteMove(location, { head, to, reason });
+  await write(head, to).catch((error: unknown) => {
+    forgetMove(location);
+    throw asRefusal(error);
+  });
+  try {
+    await assertUnmoved(repository, target);
+    await git('update-ref', '-m', reason, 'HEAD', to, head);
+  } catch (error) {
+    await write(to, head);
+    forgetMove(location);
+    if (error instanceof GitFailed) await assertUnmoved(repository, target);
+    throw error instanceof TargetMoved ? error : asRefusal(error);
+  }
+  forgetMove(location);
+  await git('update-ref', 'ORIG_HEAD', head);
+}
+
+function ignoreFailure(error: unknown): void {
+  if (!(error instanceof GitFailed)) throw error;
+}
+
+/** Files that a commit has and another has not, and the other way round; paths in Latin-1. */
+type AddedFiles = { added: string[]; removed: ReadonlySet<string> };
+
+/** @param git runs git where it has the objects */
+export async function addedFiles(
+  git: (args: readonly string[]) => Promise<Buffer>,
+  from: ObjectId,
+  to: ObjectId,
+): Promise<AddedFiles> {
+  const args = ['diff-tree', '-r', '-z', '--name-status', '--no-renames', '--diff-filter=AD', from, to];
+  const fields = (await git(args)).toString('latin1').split('\0');
+  const added: string[] = [];
+  const removed = new Set<string>();
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const path = fields[at + 1] ?? '';
+    if (fields[at] === 'A') added.push(path);
+    else removed.add(path);
+  }
+  return { added, removed };
+}
+
+/**
+ * Checks that no file of the user's is where a tracked one would be written. git refuses to overwrite untracked files, but
+ * overwrites ignored ones: a file with passwords, or a folder of packages where a link to another one comes.
+ *
+ * @throws {UwfError} `file-in-the-way`
+ */
+export function assertNoneInTheWay({ location: { workTree } }: MergeTarget, { added, removed }: AddedFiles): void {
+  const top = Buffer.from(`${workTree}/`);
+  // A file system may take two cases of a name for one.
+  const tracked = new Set([...removed].map((path) => path.toLowerCase()));
+  const at = (path: string): Buffer => Buffer.concat([top, Buffer.from(path, 'latin1')]);
+  const isOwn = (path: string): boolean => {
+    const found = orElse(() => lstatSync(at(path)), undefined);
+    return found !== undefined && !found.isDirectory() && !tracked.has(path.toLowerCase());
+  };
+  const hasOwn = (path: string): boolean =>
+    orElse(() => readdirSync(at(path), { encoding: 'buffer', withFileTypes: true }), []).some((entry) => {
+      const inside = `${path}/${entry.name.toString('latin1')}`;
+      return entry.isDirectory() ? hasOwn(inside) : isOwn(inside);
+    });
+  const found = added.flatMap((path) => prefixesOf(path).find(isOwn) ?? (hasOwn(path) ? [path] : []));
+  if (found.length === 0) return;
+  const paths = [...new Set(found)].map(pathAsText);
+  throw new UwfError(`files that git does not track would be overwritten: ${paths.slice(0, 5).join(', ')}`, {
+    code: 'file-in-the-way',
+    kind: 'data',
+    hint: 'move them away and repeat; nothing was changed',
+    facts: { paths },
+  });
+}
+
+function prefixesOf(path: string): string[] {
+  const parts = path.split('/');
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
+}
+
+/** A move of a branch with its work tree that has begun: its files are written before the branch moves. */
+type Move = { head: ObjectId; to: ObjectId; reason: string };
+
+const isMove = objectOf<Move>({ head: stringThat(isObjectId), to: stringThat(isObjectId), reason: isString });
+
+/** Notes a move, so that {@link finishMove} can finish it after a kill. File system errors come through as they are. */
+export function noteMove({ gitDir }: Pick<RepositoryLocation, 'gitDir'>, move: Move): void {
+  mkdirSync(join(gitDir, 'uwf'), { recursive: true });
+  writeFileSync(noteAt({ gitDir }), `${JSON.stringify(move)}\n`);
+}
+
+/** Forgets a move that has ended, or was undone. */
+function forgetMove(location: Pick<RepositoryLocation, 'gitDir'>): void {
+  rmSync(noteAt(location), { force: true });
+}
+
+/**
+ * Finishes a move whose process was killed after it had written the files and before it moved the branch: all files would pass
+ * for changes of the user that are not committed. Leaves everything as it is if anything changed since.
+ *
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+async function finishMove(git: GitPlace, head: ObjectId): Promise<void> {
+  const move = parseJson(readIfThere(noteAt(git.location)) ?? '');
+  if (!isMove(move)) return;
+  const isSame = async (...args: string[]): Promise<boolean> =>
+    runGit({ ...git, args }).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof GitFailed) return false;
+        throw error;
+      },
+    );
+  const isWritten =
+    move.head === head &&
+    (await isSame('diff-index', '--quiet', '--ignore-submodules=all', '--cached', move.to)) &&
+    (await isSame('diff-files', '--quiet', '--ignore-submodules=all'));
+  if (isWritten) await runGit({ ...git, args: ['update-ref', '-m', move.reason, 'HEAD', move.to, move.head] });
+  forgetMove(git.location);
+}
+
+function noteAt({ gitDir }: Pick<RepositoryLocation, 'gitDir'>): string {
+  return join(gitDir, 'uwf', 'moving');
 }

@@ -1,16 +1,17 @@
-import { parseCommit } from '../format/commit.ts';
 import { CorruptObject, ObjectMissing } from '../format/object-errors.ts';
 import type { ObjectId } from '../format/object-id.ts';
-import { pathAsText } from '../format/quote-path.ts';
+import { parseCommit } from '../format/objects.ts';
+import { pathAsText } from '../format/paths.ts';
 import type { ObjectStore } from '../object-store.ts';
-import type { GitPlace } from '../process/spawn-git.ts';
-import { differingPaths } from './diff-trees.ts';
+import { differingPaths } from '../process/revisions.ts';
+import { type GitPlace, runGit } from '../process/run-git.ts';
+import { noteMarked } from './find-changes.ts';
 import {
-  TreeMerger,
+  type ConflictStage,
   type MergedObjects,
   type MergePlace,
-  type ConflictStage,
   type MergeTreeOutput,
+  TreeMerger,
 } from './tree-merger.ts';
 
 /** A merge that is to be stored. */
@@ -98,7 +99,7 @@ async function withMerger<T>(
 }
 
 /** What is merged into our side: the commit or the tree of a branch, and the name of the branch. */
-export type MergeBranch = { key: string; commit: ObjectId };
+type MergeBranch = { key: string; commit: ObjectId };
 
 /** A conflict, as git reports it. */
 export type MergeConflict = {
@@ -207,4 +208,21 @@ async function treeOf(objects: ObjectStore, id: ObjectId): Promise<ObjectId> {
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
   return () => (result ??= work());
+}
+
+/**
+ * Marks files of a work tree as conflicts of a merge, as `git status` shows them, and leaves its files as they are. `git add`
+ * or `git rm` of a file resolves its conflict, and for uwf so does a file without the marks of a conflict: agents need no git.
+ *
+ * @param git the work tree; the repository must have the objects
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ * Source: git-update-index(1), "USING --INDEX-INFO".
+ */
+export async function markConflicts(git: GitPlace, stages: readonly ConflictStage[]): Promise<void> {
+  if (stages.length === 0) return;
+  const removed = new Map(stages.map(({ path, id }) => [path, `0 ${'0'.repeat(id.length)}\t${path}\0`]));
+  const added = stages.map(({ mode, id, stage, path }) => `${mode} ${id} ${stage}\t${path}\0`);
+  const input = Buffer.from([...removed.values(), ...added].join(''), 'latin1');
+  noteMarked(git.location, [...removed.keys()]);
+  await runGit({ ...git, args: ['update-index', '-z', '--index-info'], input });
 }

@@ -1,30 +1,33 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { inPlaceOf, orElse } from '../../or-else.ts';
+import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UwfError } from '../../errors.ts';
+import { inPlaceOf, orElse, tryTo } from '../../or-else.ts';
 import type { ObjectId } from '../format/object-id.ts';
+import { pathAsText } from '../format/paths.ts';
+import { GitFailed, type GitPlace, type GitRun, runGit } from '../process/run-git.ts';
 import type { RefName } from '../ref-store.ts';
 import type { Repository, RepositoryLocation } from '../repository.ts';
-import { linkedWorkTrees } from '../repository/linked-work-trees.ts';
 import { discoverRepository } from '../repository/discover.ts';
 import { realPath, withoutPlaces } from '../repository/git-directory.ts';
 import {
   branchesMadeFor,
+  isMadeForThread,
+  type LinkedWorkTree,
+  linkedWorkTrees,
+  type MadeBranch,
+  markMadeForThread,
   markUnfinished,
   noteThread,
   readThreadNote,
-  type MadeBranch,
+  setMerging,
   type ThreadNote,
-} from '../repository/thread-work-tree.ts';
-import { GitFailed, runGit } from '../process/run-git.ts';
-import type { GitPlace } from '../process/spawn-git.ts';
-import { runWithoutFailing } from './find-changes.ts';
-import { findGone, realPlace, removeLinked } from './remove-linked.ts';
-import { restoreWorkTree, type WorkTreeContent } from './restore-work-tree.ts';
-import { runWorktree } from './run-worktree.ts';
-import { setMerging } from './unfinished-operation.ts';
-import { SnapshotRefused, takeSnapshot, type SnapshotLimits, type SnapshotOptions } from './snapshot.ts';
+} from '../repository/work-trees.ts';
+import { gitlinksIn, runWithoutFailing } from './find-changes.ts';
+import { type SnapshotLimits, type SnapshotOptions, SnapshotRefused, takeSnapshot } from './snapshot.ts';
 
 /** A linked work tree that uwf made for a thread. */
-export type OwnWorkTree = {
+type OwnWorkTree = {
   location: RepositoryLocation;
   /** What it was made for; absent where that was interrupted. */
   note: ThreadNote | undefined;
@@ -174,4 +177,184 @@ async function dropBranch(git: GitPlace, { branch, commit }: MadeBranch, folder?
   const [, now, at] = /^(\S+) (.*)\n$/s.exec(String(told)) ?? [];
   if (now === undefined || (at && (folder === undefined || realPlace(at) !== realPlace(folder)))) return;
   await runGit({ ...git, args: ['update-ref', '-d', branch, now] }).catch(inPlaceOf(GitFailed, undefined));
+}
+
+/** The content of a new linked work tree. */
+type WorkTreeContent = {
+  tree: ObjectId;
+  /** The detached `HEAD`. */
+  commit: ObjectId;
+  /** The commits that are being merged into it, whose files are in the tree. */
+  merging?: readonly ObjectId[];
+  /** Leave `HEAD` on a branch of this name that has no commit yet. */
+  unbornBranch?: string;
+};
+
+/** The new work tree. */
+export type RestoredWorkTree = {
+  /** Absolute. */
+  folder: string;
+  /** The folders of submodules, which are empty, as `pathAsText` writes them. */
+  submodules: string[];
+  /** Required filters, if one of them failed: their files are as git stores them. Absent if none failed. */
+  filters?: string[];
+};
+
+/**
+ * Makes a linked work tree with exactly the files of a tree, and marks it as made for a thread. Differences from its commit
+ * are in its index.
+ *
+ * Does not touch other work trees: no index, no `HEAD`, no branch. git refuses paths that lead out of the folder. A folder
+ * that cannot be filled is removed.
+ * @param folder absolute, or relative to the process; it must not exist, or be empty
+ * @throws {UwfError} `folder-in-use` if the folder is not empty
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function restoreWorkTree(
+  git: GitPlace,
+  content: WorkTreeContent,
+  folder: string,
+): Promise<RestoredWorkTree> {
+  const path = resolve(folder);
+  if (existsSync(path) && readdirSync(path).length > 0) {
+    const hint = 'name a folder that does not exist yet';
+    const facts = { folder: path };
+    throw new UwfError(`${path} is there already and is not empty`, {
+      code: 'folder-in-use',
+      kind: 'usage',
+      hint,
+      facts,
+    });
+  }
+  // An earlier one there was deleted as a folder.
+  if (findGone(git.location, path) !== undefined) removeLinked(git.location, path);
+  const { tree, commit, unbornBranch } = content;
+  await runWorktree(git, ['add', '--detach', '--no-checkout', '--', path, commit]);
+  try {
+    const location = await discoverRepository(path, withoutPlaces(git.env));
+    markMadeForThread(location);
+    const run = { location, env: git.env, settings: ['checkout.workers=0'] };
+    const { filters } = await runWithoutFailing(run, ['read-tree', '--reset', '-u', tree], 'smudge');
+    await fillSparse(run, content);
+    setMerging(location, content.merging ?? []);
+    if (unbornBranch !== undefined) {
+      await runGit({ ...run, args: ['symbolic-ref', 'HEAD', `refs/heads/${unbornBranch}`] });
+    }
+    const listed = await runGit({ ...git, args: ['ls-tree', '-r', '-z', tree] });
+    const submodules = gitlinksIn(listed).map((each) => pathAsText(each.path));
+    return { folder: path, submodules, ...(filters.length > 0 && { filters }) };
+  } catch (error) {
+    removeLinked(git.location, path);
+    throw error;
+  }
+}
+
+/**
+ * Writes the files outside of a sparse cone that a tree changes in its commit: they were there, or they would not have
+ * changed. Unchanged files stay away. The new work tree has the cone of the one that it is linked to.
+ */
+async function fillSparse(git: GitPlace, { tree, commit }: WorkTreeContent): Promise<void> {
+  const config = await runGit({ ...git, args: ['config', '--type=bool', '--default=false', 'core.sparseCheckout'] });
+  if (config.toString('latin1').trim() !== 'true') return;
+  const listing = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', commit, tree];
+  const input = await runGit({ ...git, args: listing });
+  await runGit({ ...git, args: ['update-index', '-z', '--no-skip-worktree', '--stdin'], input });
+  await runGit({ ...git, args: ['checkout-index', '-z', '-f', '-u', '--stdin'], input });
+}
+
+/** The real path of a folder that may be gone, and whose parent can still lie behind a link. */
+function realPlace(folder: string): string {
+  return join(realPath(dirname(folder)), basename(folder));
+}
+
+/**
+ * Finds the registration of a work tree that uwf made and whose folder is gone, or empty: git makes no work tree there while it
+ * is registered. One that `git worktree lock` locked is not found: its disk may not be mounted.
+ */
+function findGone(location: RepositoryLocation, folder: string): LinkedWorkTree | undefined {
+  if (existsSync(folder) && readdirSync(folder).length > 0) return undefined;
+  const { commonDir } = location;
+  const top = realPlace(folder);
+  return linkedWorkTrees(location).find(
+    (tree) => tree.top === top && isMadeForThread({ ...tree, commonDir }) && !existsSync(join(tree.gitDir, 'locked')),
+  );
+}
+
+/**
+ * Removes a linked work tree, whatever it contains, and its registration.
+ *
+ * Other registrations stay: `git worktree prune` would also remove that of a work tree on a disk that is not mounted, or one
+ * that another process is just making. File system errors come through as they are.
+ */
+function removeLinked(location: RepositoryLocation, folder: string): void {
+  const top = realPlace(folder);
+  // The registration last: without it, a killed process would leave a folder that no command finds.
+  const registered = linkedWorkTrees(location).filter((tree) => tree.top === top);
+  rmSync(folder, { recursive: true, force: true });
+  for (const { gitDir } of registered) {
+    rmSync(gitDir, { recursive: true, force: true });
+    // As git does after the last one.
+    tryTo(() => rmdirSync(dirname(gitDir)));
+  }
+}
+
+const MAX_TRIES = 100;
+const MAX_PAUSE_MS = 20;
+
+/**
+ * Runs `git worktree`, again while another process registers or removes a work tree: git reads all registrations, and fails at
+ * one whose `commondir` is not written yet.
+ *
+ * Source: `get_common_dir_noenv` in git's setup.c.
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+async function runWorktree(run: Omit<GitRun, 'args'>, args: readonly string[]): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await runGit({ ...run, args: ['worktree', ...args] });
+      return;
+    } catch (error) {
+      const isUnwritten = error instanceof GitFailed && /^fatal: failed to read .*commondir/m.test(error.said);
+      if (!isUnwritten || tries === MAX_TRIES) throw error;
+      await sleep(Math.random() * MAX_PAUSE_MS);
+    }
+  }
+}
+
+/**
+ * Tells whether a submodule of a linked work tree has commits that no remote of it has. git keeps the repository of such a
+ * submodule in the git folder of the work tree, so they go when the work tree is removed.
+ *
+ * @param readBase reads the commit that the work tree began with. The commits of its submodules do not count: a remote need not
+ *   have them on a branch
+ */
+export async function hasOwnSubmoduleCommits(
+  git: GitPlace,
+  readBase: () => Promise<string | undefined>,
+): Promise<boolean> {
+  const { workTree = '' } = git.location;
+  const env = withoutPlaces(git.env);
+  const listed = await submodulesIn(git, ['ls-files', '-z', '--stage']);
+  const paths = [...listed.keys()].filter((path) => existsSync(join(workTree, path, '.git')));
+  if (paths.length === 0) return false;
+  const base = await readBase();
+  const begunWith = base === undefined ? new Map<string, string>() : await submodulesIn(git, ['ls-tree', '-rz', base]);
+  for (const path of paths) {
+    const known = begunWith.get(path) ?? [];
+    const args = ['rev-list', '--max-count=1', '--ignore-missing', 'HEAD', '--branches', '--not', '--remotes'];
+    try {
+      const location = await discoverRepository(join(workTree, path), env);
+      if ((await runGit({ location, env, args: args.concat(known) })).length > 0) return true;
+    } catch {
+      // It has no commit, or is damaged, so what it has cannot be known.
+      return true;
+    }
+  }
+  return false;
+}
+
+/** The commits of the submodules that git lists, by their paths. */
+async function submodulesIn(git: GitPlace, args: readonly string[]): Promise<Map<string, string>> {
+  const gitlinks = gitlinksIn(await runGit({ ...git, args }));
+  return new Map(gitlinks.map(({ path, commit }) => [Buffer.from(path, 'latin1').toString(), commit]));
 }

@@ -1,21 +1,17 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
-import { encodeCommit } from '../format/commit.ts';
-import { storing } from '../format/object-errors.ts';
-import { type GitObject, type ObjectFormat, type ObjectId, parseObjectId } from '../format/object-id.ts';
-import { isRefName } from '../format/ref-name.ts';
-import { kindOfMode } from '../format/tree-lines.ts';
-import { listGitVariables, type GitVariable } from '../process/git-variables.ts';
-import { isOlderGit, readGitVersion } from '../process/git-version.ts';
-import { runGit } from '../process/run-git.ts';
-import { durablePacks, type GitPlace } from '../process/spawn-git.ts';
+import { ObjectMissing, storing } from '../format/object-errors.ts';
+import { type GitObject, hashObject, type ObjectFormat, type ObjectId, parseObjectId } from '../format/object-id.ts';
+import { encodeCommit, kindOfMode } from '../format/objects.ts';
+import { isDotGit } from '../format/paths.ts';
+import { isRefName } from '../format/refs.ts';
+import { formatGitVariables, type GitVariable, listGitVariables } from '../process/git-variables.ts';
+import { durablePacks, type GitPlace, isOlderGit, readGitVersion, runGit } from '../process/run-git.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
-import { FALLBACK_COMMITTER } from '../repository/identity.ts';
-import { objectFolderOf, objectsApart, Quarantine, removeKeeps, packLooseObjects } from '../stores/quarantine.ts';
-import { readAnyTree } from '../stores/read.ts';
-import { AttributeFiles } from './attribute-files.ts';
-import { mergeConfiguration, mergeEnvironment, notingDrivers } from './merge-environment.ts';
+import { FALLBACK_COMMITTER } from '../repository/repository-config.ts';
+import { objectFolderOf, objectsApart, packLooseObjects, Quarantine, removeKeeps } from '../stores/quarantine.ts';
+import { type ObjectReader, readAnyTree } from '../stores/read.ts';
 import { mergesFolder } from './merge-folder.ts';
 import { asRefusal } from './merge-target.ts';
 
@@ -28,7 +24,7 @@ export type MergePlace = {
 };
 
 /** The three trees of a merge. */
-export type MergeSides = {
+type MergeSides = {
   base: ObjectId;
   ours: ObjectId;
   theirs: ObjectId;
@@ -219,7 +215,7 @@ export type ConflictStage = {
 };
 
 /** Git's report of one conflict. Paths are in Latin-1; the first is the one that git reports the conflict for. */
-export type ToldConflict = { kind: string; message: string; paths: string[] };
+type ToldConflict = { kind: string; message: string; paths: string[] };
 
 /** What `git merge-tree` printed. */
 export type MergeTreeOutput = {
@@ -261,4 +257,119 @@ function parseStage(line: string): ConflictStage {
   const tab = line.indexOf('\t');
   const [mode = '', id = '', stage = ''] = line.slice(0, tab).split(' ');
   return { mode, id: parseObjectId(id), stage: Number(stage), path: line.slice(tab + 1) };
+}
+
+const NAME = '.gitattributes';
+
+/** The `.gitattributes` of a tree as files of a folder, all others left out: git reads the names of merge drivers from files. */
+class AttributeFiles {
+  readonly #top: string;
+  readonly #objects: ObjectReader;
+  /** The tree whose files are there. */
+  #shown: ObjectId;
+
+  /** @param top the folder, which is empty */
+  constructor(top: string, objects: ObjectReader, format: ObjectFormat) {
+    this.#top = top;
+    this.#objects = objects;
+    this.#shown = hashObject({ type: 'tree', data: new Uint8Array() }, format);
+  }
+
+  /**
+   * Replaces the files by those of another tree. Contents are as git stores them: no filter runs, and line ends stay. Links are
+   * left out, because git follows none to its attributes.
+   *
+   * @param git runs git where it has both trees
+   * @throws {StorageFull} / {StorageReadOnly} / {GitFailed}
+   */
+  async show(tree: ObjectId, git: (args: readonly string[]) => Promise<Buffer>): Promise<void> {
+    const listing = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', this.#shown, tree];
+    const fields = (await git([...listing, '--', `:(glob)**/${NAME}`])).toString('latin1').split('\0');
+    const files = new Map<string, ObjectId>();
+    for (let at = 0; at + 1 < fields.length; at += 2) {
+      const [, mode = '', , id = ''] = (fields[at] ?? '').split(' ');
+      const path = fields[at + 1] ?? '';
+      if (!isAttributesFile(path)) continue;
+      // Before any is written: a folder of this name can become a file.
+      rmSync(this.#at(path), { recursive: true, force: true });
+      if (mode.startsWith('100')) files.set(path, parseObjectId(id));
+    }
+    for (const [path, id] of files) await this.#write(path, id);
+    this.#shown = tree;
+  }
+
+  async #write(path: string, id: ObjectId): Promise<void> {
+    const blob = await this.#objects.read(id);
+    if (blob === undefined) throw new ObjectMissing(id);
+    storing(this.#top, () => {
+      mkdirSync(this.#at(path.slice(0, -NAME.length)), { recursive: true });
+      writeFileSync(this.#at(path), blob.data);
+    });
+  }
+
+  #at(path: string): Buffer {
+    return Buffer.concat([Buffer.from(`${this.#top}/`), Buffer.from(path, 'latin1')]);
+  }
+}
+
+/** A tree can have names that lead out of the folder. */
+function isAttributesFile(path: string): boolean {
+  const parts = Buffer.from(path, 'latin1').toString('utf8').split('/');
+  return parts.pop() === NAME && !parts.some((part) => part === '' || part === '.' || part === '..' || isDotGit(part));
+}
+
+type Setting = Pick<GitVariable, 'name' | 'value'>;
+
+/** The defaults of git that decide what a merge gives. They are written down because they change between its versions. */
+const defaults: Readonly<Record<string, string>> = {
+  'merge.renames': 'true',
+  'merge.directoryrenames': 'conflict',
+  'merge.renamelimit': '7000',
+  'merge.conflictstyle': 'merge',
+  'merge.renormalize': 'false',
+  'diff.algorithm': 'histogram',
+  // Decides which patterns of attributes match.
+  'core.ignorecase': 'false',
+  'core.attributesfile': '/dev/null',
+};
+
+/** The whole configuration of a repository in which trees are merged. */
+function mergeConfiguration(format: ObjectFormat, drivers: readonly Setting[]): string {
+  const settings = Object.entries({
+    'core.repositoryformatversion': '1',
+    ...(format !== 'sha1' && { 'extensions.objectformat': format }),
+    ...defaults,
+  }).map(([name, value]) => ({ name, value }));
+  return formatGitVariables([...settings, ...drivers]);
+}
+
+/** The variable that names the file which a driver makes when it runs. */
+const ranVariable = 'UWF_MERGE_DRIVER_RAN';
+
+/**
+ * The configured merge drivers; each notes first that it runs.
+ *
+ * Source: gitattributes(5), "Defining a custom merge driver": a shell runs it.
+ */
+function notingDrivers(variables: readonly GitVariable[]): Setting[] {
+  return variables.flatMap(({ name, value }) =>
+    /^merge\..+\.driver$/s.test(name) && value !== undefined ? [{ name, value: `: >"$${ranVariable}"; ${value}` }] : [],
+  );
+}
+
+/**
+ * The environment of a merge: no variable of git's that changes what it reads, and no configuration or attributes of the user
+ * and the system.
+ *
+ * @param driverRan the file that a driver makes when it runs
+ */
+function mergeEnvironment(env: GitEnvironment, driverRan: string): GitEnvironment {
+  const others = Object.entries(env).filter(([name]) => !name.startsWith('GIT_') || name === 'GIT_EXEC_PATH');
+  return {
+    ...Object.fromEntries(others),
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    [ranVariable]: driverRan,
+  };
 }

@@ -1,6 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { OutsideChanges } from '../../git/worktree/work-tree-changes.ts';
+import type { OutsideChanges } from '../../git/worktree/file-notes.ts';
 import type { JsonObject } from '../../json.ts';
 import { mergeRecord, type MergeRecord } from './merge-record.ts';
 import {

@@ -1,8 +1,7 @@
-import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { againIfMoved, ObjectBatch, publish } from '../../git/stores/publish.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Ref, RefEdit, RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
-import { againIfMoved, publish } from '../../git/stores/publish.ts';
 import { foldEnded } from '../end-thread.ts';
 import { ACTIVE_PREFIX, dayOfEnd, type ThreadId, threadOfRef, type ThreadPointer, utcDate } from '../thread-id.ts';
 import {
@@ -16,7 +15,7 @@ import {
 import { type ObjectReader, readCommit } from '../../git/stores/read.ts';
 import { nothingForDataError } from '../thread-errors.ts';
 import { listPointers } from '../find-thread.ts';
-import { parseRefName } from '../../git/format/ref-name.ts';
+import { parseRefName } from '../../git/format/refs.ts';
 
 /** The most threads in one transaction: it holds the locks of all their refs, and rewrites all packed refs. */
 const MAX_TOGETHER = 5_000;

@@ -3,33 +3,36 @@ import { join } from 'node:path';
 import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
 import { UwfError } from '../../errors.ts';
 import { hashObject, isObjectId, type ObjectId } from '../../git/format/object-id.ts';
-import { isRefName } from '../../git/format/ref-name.ts';
-import { GitFailed, runGit } from '../../git/process/run-git.ts';
-import type { GitPlace } from '../../git/process/spawn-git.ts';
+import { isRefName } from '../../git/format/refs.ts';
+import { GitFailed, type GitPlace, runGit } from '../../git/process/run-git.ts';
 import { RefMoved } from '../../git/ref-store.ts';
 import type { GitEnvironment, Repository } from '../../git/repository.ts';
-import { ObjectBatch, repositoryWith } from '../../git/stores/object-batch.ts';
-import { publish } from '../../git/stores/publish.ts';
+import { ObjectBatch, publish, repositoryWith } from '../../git/stores/publish.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import { MergeFolder, type MergeOutcome, unmergedFiles } from '../../git/worktree/merge-folder.ts';
-import {
-  asRefusal,
-  assertUnmoved,
-  type MergeTarget,
-  readMergeTarget,
-  TargetMoved,
-} from '../../git/worktree/merge-target.ts';
-import { addedFiles, assertNoneInTheWay, moveTarget } from '../../git/worktree/move-target.ts';
-import { readSigning, signCommit } from '../../git/worktree/sign-commit.ts';
-import { readHead } from '../../git/worktree/snapshot.ts';
 import {
   mergeArguments,
   mergeBase,
+  MergeFolder,
   type MergeMode,
+  type MergeOutcome,
   type MergeRequest,
   mergeStart,
+  readSigning,
+  signCommit,
   tryMerge,
-} from '../../git/worktree/try-merge.ts';
+  unmergedFiles,
+} from '../../git/worktree/merge-folder.ts';
+import {
+  addedFiles,
+  asRefusal,
+  assertNoneInTheWay,
+  assertUnmoved,
+  type MergeTarget,
+  moveTarget,
+  readMergeTarget,
+  TargetMoved,
+} from '../../git/worktree/merge-target.ts';
+import { readHead } from '../../git/worktree/snapshot.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { type SecretPlace, SecretScan } from '../secret-scan.ts';
 import type { ThreadId } from '../thread-id.ts';

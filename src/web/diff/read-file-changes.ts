@@ -3,7 +3,7 @@ import { ObjectTooLarge } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readBlob, readCommit } from '../../git/stores/read.ts';
-import type { FileContents } from '../../git/worktree/diff-trees.ts';
+import type { FileContents } from '../../git/process/revisions.ts';
 import { diffContents, filesOfStep, findRecordedBefore } from '../../thread/step-files.ts';
 import type { CommitOf } from '../../thread/thread-state.ts';
 import { plural } from '../../format-time.ts';

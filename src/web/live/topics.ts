@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describeThread } from '../../engine/describe/describe.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { findRunning } from '../../engine/leases/find-lease.ts';
-import { CLOCK_STEP_MS, refTimes } from '../../git/stores/ref-changes.ts';
+import { CLOCK_STEP_MS, refTimes } from '../../git/stores/disk/read-refs.ts';
 import type { Repository } from '../../git/repository.ts';
 import { orElse } from '../../or-else.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, isThreadId } from '../../thread/thread-id.ts';

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { randomBytes } from 'node:crypto';
 import { prepareHashing } from '../../cas/hash.ts';
 import { createEngineContext } from '../../engine/engine-context.ts';
-import { assertThere } from '../../git/repository/assert-there.ts';
+import { assertThere } from '../../git/repository/git-directory.ts';
 import type { Repository } from '../../git/repository.ts';
 import { createRedactor } from '../../redaction/create-redactor.ts';
 import { SecretScan } from '../../thread/secret-scan.ts';

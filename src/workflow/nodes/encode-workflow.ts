@@ -3,7 +3,7 @@ import { encodeNode, type EncodedNode } from '../../cas/node.ts';
 import { writeNodeTree } from '../../cas/node-tree.ts';
 import { pathName } from '../../cas/path-name.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { ObjectBatch } from '../../git/stores/object-batch.ts';
+import type { ObjectBatch } from '../../git/stores/publish.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import { CAS_KEY } from '../../schema/links/find-links.ts';

@@ -1,9 +1,8 @@
 import { prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import { writeNodeTree } from '../../cas/node-tree.ts';
 import { typePath } from '../../cas/scratch.ts';
-import { ObjectBatch } from '../../git/stores/object-batch.ts';
+import { againIfMoved, ObjectBatch, publish } from '../../git/stores/publish.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { publish, againIfMoved } from '../../git/stores/publish.ts';
 import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { encodeBuiltIns } from '../../schema/built-in.ts';

@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { parseRefName } from '../../git/format/ref-name.ts';
+import { parseRefName } from '../../git/format/refs.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import { whyNoWorkflowName } from '../check/check-names.ts';
 

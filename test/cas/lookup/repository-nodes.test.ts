@@ -15,7 +15,7 @@ import { lookupOf, reindex, repositoryNodes } from '../../../src/cas/lookup/repo
 import { HashMismatch } from '../../../src/cas/node.ts';
 import { putScratch, removeFromScratch } from '../../../src/cas/scratch.ts';
 import { hashObject } from '../../../src/git/format/object-id.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';

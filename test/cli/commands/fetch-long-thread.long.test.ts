@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { DiskObjectStore } from '../../../src/git/stores/disk/disk-object-store.ts';
+import { DiskObjectStore } from '../../../src/git/stores/disk/open-disk-stores.ts';
 import { activeRef } from '../../../src/thread/thread-id.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { cloneCliRepository, createCliRepository, type CliRepository } from '../../helpers/cli.ts';

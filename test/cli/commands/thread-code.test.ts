@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
-import { noteMove } from '../../../src/git/worktree/unfinished-move.ts';
+import { noteMove } from '../../../src/git/worktree/merge-target.ts';
 import { endThread } from '../../../src/thread/end-thread.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { recorder } from '../../helpers/cli.ts';

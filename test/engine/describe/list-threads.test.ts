@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { eachThread, listThreads } from '../../../src/engine/describe/list-threads.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { derivedContent } from '../../../src/git/system/derived-file.ts';
+import { derivedContent } from '../../../src/git/system/state-files.ts';
 import { appendStep } from '../../../src/thread/append-step.ts';
 import { MANY_THREADS } from '../../../src/thread/head-table.ts';
 import type { Repository } from '../../../src/git/repository.ts';

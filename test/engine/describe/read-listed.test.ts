@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../../src/git/stores/publish.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { readingContext } from '../../../src/engine/engine-context.ts';

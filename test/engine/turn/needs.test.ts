@@ -4,7 +4,7 @@ import { nodesBehind } from '../../../src/cas/history-nodes.ts';
 import { writeNodeTree } from '../../../src/cas/node-tree.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../../src/git/stores/publish.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { startThread } from '../../../src/thread/start-thread.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BrokenPackedRefs } from '../../../src/git/format/ref-errors.ts';
-import { PackedRefsLines } from '../../../src/git/format/ref-files.ts';
+import { PackedRefsLines } from '../../../src/git/format/refs.ts';
 
 const path = '/repository/packed-refs';
 const sorted = '# pack-refs with: peeled fully-peeled sorted \n';

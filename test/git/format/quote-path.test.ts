@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pathAsText, printedPath, quotePath } from '../../../src/git/format/quote-path.ts';
+import { pathAsText, printedPath, quotePath } from '../../../src/git/format/paths.ts';
 import { createTemporaryRepository, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
 /** Names that no file system has to hold: they are only put into an index. */

@@ -2,8 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CorruptObject, UnwritableObject } from '../../../src/git/format/object-errors.ts';
 import { hashObject, parseObjectId } from '../../../src/git/format/object-id.ts';
-import { encodeTree, parseTree } from '../../../src/git/format/tree.ts';
-import type { TreeEntry, TreeMode } from '../../../src/git/format/tree.ts';
+import { encodeTree, parseTree, type TreeEntry, type TreeMode } from '../../../src/git/format/objects.ts';
 import { createTemporaryRepository, expectCleanFsck, runGit } from '../../helpers/temporary-repository.ts';
 
 const id = parseObjectId('e69de29bb2d1d6434b8b29ae775ad8c2e48c5391');

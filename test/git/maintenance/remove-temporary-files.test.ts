@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { removeTemporaryFiles } from '../../../src/git/maintenance/remove-temporary-files.ts';
+import { removeTemporaryFiles } from '../../../src/git/maintenance/repack.ts';
 import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 

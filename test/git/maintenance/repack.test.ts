@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formatIdentity, identityOf, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { countPacks, repack, repackInBackground, type StartedRepacking } from '../../../src/git/maintenance/repack.ts';
-import { writeDerivedFile } from '../../../src/git/system/derived-file.ts';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
+import { writeDerivedFile } from '../../../src/git/system/state-files.ts';
+import { ObjectBatch, publish } from '../../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { publish } from '../../../src/git/stores/publish.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { Repository, RepositoryLocation } from '../../../src/git/repository.ts';
 import {
   createTemporaryRepository,

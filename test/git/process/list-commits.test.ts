@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
-import { listCommits } from '../../../src/git/process/list-commits.ts';
+import { listCommits } from '../../../src/git/process/revisions.ts';
 import { createTemporaryRepository, isolatedGitEnvironment as env } from '../../helpers/temporary-repository.ts';
 
 test('a commit without a message is listed, and those after it too', async () => {

@@ -3,8 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { runGit } from '../../../src/git/process/run-git.ts';
-import { endGitApart, keepGitApart, spawnGit } from '../../../src/git/process/spawn-git.ts';
+import { endGitApart, keepGitApart, runGit, spawnGit } from '../../../src/git/process/run-git.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
 /** A run of a program in git's place; what it starts holds its pipes. */

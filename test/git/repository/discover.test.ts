@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { discoverRepository } from '../../../src/git/repository/discover.ts';
-import { RepositoryNotFound } from '../../../src/git/repository/repository-not-found.ts';
+import { RepositoryNotFound } from '../../../src/git/repository/git-directory.ts';
 import type { RepositoryLocation } from '../../../src/git/repository.ts';
 import {
   createTemporaryFolder,

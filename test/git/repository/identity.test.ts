@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { committerFromGit } from '../../../src/git/repository/identity.ts';
+import { committerFromGit } from '../../../src/git/repository/repository-config.ts';
 import type { RepositoryLocation } from '../../../src/git/repository.ts';
 import { createTemporaryRepository, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 import type { TemporaryRepository } from '../../helpers/temporary-repository.ts';

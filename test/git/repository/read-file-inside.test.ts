@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readFileInside } from '../../../src/git/repository/read-file-inside.ts';
-import { FileRefused, readRegularFile } from '../../../src/git/system/read-regular-file.ts';
+import { FileRefused, readRegularFile } from '../../../src/git/system/files.ts';
 import { createTemporaryFolder, runGit } from '../../helpers/temporary-repository.ts';
 
 const maxBytes = 1000;

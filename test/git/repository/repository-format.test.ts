@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openRepository } from '../../../src/git/open-repository.ts';
 import { openPortableRepository } from '../../../src/git/stores/portable/open-portable-repository.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import { createTemporaryFolder, createTemporaryRepository, runGit } from '../../helpers/temporary-repository.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import type { TemporaryRepository } from '../../helpers/temporary-repository.ts';

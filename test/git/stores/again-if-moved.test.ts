@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RefMoved } from '../../../src/git/ref-store.ts';
 import { againIfMoved } from '../../../src/git/stores/publish.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 
 const moved = (): RefMoved => new RefMoved(parseRefName('refs/threads/a'), null, null);
 

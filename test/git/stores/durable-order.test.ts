@@ -4,7 +4,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { packWriter } from '../../../src/git/stores/disk/pack-writer.ts';
 import { Quarantine } from '../../../src/git/stores/quarantine.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
 import { createTemporaryRepository, runGit } from '../../helpers/temporary-repository.ts';
 

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
+import { ObjectBatch, publish } from '../../../src/git/stores/publish.ts';
 import { CorruptObject, ObjectMissing, ObjectTooLarge } from '../../../src/git/format/object-errors.ts';
 import { hashObject, parseObjectId } from '../../../src/git/format/object-id.ts';
 import type { GitObject } from '../../../src/git/format/object-id.ts';
 import type { WrittenObjects } from '../../../src/git/object-store.ts';
-import { publish } from '../../../src/git/stores/publish.ts';
 import { readBlob, readCommit, readTree } from '../../../src/git/stores/read.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import { RefMoved } from '../../../src/git/ref-store.ts';
 import { createMemoryRepository, expectCleanMemory } from '../../helpers/memory-repository.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { watchRefs } from '../../../src/git/stores/ref-changes.ts';
+import { watchRefs } from '../../../src/git/stores/disk/read-refs.ts';
 import { failFs } from '../../helpers/failing-fs.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 

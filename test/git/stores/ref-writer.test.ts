@@ -13,7 +13,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ObjectMissing } from '../../../src/git/format/object-errors.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { BrokenRef, InvalidRefName, RefLocked } from '../../../src/git/format/ref-errors.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import { RefMoved, type RefEdit } from '../../../src/git/ref-store.ts';
 import {
   openDiskStores,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkedClock } from '../../../src/git/system/clock.ts';
+import { checkedClock } from '../../../src/git/open-repository.ts';
 import { createLoopRepository } from '../../helpers/cli.ts';
 
 test.each([-1, Date.UTC(10_000, 0, 1), 2 ** 48, 8.64e15 + 1, Number.NaN])(

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findOwnStats, findStats } from '../../../src/git/system/find-stats.ts';
+import { findOwnStats, findStats } from '../../../src/git/system/files.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 test('a file has stats; a link has its own, and those of what it leads to', () => {

@@ -2,7 +2,7 @@ import fs, { appendFileSync, constants, mkdirSync, symlinkSync, writeFileSync } 
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { FileRefused, READ, readRegularFile } from '../../../src/git/system/read-regular-file.ts';
+import { FileRefused, READ, readRegularFile } from '../../../src/git/system/files.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 const MAX_BYTES = 300_000;

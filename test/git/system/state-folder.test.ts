@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../../src/package-root.ts';
-import { readDerivedFile, writeDerivedFile } from '../../../src/git/system/derived-file.ts';
+import { readDerivedFile, writeDerivedFile } from '../../../src/git/system/state-files.ts';
 import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
 import { heldToPermissions } from '../../helpers/held-to-permissions.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';

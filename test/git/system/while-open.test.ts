@@ -2,7 +2,7 @@ import { fstatSync, mkdtempSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { whileOpen } from '../../../src/git/system/while-open.ts';
+import { whileOpen } from '../../../src/git/system/files.ts';
 
 function openNewFile(): number {
   const path = join(mkdtempSync(join(tmpdir(), 'uwf-while-open-')), 'file');

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { PushEdit, RemoteRef } from '../../../src/git/transport/remote.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';

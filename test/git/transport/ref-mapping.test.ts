@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import { matcherOf } from '../../../src/git/transport/list-remote-refs.ts';
 import { refMappingOf, type RefMapping } from '../../../src/git/transport/ref-mapping.ts';
 

@@ -3,7 +3,7 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import { openRemote } from '../../../src/git/transport/open-remote.ts';
 import { threadRef } from '../../contracts/remote-acts.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';

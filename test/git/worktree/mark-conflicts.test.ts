@@ -4,9 +4,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
 import { discoverRepository } from '../../../src/git/repository/discover.ts';
-import { markConflicts } from '../../../src/git/worktree/mark-conflicts.ts';
-import { mergeTrees } from '../../../src/git/worktree/merge-trees.ts';
-import { restoreWorkTree } from '../../../src/git/worktree/restore-work-tree.ts';
+import { markConflicts, mergeTrees } from '../../../src/git/worktree/merge-trees.ts';
+import { restoreWorkTree } from '../../../src/git/worktree/own-work-tree.ts';
 import { takeSnapshot } from '../../../src/git/worktree/snapshot.ts';
 import {
   createTemporaryFolder,

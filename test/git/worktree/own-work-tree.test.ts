@@ -12,10 +12,14 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
-import type { GitPlace } from '../../../src/git/process/spawn-git.ts';
-import { makeOwnWorkTree, removeOwnWorkTree, type OwnContent } from '../../../src/git/worktree/own-work-tree.ts';
-import { restoreWorkTree } from '../../../src/git/worktree/restore-work-tree.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
+import type { GitPlace } from '../../../src/git/process/run-git.ts';
+import {
+  makeOwnWorkTree,
+  type OwnContent,
+  removeOwnWorkTree,
+  restoreWorkTree,
+} from '../../../src/git/worktree/own-work-tree.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,

@@ -11,18 +11,17 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { diffTrees } from '../../../src/git/worktree/diff-trees.ts';
+import { diffTrees } from '../../../src/git/process/revisions.ts';
 import { removeStaleQuarantines } from '../../../src/git/stores/quarantine.ts';
-import { restoreWorkTree } from '../../../src/git/worktree/restore-work-tree.ts';
+import { restoreWorkTree } from '../../../src/git/worktree/own-work-tree.ts';
 import {
   snapshotFolder,
   takeSnapshot,
   type Snapshot,
   type SnapshotLimits,
 } from '../../../src/git/worktree/snapshot.ts';
-import { publish } from '../../../src/git/stores/publish.ts';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { ObjectBatch, publish } from '../../../src/git/stores/publish.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import {
   createTemporaryFolder,

@@ -3,7 +3,7 @@ import { prepareHashing } from '../../../src/cas/hash.ts';
 import { repositoryNodes } from '../../../src/cas/lookup/repository-nodes.ts';
 import { encodeNode } from '../../../src/cas/node.ts';
 import { isArtifact, listScratch } from '../../../src/cas/scratch.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { DanglingLink } from '../../../src/schema/links/check-links.ts';

@@ -6,7 +6,7 @@ import { repositoryNodes } from '../../../src/cas/lookup/repository-nodes.ts';
 import { encodeNode } from '../../../src/cas/node.ts';
 import { getNode, MemorySource, NodeNotFound } from '../../../src/cas/node-source.ts';
 import { isArtifact, listScratch } from '../../../src/cas/scratch.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import { builtIn, builtInSchema } from '../../../src/schema/built-in.ts';
 import { DanglingLink, WrongLinkType } from '../../../src/schema/links/check-links.ts';
 import { putNode } from '../../../src/schema/put/put-node.ts';

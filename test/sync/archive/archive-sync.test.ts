@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../../src/git/repository.ts';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
-import { publish } from '../../../src/git/stores/publish.ts';
+import { ObjectBatch, publish } from '../../../src/git/stores/publish.ts';
 import { fetchThreads } from '../../../src/sync/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push-threads.ts';
 import { removeRemoteThread } from '../../../src/sync/remove-remote-thread.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { fetchThreads } from '../../../src/sync/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push-threads.ts';

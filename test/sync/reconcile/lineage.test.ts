@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../../src/git/stores/publish.ts';
 import { createLineage } from '../../../src/sync/reconcile-thread.ts';
 import { parseThreadId, threadTimeMs } from '../../../src/thread/thread-id.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';

@@ -1,4 +1,4 @@
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import { describe, expect, test } from 'vitest';
 import type { FetchRequest } from '../../../src/git/transport/remote.ts';
 import { fetchThreads } from '../../../src/sync/fetch-threads.ts';

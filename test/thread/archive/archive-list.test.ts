@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UwfError } from '../../../src/errors.ts';
 import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
-import { publish } from '../../../src/git/stores/publish.ts';
+import { ObjectBatch, publish } from '../../../src/git/stores/publish.ts';
 import { readCommit } from '../../../src/git/stores/read.ts';
 import {
   addListCommit,

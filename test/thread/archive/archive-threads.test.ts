@@ -10,7 +10,7 @@ import {
   LIST_REF,
 } from '../../../src/thread/archive/archive-list.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { ObjectBatch, repositoryWith } from '../../../src/git/stores/object-batch.ts';
+import { ObjectBatch, repositoryWith } from '../../../src/git/stores/publish.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { endThread } from '../../../src/thread/end-thread.ts';
 import { getThread, listPointers } from '../../../src/thread/find-thread.ts';

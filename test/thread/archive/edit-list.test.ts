@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../../src/git/stores/publish.ts';
 import { readTree } from '../../../src/git/stores/read.ts';
 import {
   addListCommit,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { WantedRefs } from '../../../src/git/ref-store.ts';
 import {

@@ -4,7 +4,7 @@ import { branchThread, type MergeReport, mergeThread } from '../../../src/thread
 import { findCode } from '../../../src/thread/code/thread-code.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { prepareHashing } from '../../../src/cas/hash.ts';
-import type { MergeMode } from '../../../src/git/worktree/try-merge.ts';
+import type { MergeMode } from '../../../src/git/worktree/merge-folder.ts';
 import { isolatedGitEnvironment, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { threadWithCode } from './code-thread.ts';
 import { copyOf, generateHistory, tryGit } from './generated-history.ts';

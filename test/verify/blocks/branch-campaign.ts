@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type JsonObject } from '../../../src/json.ts';
 import { UNEXPECTED } from '../../../src/thread/thread-errors.ts';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { ExportedCommit, ExportedNode } from '../../../src/thread/export-thread.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { Verification } from '../../../src/verify/verification.ts';

@@ -1,4 +1,4 @@
-import { ObjectBatch } from '../../../src/git/stores/object-batch.ts';
+import { ObjectBatch } from '../../../src/git/stores/publish.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep, type StepDraft } from '../../../src/thread/append-step.ts';
 import { type StartRequest, startThread } from '../../../src/thread/start-thread.ts';

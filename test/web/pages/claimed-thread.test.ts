@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseRefName } from '../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../src/git/format/refs.ts';
 import { makeClaim } from '../../../src/sync/claims.ts';
 import { createFixture, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { visitorOf } from '../../helpers/web-visitor.ts';

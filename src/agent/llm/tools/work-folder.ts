@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { relative, resolve, sep } from 'node:path';
 
 import { errnoOf } from '../../../git/format/object-errors.ts';
-import { printable } from '../../../git/format/printable.ts';
+import { printable } from '../../../git/format/paths.ts';
 import type { AgentRequest } from '../../contract.ts';
 import type { Access } from '../../files/guarded-paths.ts';
 import { openFolder } from '../../files/open-unmoved.ts';

@@ -138,7 +138,7 @@ async function readArtifact(
     const isInside = path !== undefined && path !== '' && !path.startsWith('..');
     return { artifact: { kind: 'blob', oid, ...(isInside && { path }), title: title ?? text }, blob };
   }
-  const { resolveRevision } = await import('../../../git/process/resolve-revision.ts');
+  const { resolveRevision } = await import('../../../git/process/revisions.ts');
   const found = location && (await resolveRevision({ location, env: cli.env }, text));
   if (!found) {
     const hint = 'a folder can be pinned as it was committed: HEAD:<folder>';

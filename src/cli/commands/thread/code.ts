@@ -1,6 +1,6 @@
-import type { CommitLine } from '../../../git/process/list-commits.ts';
+import type { CommitLine } from '../../../git/process/revisions.ts';
 import { realPath } from '../../../git/repository/git-directory.ts';
-import { describeMissing } from '../../../git/worktree/missing-files.ts';
+import { describeMissing } from '../../../git/worktree/file-notes.ts';
 import { isWithin } from '../../../is-within.ts';
 import { CodeChanges, type DiffForm, findCode } from '../../../thread/code/thread-code.ts';
 import { getThread } from '../../../thread/find-thread.ts';

@@ -1,4 +1,4 @@
-import type { FileChange } from '../../../git/worktree/diff-trees.ts';
+import type { FileChange } from '../../../git/process/revisions.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { type DiffStep, diffThreads, type StepPair, type ThreadDiff } from '../../../thread/diff-threads.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';

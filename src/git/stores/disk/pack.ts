@@ -1,10 +1,17 @@
 import { constants } from 'node:buffer';
-import { CorruptObject, ObjectTooLarge } from '../../format/object-errors.ts';
-import { isObjectId, objectIdBytes } from '../../format/object-id.ts';
-import type { GitObject, ObjectFormat, ObjectId, ObjectType } from '../../format/object-id.ts';
-import { applyDelta, readDeltaSizes } from './apply-delta.ts';
-import { compressedBound, inflate, inflateStart, isPlausibleSize } from './inflate.ts';
-import type { PackFiles, ReadPart } from './pack-files.ts';
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { constants as zlib, inflateSync } from 'node:zlib';
+import { orElse } from '../../../or-else.ts';
+import { CorruptObject, errnoOf, ObjectTooLarge } from '../../format/object-errors.ts';
+import {
+  type GitObject,
+  isObjectId,
+  type ObjectFormat,
+  type ObjectId,
+  objectIdBytes,
+  type ObjectType,
+} from '../../format/object-id.ts';
+import { READ, readAt } from '../../system/files.ts';
 
 /** Where the tables of an index lie. */
 type Tables = {
@@ -248,4 +255,226 @@ export class Pack {
   #badPack(id: ObjectId, reason: string): CorruptObject {
     return new CorruptObject(id, `the pack ${this.path}.pack cannot be read: ${reason}`);
   }
+}
+
+const MAX_OPEN_FILES = 64;
+/** A page holds several small objects, and nearly all of a small index. */
+const PAGE_BYTES = 16 * 1024;
+const MAX_PAGES = 256;
+const MAX_BASES_BYTES = 16 * 1024 * 1024;
+
+/** Reads bytes from a position on; fewer at the end of the file. They must not be written to. */
+type ReadPart = (position: number, length: number) => Buffer;
+
+/**
+ * What the packs of a store have in common: open files, pages of them, and the bases of deltas, which neighbours in a history
+ * share. All are bounded, so that memory does not grow with the repository; the oldest goes first.
+ *
+ * File system errors come through as they are.
+ */
+export class PackFiles {
+  readonly #descriptors = new Map<string, number>();
+  readonly #pages = new Map<number, Buffer>();
+  readonly #bases = new Map<string, GitObject>();
+  #basesBytes = 0;
+  #readers = 0;
+
+  /** A reader of a file that does not change. After git has replaced the file, a new reader of the same path reads the new one. */
+  reader(path: string): ReadPart {
+    // Both numbers fit into one.
+    const own = (this.#readers += 1) * 2 ** 32;
+    const page = (number: number): Buffer => {
+      let bytes = this.#pages.get(own + number);
+      if (bytes === undefined) {
+        if (this.#pages.size === MAX_PAGES) this.#pages.clear();
+        bytes = readAt(this.#open(path), Buffer.allocUnsafeSlow(PAGE_BYTES), number * PAGE_BYTES);
+        this.#pages.set(own + number, bytes);
+      }
+      return bytes;
+    };
+    return (position, length) => {
+      const first = Math.floor(position / PAGE_BYTES);
+      const start = position - first * PAGE_BYTES;
+      if (start + length <= PAGE_BYTES) return page(first).subarray(start, start + length);
+      if (length > PAGE_BYTES) return readAt(this.#open(path), Buffer.allocUnsafe(length), position);
+      return Buffer.concat([page(first), page(first + 1)]).subarray(start, start + length);
+    };
+  }
+
+  sizeOf(path: string): number {
+    return fstatSync(this.#open(path)).size;
+  }
+
+  /** Closes a file, if it is open. */
+  forget(path: string): void {
+    const descriptor = this.#descriptors.get(path);
+    if (descriptor === undefined) return;
+    this.#descriptors.delete(path);
+    closeSync(descriptor);
+  }
+
+  closeAll(): void {
+    for (const path of this.#descriptors.keys()) this.forget(path);
+    this.#pages.clear();
+    this.#bases.clear();
+    this.#basesBytes = 0;
+  }
+
+  base(key: string): GitObject | undefined {
+    const base = this.#bases.get(key);
+    // The one that was used last goes last.
+    if (base !== undefined && this.#bases.delete(key)) this.#bases.set(key, base);
+    return base;
+  }
+
+  keepBase(key: string, { type, data }: GitObject): void {
+    // A large object would push out all others.
+    if (data.byteLength > MAX_BASES_BYTES / 4 || this.#bases.has(key)) return;
+    // A copy: it can be a part of a larger buffer, all of which would stay.
+    this.#bases.set(key, { type, data: new Uint8Array(data) });
+    this.#basesBytes += data.byteLength;
+    for (const [oldest, base] of this.#bases) {
+      if (this.#basesBytes <= MAX_BASES_BYTES) return;
+      this.#bases.delete(oldest);
+      this.#basesBytes -= base.data.byteLength;
+    }
+  }
+
+  /** The descriptor of a file, valid until the next call. Everything here is synchronous, so it is used before. */
+  #open(path: string): number {
+    const descriptor = this.#descriptors.get(path) ?? openSync(path, READ);
+    this.#descriptors.delete(path);
+    this.#descriptors.set(path, descriptor);
+    const [oldest] = this.#descriptors.keys();
+    if (oldest !== undefined && this.#descriptors.size > MAX_OPEN_FILES) this.forget(oldest);
+    return descriptor;
+  }
+}
+
+/** The head of a delta. */
+type DeltaSizes = { baseSize: number; resultSize: number; instructionsAt: number };
+
+/**
+ * Reads the two sizes at the start of a delta; `undefined` if the delta is cut off there.
+ *
+ * Source: gitformat-pack(5), "Deltified representation".
+ */
+export function readDeltaSizes(delta: Uint8Array): DeltaSizes | undefined {
+  const base = readSize(delta, 0);
+  if (base === undefined) return undefined;
+  const result = readSize(delta, base.end);
+  if (result === undefined) return undefined;
+  return { baseSize: base.value, resultSize: result.value, instructionsAt: result.end };
+}
+
+/** The most that one byte of a delta can produce: the length of a copy has three bytes. */
+const MAX_COPY_BYTES = 0xffffff;
+
+/**
+ * Applies a delta to its base; `undefined` if the delta is for another base, is cut off, or copies from outside of the base.
+ *
+ * Source: gitformat-pack(5), "Deltified representation".
+ */
+export function applyDelta(base: Uint8Array, delta: Uint8Array): Buffer | undefined {
+  const sizes = readDeltaSizes(delta);
+  if (sizes === undefined || sizes.baseSize !== base.byteLength) return undefined;
+  // A forged size must not decide how much memory is allocated.
+  if (sizes.resultSize > delta.byteLength * MAX_COPY_BYTES) return undefined;
+  const result = Buffer.allocUnsafe(sizes.resultSize);
+  let at = sizes.instructionsAt;
+  let filled = 0;
+  while (at < delta.byteLength) {
+    const instruction = delta[at++];
+    if (instruction === undefined || instruction === 0) return undefined;
+    let from = 0;
+    let length = instruction;
+    let source = delta;
+    if (instruction & 0x80) {
+      source = base;
+      length = 0;
+      if (instruction & 0x01) from = delta[at++] ?? 0;
+      if (instruction & 0x02) from |= (delta[at++] ?? 0) << 8;
+      if (instruction & 0x04) from |= (delta[at++] ?? 0) << 16;
+      if (instruction & 0x08) from += (delta[at++] ?? 0) * 0x1000000;
+      if (instruction & 0x10) length = delta[at++] ?? 0;
+      if (instruction & 0x20) length |= (delta[at++] ?? 0) << 8;
+      if (instruction & 0x40) length |= (delta[at++] ?? 0) << 16;
+      if (length === 0) length = 0x10000;
+    } else {
+      from = at;
+      at += length;
+    }
+    if (at > delta.byteLength) return undefined;
+    if (from + length > source.byteLength || filled + length > result.byteLength) return undefined;
+    result.set(source.subarray(from, from + length), filled);
+    filled += length;
+  }
+  return filled === result.byteLength ? result : undefined;
+}
+
+function readSize(delta: Uint8Array, start: number): { value: number; end: number } | undefined {
+  let value = 0;
+  let scale = 1;
+  // Seven bytes of seven bits fit into the integers that a number holds exactly.
+  for (let at = start; at < start + 7; at++) {
+    const byte = delta[at];
+    if (byte === undefined) return undefined;
+    value += (byte & 0x7f) * scale;
+    scale *= 128;
+    if ((byte & 0x80) === 0) return { value, end: at + 1 };
+  }
+  return undefined;
+}
+
+/** What is wrong with a zlib stream. */
+type InflateProblem = 'truncated' | 'too-long' | 'too-short' | 'damaged';
+
+/** The result of {@link inflate}; `truncated` says that more input may help. */
+type Inflated = { data: Buffer } | { problem: InflateProblem };
+
+/** The most that zlib can make out of one byte (RFC 1951: 258 bytes from two bits, less the block's own cost). */
+const MAX_RATIO = 1032;
+
+/** zlib's buffer for output, in bytes: as large as the result, within these bounds. */
+const MIN_CHUNK = 64;
+const MAX_CHUNK = 2 ** 28;
+
+/**
+ * Inflates a zlib stream (RFC 1950) that must give exactly `size` bytes; what follows the stream is ignored.
+ *
+ * Never returns more than `size` bytes, whatever the stream says.
+ */
+export function inflate(input: Uint8Array, size: number): Inflated {
+  // One byte more than expected shows that there is more.
+  const room = size + 1;
+  try {
+    const chunkSize = Math.min(Math.max(room, MIN_CHUNK), MAX_CHUNK);
+    const data = inflateSync(input, { chunkSize, maxOutputLength: room });
+    if (data.byteLength === size) return { data };
+    return { problem: data.byteLength < size ? 'too-short' : 'too-long' };
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === 'ERR_BUFFER_TOO_LARGE') return { problem: 'too-long' };
+    return { problem: code === 'Z_BUF_ERROR' ? 'truncated' : 'damaged' };
+  }
+}
+
+/**
+ * Inflates the beginning of a stream, at most `bytes` of it and as far as the input reaches; `undefined` if it is no zlib
+ * stream.
+ *
+ * @param input short: all of it is inflated
+ */
+export function inflateStart(input: Uint8Array, bytes: number): Buffer | undefined {
+  return orElse(() => inflateSync(input, { finishFlush: zlib.Z_SYNC_FLUSH }).subarray(0, bytes), undefined);
+}
+
+/** How many bytes a compressor of today needs at most for `size` bytes. Source: zlib's `compressBound`. */
+export function compressedBound(size: number): number {
+  return size + Math.floor(size / 4096) + Math.floor(size / 16384) + 64;
+}
+
+/** Tells whether `compressedBytes` can hold `size` bytes at all, so that a forged size is not believed. */
+export function isPlausibleSize(size: number, compressedBytes: number): boolean {
+  return size <= compressedBytes * MAX_RATIO;
 }

@@ -1,16 +1,23 @@
-import { readdirSync, type Dirent } from 'node:fs';
+import { type BigIntStats, closeSync, type Dirent, fstatSync, openSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { orElse } from '../../../or-else.ts';
-import { errnoOf } from '../../format/object-errors.ts';
+import { errnoOf, isNotThere } from '../../format/object-errors.ts';
 import type { ObjectId } from '../../format/object-id.ts';
 import { BrokenPackedRefs, BrokenRef, type RefDamage } from '../../format/ref-errors.ts';
-import { isPassedOver, parseLooseRef, type LooseRef } from '../../format/ref-files.ts';
-import { assertPrefix, isRefName } from '../../format/ref-name.ts';
+import {
+  assertPrefix,
+  isPassedOver,
+  isRefName,
+  type LooseRef,
+  type PackedLine,
+  PackedRefsLines,
+  parseLooseRef,
+  soundRefs,
+} from '../../format/refs.ts';
 import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
-import { realPath } from '../../repository/git-directory.ts';
 import type { RepositoryLocation } from '../../repository.ts';
-import { FileRefused, readRegularFile } from '../../system/read-regular-file.ts';
-import { PackedRefs } from './packed-refs.ts';
+import { realPath } from '../../repository/git-directory.ts';
+import { FileRefused, findStats, READ, readAt, readRegularFile } from '../../system/files.ts';
 
 /** As in git (`SYMREF_MAXDEPTH` in refs.c). */
 const MAX_SYMBOLIC_DEPTH = 5;
@@ -212,4 +219,158 @@ function isOwnOfWorktree(name: string): boolean {
 /** The prefixes below `prefix` whose refs are in the folder of the worktree. */
 function worktreePrefixesBelow(prefix: string): readonly string[] {
   return ownOfWorktree.filter((own) => own !== prefix && own.startsWith(prefix));
+}
+
+/** One version of the file: git replaces the file, so an open file does not change. */
+type Snapshot = { descriptor: number; stats: BigIntStats; lines: PackedRefsLines };
+type Damaged = WantedRefs['damaged'];
+
+/**
+ * The refs of a `packed-refs` file, which is read once for each of its versions, and not parsed: they are found by binary search.
+ *
+ * Every use first checks whether git has replaced the file. Damage that a use meets raises {@link BrokenPackedRefs}; only
+ * {@link readableBelow} skips it.
+ * Source: git-pack-refs(1); refs/packed-backend.c of git for the format.
+ */
+export class PackedRefs {
+  readonly path: string;
+  #snapshot: Snapshot | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** @throws {BrokenRef} if it exists and names no object */
+  find(name: RefName): ObjectId | undefined {
+    for (const line of this.#linesFrom(name)) {
+      if (line.name !== name) return undefined;
+      const refs = soundRefs([line], (damage) => {
+        throw damage;
+      });
+      return refs[0]?.id;
+    }
+    return undefined;
+  }
+
+  /** The refs below a prefix (ending in `/`), sorted by their bytes, from the first that is not before a name. */
+  below(prefix: string, damaged?: Damaged, notBefore: string = prefix): Ref[] {
+    const lines: PackedLine[] = [];
+    for (const line of this.#linesFrom(notBefore > prefix ? notBefore : prefix)) {
+      if (!line.name.startsWith(prefix)) break;
+      lines.push(line);
+    }
+    return soundRefs(lines, damaged);
+  }
+
+  /** The refs below a prefix (ending in `/`) whose names have a part that begins so, in the order of the file. */
+  withPartBelow(prefix: string, part: string, damaged?: Damaged): Ref[] {
+    const lines = [...(this.#readable()?.lines.withPart(part) ?? [])];
+    const within = lines.filter(({ name }) => name.startsWith(prefix));
+    return soundRefs(within, damaged);
+  }
+
+  /** Reads as {@link below} does, from a broken file, by reading all of it. */
+  readableBelow(prefix: string): Ref[] {
+    const lines = [...(this.#current()?.lines.from(0, () => {}) ?? [])].filter(({ name }) => name.startsWith(prefix));
+    return soundRefs(lines, undefined);
+  }
+
+  /** Tells whether the file exists and is empty: git writes at least a header. */
+  isEmptyFile(): boolean {
+    return this.#current()?.stats.size === 0n;
+  }
+
+  /** The last `count` refs below a prefix, sorted by their bytes. The prefix need not end in `/`. */
+  lastBelow(prefix: string, count: number, damaged?: Damaged): Ref[] {
+    for (let most = count; ; most *= 4) {
+      const lines = this.#readable()?.lines.lastWithPrefix(prefix, most) ?? [];
+      const refs = soundRefs(lines, undefined);
+      // Some of the last lines are no valid refs: take others.
+      if (refs.length < count && lines.length === most) continue;
+      soundRefs(lines, damaged);
+      return refs.slice(-count);
+    }
+  }
+
+  close(): void {
+    if (this.#snapshot !== undefined) closeSync(this.#snapshot.descriptor);
+    this.#snapshot = undefined;
+  }
+
+  #linesFrom(name: string): Iterable<PackedLine> {
+    return this.#readable()?.lines.fromName(name) ?? [];
+  }
+
+  #readable(): Snapshot | undefined {
+    const snapshot = this.#current();
+    const broken = snapshot?.lines.brokenEnd;
+    if (broken !== undefined) throw broken;
+    return snapshot;
+  }
+
+  #current(): Snapshot | undefined {
+    const known = this.#snapshot;
+    const stats = statSync(this.path, { bigint: true, throwIfNoEntry: false });
+    // While the file is open, no other file can get its inode, so an equal inode means the same file.
+    if (known !== undefined && stats !== undefined && isSame(known.stats, stats)) return known;
+    this.close();
+    if (stats === undefined) return undefined;
+    const descriptor = orElse(() => openSync(this.path, READ), undefined, isNotThere);
+    if (descriptor === undefined) return undefined;
+    const opened = fstatSync(descriptor, { bigint: true });
+    const whole = readAt(descriptor, Buffer.allocUnsafeSlow(Number(opened.size)), 0);
+    this.#snapshot = { descriptor, stats: opened, lines: new PackedRefsLines(this.path, whole) };
+    return this.#snapshot;
+  }
+}
+
+function isSame(a: BigIntStats, b: BigIntStats): boolean {
+  return a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs;
+}
+
+/** The clock of a file system moves in steps: a change within one step of a look may not change the time. */
+export const CLOCK_STEP_MS = 50;
+
+/**
+ * Watches whether refs of a repository change, without reading any.
+ *
+ * Compares the times of `packed-refs` and of the folders of loose refs, one of which every change of a ref updates. May
+ * report a change where there is none, but misses none.
+ * @param prefixes whole folders, such as `refs/threads/`
+ * @returns a function that tells whether refs may have changed since its last call; true for the first call
+ */
+export function watchRefs(commonDir: string, prefixes: readonly string[]): () => boolean {
+  let last: string | undefined = '';
+  return () => {
+    const stamp = refTimes(commonDir, prefixes);
+    const hasChanged = stamp === undefined || stamp !== last;
+    last = stamp;
+    return hasChanged;
+  };
+}
+
+/**
+ * The times of `packed-refs` and of the folders of loose refs, as a text: equal texts mean that no ref has changed.
+ * `undefined` right after a change, when another one might not show.
+ */
+export function refTimes(commonDir: string, prefixes: readonly string[]): string | undefined {
+  const times = new Map([['packed-refs', timeOf(join(commonDir, 'packed-refs'))]]);
+  for (const prefix of prefixes) addTimes(commonDir, prefix.replace(/\/$/, ''), times);
+  return Date.now() - Math.max(...times.values()) < CLOCK_STEP_MS ? undefined : JSON.stringify([...times]);
+}
+
+function addTimes(commonDir: string, folder: string, times: Map<string, number>): void {
+  const path = join(commonDir, folder);
+  const timeMs = timeOf(path);
+  if (timeMs === 0) return;
+  times.set(folder, timeMs);
+  // git and uwf remove empty folders at any moment. The time of the folder above shows that.
+  const list = (): Dirent[] => readdirSync(path, { withFileTypes: true });
+  for (const entry of orElse(list, [], isNotThere)) {
+    if (entry.isDirectory()) addTimes(commonDir, `${folder}/${entry.name}`, times);
+  }
+}
+
+function timeOf(path: string): number {
+  return findStats(path)?.mtimeMs ?? 0;
 }

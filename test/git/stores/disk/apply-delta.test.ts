@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { applyDelta, readDeltaSizes } from '../../../../src/git/stores/disk/apply-delta.ts';
+import { applyDelta, readDeltaSizes } from '../../../../src/git/stores/disk/pack.ts';
 
 /** A size as a delta holds it: seven bits a byte, the lowest first. */
 function size(value: number): number[] {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { hashObject } from '../../../../src/git/format/object-id.ts';
 import type { GitObject } from '../../../../src/git/format/object-id.ts';
 import { ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
-import { DiskObjectStore } from '../../../../src/git/stores/disk/disk-object-store.ts';
+import { DiskObjectStore } from '../../../../src/git/stores/disk/open-disk-stores.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
 

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.ts';
 import type { GitObject, ObjectFormat } from '../../../../src/git/format/object-id.ts';
-import { encodePackIndex } from '../../../../src/git/stores/disk/encode-pack-index.ts';
-import { encodePack, type EncodedPack } from '../../../../src/git/stores/disk/encode-pack.ts';
+import { type EncodedPack, encodePack, encodePackIndex } from '../../../../src/git/stores/disk/pack-writer.ts';
 import { createTemporaryRepository, runGit } from '../../../helpers/temporary-repository.ts';
 
 function encode(objects: readonly GitObject[], format?: ObjectFormat): { bytes: Buffer; pack: EncodedPack } {

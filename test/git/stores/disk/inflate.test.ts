@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { deflateSync, inflateSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deflate } from '../../../../src/git/stores/disk/encode-pack.ts';
-import { compressedBound, inflate, inflateStart, isPlausibleSize } from '../../../../src/git/stores/disk/inflate.ts';
+import { deflate } from '../../../../src/git/stores/disk/pack-writer.ts';
+import { compressedBound, inflate, inflateStart, isPlausibleSize } from '../../../../src/git/stores/disk/pack.ts';
 
 const data = fc.oneof(
   fc.uint8Array({ maxLength: 5000 }),

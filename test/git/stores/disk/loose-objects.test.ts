@@ -4,7 +4,7 @@ import { deflateSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
 import { parseObjectId } from '../../../../src/git/format/object-id.ts';
-import { hasLooseObject, readLooseObject } from '../../../../src/git/stores/disk/loose-objects.ts';
+import { hasLooseObject, readLooseObject } from '../../../../src/git/stores/disk/open-disk-stores.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder, createTemporaryRepository, runGit } from '../../../helpers/temporary-repository.ts';
 

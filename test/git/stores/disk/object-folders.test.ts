@@ -2,7 +2,7 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { findObjectFolders } from '../../../../src/git/stores/disk/object-folders.ts';
+import { findObjectFolders } from '../../../../src/git/stores/disk/open-disk-stores.ts';
 import { createTemporaryRepository, isolatedGitEnvironment } from '../../../helpers/temporary-repository.ts';
 
 let dir: string;

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hashObject } from '../../../../src/git/format/object-id.ts';
 import type { GitObject, ObjectId } from '../../../../src/git/format/object-id.ts';
-import { DiskObjectStore } from '../../../../src/git/stores/disk/disk-object-store.ts';
-import { encodePackIndex } from '../../../../src/git/stores/disk/encode-pack-index.ts';
-import { encodePack } from '../../../../src/git/stores/disk/encode-pack.ts';
+import { DiskObjectStore } from '../../../../src/git/stores/disk/open-disk-stores.ts';
+import { encodePack, encodePackIndex } from '../../../../src/git/stores/disk/pack-writer.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
 

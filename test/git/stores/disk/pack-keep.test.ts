@@ -17,7 +17,7 @@ import {
   keeperOf,
   PackKeep,
   removeStalePackKeeps,
-} from '../../../../src/git/stores/disk/pack-keep.ts';
+} from '../../../../src/git/stores/disk/pack-writer.ts';
 import { formatIdentity, ownIdentity, type ProcessIdentity } from '../../../../src/git/system/process-identity.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';

@@ -6,9 +6,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
 import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.ts';
 import type { GitObject, ObjectId } from '../../../../src/git/format/object-id.ts';
-import { encodePackIndex } from '../../../../src/git/stores/disk/encode-pack-index.ts';
-import { PackFiles } from '../../../../src/git/stores/disk/pack-files.ts';
-import { Pack } from '../../../../src/git/stores/disk/pack.ts';
+import { encodePackIndex } from '../../../../src/git/stores/disk/pack-writer.ts';
+import { Pack, PackFiles } from '../../../../src/git/stores/disk/pack.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
 
 const id = parseObjectId('07'.repeat(20));

@@ -2,8 +2,8 @@ import { readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PackedRefs } from '../../../../src/git/stores/disk/packed-refs.ts';
-import { withoutRefs } from '../../../../src/git/format/ref-files.ts';
+import { PackedRefs } from '../../../../src/git/stores/disk/read-refs.ts';
+import { withoutRefs } from '../../../../src/git/format/refs.ts';
 import { parseObjectId } from '../../../../src/git/format/object-id.ts';
 import type { ObjectId } from '../../../../src/git/format/object-id.ts';
 import { ref } from '../../../contracts/store-fixture.ts';

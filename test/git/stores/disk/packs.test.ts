@@ -3,8 +3,7 @@ import { ftruncateSync, openSync, readdirSync, readFileSync, closeSync, writeFil
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { encodePackIndex } from '../../../../src/git/stores/disk/encode-pack-index.ts';
-import { encodePack } from '../../../../src/git/stores/disk/encode-pack.ts';
+import { encodePack, encodePackIndex } from '../../../../src/git/stores/disk/pack-writer.ts';
 import { openDiskStores } from '../../../../src/git/stores/disk/open-disk-stores.ts';
 import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
 import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.ts';

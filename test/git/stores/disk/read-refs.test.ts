@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { BrokenPackedRefs, BrokenRef, InvalidRefName, type RefDamage } from '../../../../src/git/format/ref-errors.ts';
-import { parseRefName } from '../../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../../src/git/format/refs.ts';
 import { RefReader } from '../../../../src/git/stores/disk/read-refs.ts';
 import type { Ref } from '../../../../src/git/ref-store.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';

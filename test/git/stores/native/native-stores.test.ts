@@ -1,7 +1,7 @@
 import nodeFs from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { DiskObjectStore } from '../../../../src/git/stores/disk/disk-object-store.ts';
+import { DiskObjectStore } from '../../../../src/git/stores/disk/open-disk-stores.ts';
 import { NativeRefStore } from '../../../../src/git/stores/native/native-ref-store.ts';
 import { parseObjectId, type ObjectFormat } from '../../../../src/git/format/object-id.ts';
 import { describeObjectStore } from '../../../contracts/object-store.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parseObjectId } from '../../../../src/git/format/object-id.ts';
 import { openRepository } from '../../../../src/git/open-repository.ts';
 import { readBlob, readCommit, readTree } from '../../../../src/git/stores/read.ts';
-import { parseRefName } from '../../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../../src/git/format/refs.ts';
 import { backends } from '../../../helpers/each-backend.ts';
 import { appendCommit } from '../../../helpers/small-thread.ts';
 import {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../../src/git/format/object-id.ts';
 import { RefNameConflict } from '../../../../src/git/format/ref-errors.ts';
-import { parseRefName } from '../../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../../src/git/format/refs.ts';
 import { RefMoved } from '../../../../src/git/ref-store.ts';
 import type { Repository } from '../../../../src/git/repository.ts';
 import { backends } from '../../../helpers/each-backend.ts';

@@ -7,9 +7,9 @@ import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.
 import type { ObjectId } from '../../../../src/git/format/object-id.ts';
 import { openPortableRepository } from '../../../../src/git/stores/portable/open-portable-repository.ts';
 import { readCommit } from '../../../../src/git/stores/read.ts';
-import { parseRefName } from '../../../../src/git/format/ref-name.ts';
+import { parseRefName } from '../../../../src/git/format/refs.ts';
 import { RefMoved } from '../../../../src/git/ref-store.ts';
-import { RepositoryNotFound } from '../../../../src/git/repository/repository-not-found.ts';
+import { RepositoryNotFound } from '../../../../src/git/repository/git-directory.ts';
 import { blob } from '../../../contracts/store-fixture.ts';
 import { createMemoryRepository, expectCleanMemory } from '../../../helpers/memory-repository.ts';
 import { appendCommit } from '../../../helpers/small-thread.ts';

@@ -1,7 +1,50 @@
-import type { GitPlace } from '../process/spawn-git.ts';
-import { parseObjectId, type ObjectId } from '../format/object-id.ts';
-import { pathAsText } from '../format/quote-path.ts';
-import { runGit } from '../process/run-git.ts';
+import { isObjectId, type ObjectId, parseObjectId } from '../format/object-id.ts';
+import { pathAsText } from '../format/paths.ts';
+import { type GitPlace, runGit } from './run-git.ts';
+
+/** The object that a revision names; tags are followed. */
+type Revision = { kind: 'commit' | 'tree' | 'blob'; oid: ObjectId };
+
+/**
+ * Finds the object that a revision names, in any form of gitrevisions(7): `main`, `HEAD~2`, `v1.0`, `HEAD:src`.
+ *
+ * @returns `undefined` if it names none
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ */
+export async function resolveRevision(git: GitPlace, text: string): Promise<Revision | undefined> {
+  if (text === '' || text.startsWith('-') || /[\n\0]/.test(text)) return undefined;
+  // After a colon comes a path, and `^{}` would become part of it.
+  const input = `${text.includes(':') ? text : `${text}^{}`}\n`;
+  const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)'];
+  const [oid = '', kind] = (await runGit({ ...git, args, input })).toString('utf8').trim().split(' ');
+  const isKnown = kind === 'commit' || kind === 'tree' || kind === 'blob';
+  return isKnown && isObjectId(oid) ? { kind, oid } : undefined;
+}
+
+/** A commit and the first line of its message. */
+export type CommitLine = { commit: ObjectId; subject: string };
+
+/**
+ * Lists the commits that are reachable from `from` and not from `without`, newest first.
+ *
+ * @param without commits of this repository
+ * @param most how many at most
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ * Source: git-rev-list(1).
+ */
+export async function listCommits(
+  git: GitPlace,
+  { from, without, most }: { from: readonly ObjectId[]; without: readonly ObjectId[]; most: number },
+): Promise<CommitLine[]> {
+  const input = [...from, ...without.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
+  const args = ['rev-list', '--stdin', `--max-count=${most}`, '--format=>%s'];
+  const lines = (await runGit({ ...git, args, input })).toString('utf8').split('\n');
+  // A line 'commit <id>', then the format's. It begins with '>', because git leaves out a line that would be empty.
+  return lines.flatMap((line, at) => {
+    const id = line.replace(/^commit /, '');
+    return at % 2 === 0 && isObjectId(id) ? [{ commit: id, subject: lines[at + 1]?.slice(1) ?? '' }] : [];
+  });
+}
 
 /** One file that differs between two trees. */
 export type FileChange = {
