@@ -53,7 +53,6 @@ export const artefacts = [
         files: [
           'src/git/stores/disk/pack-writer.ts',
           'src/git/stores/publish.ts',
-          'src/git/stores/publish.ts',
           'src/git/stores/read.ts',
           'src/git/ref-store.ts',
         ],
@@ -97,7 +96,6 @@ export const artefacts = [
           'src/git/repository/own-programs.ts',
           'src/git/stores/quarantine.ts',
           'src/git/worktree/find-changes.ts',
-          'src/git/repository/work-trees.ts',
           'src/thread/append-step.ts',
           'src/thread/end-thread.ts',
           'src/thread/append-commit.ts',

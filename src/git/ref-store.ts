@@ -2,7 +2,7 @@ import { UwfError } from '../errors.ts';
 import type { ObjectId } from './format/object-id.ts';
 import type { RefDamage } from './format/ref-errors.ts';
 
-/** A full ref name that passes git's rules (`git check-ref-format`). Made only by `ref-name.ts`. */
+/** A full ref name that passes git's rules (`git check-ref-format`). Made only by `format/refs.ts`. */
 export type RefName = string & { readonly __brand: 'RefName' };
 
 export type Ref = { name: RefName; id: ObjectId };

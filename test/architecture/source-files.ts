@@ -12,7 +12,7 @@ export type SourceImport = {
 };
 
 export type SourceFile = {
-  /** Relative to `src/`, with forward slashes: `git/format/tree.ts`. */
+  /** Relative to `src/`, with forward slashes: `git/format/objects.ts`. */
   name: string;
   /** The folder directly under `src/`; '' for files beside the rooms. */
   room: string;

@@ -32,7 +32,7 @@ import { makeFolders, removeFile, share } from '../system/write-files.ts';
 
 // Each step is a pack of its own. `git repack --geometric=2 -d` joins packs so that each has at least twice as many objects as
 // the next smaller one: a few packs are left, and an object is packed again only as often as the repository doubles. It prunes
-// nothing. A pack that is being written has a keep (stores/disk/pack-keep.ts), and git leaves such a pack alone.
+// nothing. A pack that is being written has a keep (stores/disk/pack-writer.ts), and git leaves such a pack alone.
 
 /** How many packs git lets gather by default (`gc.autoPackLimit`). */
 export const MAX_GATHERED = 50;

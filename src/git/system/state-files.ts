@@ -9,7 +9,7 @@ import { READ, readRegularFile, whileOpen } from './files.ts';
 import { makeFolders, share } from './write-files.ts';
 
 /** A link in uwf's state folder. The author of the link would choose where uwf writes and removes files. */
-export class LinkedStateFolder extends UwfError {
+class LinkedStateFolder extends UwfError {
   constructor(path: string) {
     super(`${path} is a link, and uwf keeps its files in no folder that one leads to`, {
       code: 'linked-state-folder',
