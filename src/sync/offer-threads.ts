@@ -381,10 +381,9 @@ async function checkRegistration(
   repository: Repository,
   { workflow, head, before }: { workflow: string; head: ObjectId; before: ObjectId | null },
   scan: SecretScan | undefined,
-): Promise<{ fault?: string; secrets: SecretPlace[] }> {
+): Promise<OutgoingVerdict> {
   // Few pushes have a new version.
-  const [{ checkRegistry }, { INCOMING_LIMITS, boundedObjects }, { TimeBudget }] = await Promise.all([
-    import('../verify/check-incoming.ts'),
+  const [{ checkRegistry, INCOMING_LIMITS, boundedObjects }, { TimeBudget }] = await Promise.all([
     import('../verify/check-incoming.ts'),
     import('../verify/step-history.ts'),
   ]);
