@@ -16,19 +16,35 @@ import { threadStepSchema } from './built-in/thread-step.ts';
 import { threadSuspendSchema } from './built-in/thread-suspend.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
 import { workflowSchema } from './built-in/workflow.ts';
+import type { AgentRecord } from './built-in/agent.ts';
+import type { Artifact } from './built-in/artifact.ts';
+import type { Attempt } from './built-in/attempt.ts';
+import type { Content } from './built-in/content.ts';
+import type { ReactSession, ReactToolCall, ReactTurn } from './built-in/react.ts';
+import type { Role } from './built-in/role.ts';
+import type { ThreadEnd } from './built-in/thread-end.ts';
+import type { ThreadResume } from './built-in/thread-resume.ts';
+import type { ThreadStart } from './built-in/thread-start.ts';
+import type { ThreadStep } from './built-in/thread-step.ts';
+import type { ThreadSuspend } from './built-in/thread-suspend.ts';
+import type { Workflow } from './built-in/workflow.ts';
 
-export type { AgentRecord } from './built-in/agent.ts';
-export type { Artifact } from './built-in/artifact.ts';
-export type { Attempt } from './built-in/attempt.ts';
-export type { Content } from './built-in/content.ts';
-export type { ReactSession, ReactToolCall, ReactTurn } from './built-in/react.ts';
-export type { Role } from './built-in/role.ts';
-export type { ThreadEnd } from './built-in/thread-end.ts';
-export type { ThreadResume } from './built-in/thread-resume.ts';
-export type { ThreadStart } from './built-in/thread-start.ts';
-export type { ThreadStep } from './built-in/thread-step.ts';
-export type { ThreadSuspend } from './built-in/thread-suspend.ts';
-export type { Workflow } from './built-in/workflow.ts';
+export type {
+  AgentRecord,
+  Artifact,
+  Attempt,
+  Content,
+  ReactSession,
+  ReactToolCall,
+  ReactTurn,
+  Role,
+  ThreadEnd,
+  ThreadResume,
+  ThreadStart,
+  ThreadStep,
+  ThreadSuspend,
+  Workflow,
+};
 
 const metaSchema: JsonObject = {
   $schema: DIALECT,

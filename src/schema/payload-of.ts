@@ -1,5 +1,5 @@
-import { isNodeHash } from '../cas/hash.ts';
-import type { NodeHash } from '../cas/hash.ts';
+import { isNodeHash } from '../cas/node-hash.ts';
+import type { NodeHash } from '../cas/node-hash.ts';
 import type { Node } from '../cas/node.ts';
 import { UwfError } from '../errors.ts';
 import { isObjectId } from '../git/format/object-id.ts';
