@@ -24,7 +24,7 @@ export const lookup = {
 
   async *compare({ quick, rounds = quick ? 200 : 1000, folder: parent }) {
     const threads = quick ? 4 : 84;
-    const source = await loadSource(...longThreadSources, 'src/cas/lookup/repository-nodes.ts');
+    const source = await loadSource(...longThreadSources, 'src/cas/lookup.ts');
     const { path: folder, remove } = temporaryFolder(parent);
     const options = { cwd: folder, env: quietEnvironment() };
     const title = `${(threads * stepsPerThread * nodesPerStep).toLocaleString('en')} nodes`;

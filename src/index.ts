@@ -5,13 +5,13 @@
  * signals and the person at the terminal are handed in.
  */
 import { isNodeHash, parseNodeHash, prepareHashing, type NodeHash } from './cas/hash.ts';
-import type { NodesOf } from './schema/links/refs.ts';
 import {
   findReachableHashes as findReachable,
+  type NodesOf,
   walk as walkNodes,
   type WalkedNode,
   type WalkOptions,
-} from './schema/links/walk-nodes.ts';
+} from './schema/links.ts';
 import { getThread } from './thread/find-thread.ts';
 import { nodesOfThread } from './thread/thread-cas.ts';
 
@@ -29,21 +29,21 @@ export type { Identity, Repository, RepositoryLocation } from './git/repository.
 
 // Nodes
 export { hashNode, isNodeHash, parseNodeHash, type NodeHash } from './cas/hash.ts';
-export { reindex, repositoryNodes, type RepositoryNodes } from './cas/lookup/repository-nodes.ts';
+export { reindex, repositoryNodes, type RepositoryNodes } from './cas/lookup.ts';
 export type { Node } from './cas/node.ts';
-export { getNode, type NodeSource, type StoredNode } from './cas/node-source.ts';
+export { getNode, type NodeSource, type StoredNode } from './cas/node.ts';
 export type { JsonObject, JsonValue } from './json.ts';
 
 // Schemas and links
 export { builtIn, type TypeName } from './schema/built-in.ts';
-export type { Content } from './schema/built-in/content.ts';
-export { collectRefs, findCasRefs } from './schema/links/find-links.ts';
-export { putNode, type PutOptions } from './schema/put/put-node.ts';
-export { putSchema } from './schema/put/put-schema.ts';
-export { refs, type NodesOf } from './schema/links/refs.ts';
+export type { Content } from './schema/built-in/turn-nodes.ts';
+export { collectRefs, findCasRefs } from './schema/find-links.ts';
+export { putNode, type PutOptions } from './schema/put.ts';
+export { putSchema } from './schema/put.ts';
+export { refs, type NodesOf } from './schema/links.ts';
 export { validate, type Validation } from './schema/validate.ts';
-export { SchemaViolation } from './schema/json-schema/invalid-schema.ts';
-export type { WalkedNode, WalkOptions } from './schema/links/walk-nodes.ts';
+export { SchemaViolation } from './schema/json-schema/schema-error.ts';
+export type { WalkedNode, WalkOptions } from './schema/links.ts';
 
 /**
  * Walks over all nodes that some roots link to, each once, depth first, the roots first.

@@ -8,9 +8,9 @@ import { quietEnvironment } from './quiet-environment.js';
 
 const sources = [
   ...new Set([...appenderSources, ...longThreadSources]),
-  'src/cas/lookup/repository-nodes.ts',
+  'src/cas/lookup.ts',
   'src/git/maintenance/repack.ts',
-  'src/schema/links/walk-nodes.ts',
+  'src/schema/links.ts',
   'src/thread/find-thread.ts',
   'src/thread/fork-thread.ts',
   'src/thread/read-said.ts',

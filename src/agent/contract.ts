@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { Usage } from '../schema/built-in/usage.ts';
+import type { Usage } from '../schema/built-in/schema-parts.ts';
 import type { Said, SaidOptions } from '../thread/read-said.ts';
 
 /** What a package says of the agents it makes. */

@@ -1,4 +1,4 @@
-import type { Usage } from '../schema/built-in/usage.ts';
+import type { Usage } from '../schema/built-in/schema-parts.ts';
 import type { Agent, AgentEvent, AgentReply, TokenPrice } from './contract.ts';
 import { numberSchema, objectSchema, type SchemaOf } from './typed-schema.ts';
 

@@ -1,13 +1,10 @@
+import { UwfError } from '../errors.ts';
+import { ObjectMissing, ObjectTooLarge } from '../git/format/object-errors.ts';
+import { isObjectId, type ObjectId } from '../git/format/object-id.ts';
 import type { Commit, TreeLine } from '../git/format/objects.ts';
-import { ObjectTooLarge } from '../git/format/object-errors.ts';
-import type { ObjectId } from '../git/format/object-id.ts';
-import { readAnyTree, readBlob, readCommit } from '../git/stores/read.ts';
-import type { ObjectReader } from '../git/stores/read.ts';
-import { prepareHashing } from './hash.ts';
-import { INDEX_NAME, InvalidIndex, parseIndex } from './index-blob.ts';
-import type { IndexEntry } from './index-blob.ts';
-import { decodeNode } from './node.ts';
-import type { StoredNode } from './node-source.ts';
+import { type ObjectReader, readAnyTree, readBlob, readCommit } from '../git/stores/read.ts';
+import { isNodeHash, type NodeHash, prepareHashing } from './hash.ts';
+import { decodeNode, HashCollision, type NodeSource, type StoredNode } from './node.ts';
 
 /** What the readers of nodes need of a repository. */
 export type NodeReader = { readonly objects: ObjectReader };
@@ -157,4 +154,153 @@ async function readIndex(
     if (error instanceof InvalidIndex || error instanceof ObjectTooLarge) return undefined;
     throw error;
   }
+}
+
+/**
+ * The nodes of all commits that some tips reach, through all their parents. A thread may link to these.
+ *
+ * Commits are read newest first and only as far as a search needs; nodes read on the way are remembered. Commits
+ * that uwf did not write (code that a step pins) are skipped together with their ancestors, and so is a parent that
+ * is not in the repository (a shallow clone).
+ */
+export function nodesBehind(repository: NodeReader, tips: readonly ObjectId[]): NodeSource {
+  return new HistoryNodes(repository, tips);
+}
+
+type Waiting = { id: ObjectId; nodes: CommitNodes };
+
+class HistoryNodes implements NodeSource {
+  readonly #repository: NodeReader;
+  readonly #oids = new Map<NodeHash, ObjectId>();
+  readonly #collisions = new Map<NodeHash, HashCollision>();
+  readonly #met = new Set<ObjectId>();
+  /** Commits whose nodes have not been read yet, the newest last. */
+  readonly #waiting: Waiting[] = [];
+  #tips: readonly ObjectId[];
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(repository: NodeReader, tips: readonly ObjectId[]) {
+    this.#repository = repository;
+    this.#tips = tips;
+  }
+
+  find(hash: NodeHash): Promise<StoredNode | undefined> {
+    // Searches run one after another: each would skip the commits that a concurrent one is still reading.
+    const search = this.#turn.then(() => this.#locate(hash));
+    this.#turn = search.catch(() => undefined);
+    return search.then((oid) => (oid === undefined ? undefined : readNodeAt(this.#repository, { hash, oid })));
+  }
+
+  async #locate(hash: NodeHash): Promise<ObjectId | undefined> {
+    for (;;) {
+      const collision = this.#collisions.get(hash);
+      if (collision !== undefined) throw collision;
+      const oid = this.#oids.get(hash);
+      if (oid !== undefined) return oid;
+      if (!(await this.#takeNext())) return undefined;
+    }
+  }
+
+  /** Reads the nodes of the newest waiting commit; false when no commit is left. */
+  async #takeNext(): Promise<boolean> {
+    while (this.#tips.length > 0) {
+      const [tip, ...others] = this.#tips;
+      if (tip !== undefined) await this.#meet(tip);
+      this.#tips = others;
+    }
+    const next = this.#waiting.at(-1);
+    if (next === undefined) return false;
+    for (const parent of next.nodes.parents) {
+      await this.#meet(parent).catch((error: unknown) => {
+        if (!(error instanceof ObjectMissing) || error.id !== parent) throw error;
+      });
+    }
+    // Removed only after its parents were read: if one is unreadable, the next search must fail as well. It is looked up
+    // again because a parent with a later date may have been placed behind it.
+    this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    for (const entry of next.nodes.entries ?? []) this.#remember(entry.hash, entry.oid);
+    return true;
+  }
+
+  async #meet(id: ObjectId): Promise<void> {
+    if (this.#met.has(id)) return;
+    const nodes = await readCommitNodes(this.#repository, id);
+    this.#met.add(id);
+    if (nodes.entries === undefined) return;
+    const isOlder = ({ nodes: other }: Waiting): boolean => other.committedAtMs < nodes.committedAtMs;
+    this.#waiting.splice(this.#waiting.findLastIndex(isOlder) + 1, 0, { id, nodes });
+  }
+
+  #remember(hash: NodeHash, oid: ObjectId): void {
+    const known = this.#oids.get(hash);
+    if (known === undefined) this.#oids.set(hash, oid);
+    else if (known !== oid) this.#collisions.set(hash, new HashCollision(hash, [known, oid]));
+  }
+}
+
+/** Where a tree holds a node: the blob `oid` at `path`, relative to the tree that carries the index. */
+export type IndexEntry = { hash: NodeHash; oid: ObjectId; path: string };
+
+/** The name of the blob that lists the nodes of a tree. */
+export const INDEX_NAME = 'index';
+
+/** A tree's index is not as uwf writes it. */
+export class InvalidIndex extends UwfError {
+  constructor(line: number, reason: string) {
+    super(`the index of a tree is damaged${line === 0 ? '' : ` in line ${line}`}: ${reason}`, {
+      code: 'invalid-index',
+      kind: 'data',
+      hint: 'it was not written by uwf; fetch the thread again',
+      facts: { line, reason },
+    });
+  }
+}
+
+/**
+ * Writes an index: a line `<hash> <oid> <path>` per node, sorted by hash, then by the path's bytes.
+ *
+ * @throws {InvalidIndex} if a path is empty, holds a line end or is listed twice
+ */
+export function formatIndex(entries: readonly IndexEntry[]): string {
+  const sorted = entries.toSorted(compareEntries);
+  const text = sorted.map((entry) => `${entry.hash} ${entry.oid} ${entry.path}\n`).join('');
+  parseIndex(text);
+  return text;
+}
+
+/**
+ * Reads an index, and refuses every text that {@link formatIndex} would not have written.
+ *
+ * @throws {InvalidIndex} naming the line
+ */
+export function parseIndex(text: string): IndexEntry[] {
+  if (text === '') return [];
+  if (!text.endsWith('\n')) throw new InvalidIndex(0, 'its last line is cut off');
+  const entries: IndexEntry[] = [];
+  const paths = new Set<string>();
+  for (const [at, line] of text.slice(0, -1).split('\n').entries()) {
+    const entry = parseLine(line, at + 1);
+    const previous = entries.at(-1);
+    if (previous !== undefined && compareEntries(previous, entry) >= 0) throw new InvalidIndex(at + 1, 'out of order');
+    if (paths.has(entry.path)) throw new InvalidIndex(at + 1, `'${entry.path}' is listed twice`);
+    paths.add(entry.path);
+    entries.push(entry);
+  }
+  return entries;
+}
+
+function parseLine(line: string, number: number): IndexEntry {
+  const hash = line.slice(0, 13);
+  const oidEnd = line.indexOf(' ', 14);
+  const oid = line.slice(14, oidEnd);
+  const path = line.slice(oidEnd + 1);
+  if (!isNodeHash(hash) || line[13] !== ' ') throw new InvalidIndex(number, 'it does not start with a node hash');
+  if (oidEnd === -1 || !isObjectId(oid)) throw new InvalidIndex(number, 'its second word is not an object id');
+  if (path === '') throw new InvalidIndex(number, 'it names no path');
+  return { hash, oid, path };
+}
+
+function compareEntries(a: IndexEntry, b: IndexEntry): number {
+  if (a.hash !== b.hash) return a.hash < b.hash ? -1 : 1;
+  return Buffer.compare(Buffer.from(a.path), Buffer.from(b.path));
 }

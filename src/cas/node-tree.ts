@@ -1,11 +1,12 @@
 import { UwfError } from '../errors.ts';
-import type { ObjectBatch } from '../git/stores/publish.ts';
-import type { ObjectId } from '../git/format/object-id.ts';
+import { isObjectId, type ObjectId } from '../git/format/object-id.ts';
 import type { TreeEntry } from '../git/format/objects.ts';
-import { formatIndex, INDEX_NAME } from './index-blob.ts';
-import type { IndexEntry } from './index-blob.ts';
-import type { EncodedNode } from './node.ts';
-import { assertNodeFits } from './node-limits.ts';
+import type { ObjectBatch } from '../git/stores/publish.ts';
+import { isJsonObject } from '../json.ts';
+import { formatIndex, INDEX_NAME, type IndexEntry } from './commit-nodes.ts';
+import { assertNodeFits } from './limits.ts';
+import { ARTIFACT_TYPE } from './node-hash.ts';
+import type { EncodedNode, Node } from './node.ts';
 
 /** A node that is to be written, and where it goes. */
 export type NodeFile = { path: string; node: EncodedNode };
@@ -76,4 +77,41 @@ function addFolder(batch: ObjectBatch, folder: Folder): ObjectId {
     entries.push(content instanceof Map ? { mode: '040000', name, id: addFolder(batch, content) } : content);
   }
   return batch.addTree(entries);
+}
+
+/** A git object that an artifact node names. A commit with that node has to keep the object reachable. */
+type Pin = { kind: 'commit' | 'tree' | 'blob'; oid: ObjectId };
+
+/** The folder of a commit's tree that keeps pinned trees and blobs, each under its object id. */
+export const PINNED_FOLDER = 'pinned';
+
+/** What a node pins; `undefined` for a node that is no artifact. */
+export function pinOf({ type, payload }: Node): Pin | undefined {
+  if (type !== ARTIFACT_TYPE || !isJsonObject(payload)) return undefined;
+  const { kind, oid } = payload;
+  const isPin = (kind === 'commit' || kind === 'tree' || kind === 'blob') && typeof oid === 'string';
+  return isPin && isObjectId(oid) ? { kind, oid } : undefined;
+}
+
+/** How a commit keeps pinned objects: commits as further parents, trees and blobs as entries of its tree. */
+export type PinKeepers = { parents: ObjectId[]; entries: Subtree[] };
+
+/** How a tree keeps a pinned tree or blob. */
+export function pinnedAt(id: ObjectId, kind: 'tree' | 'blob'): Subtree {
+  return { path: `${PINNED_FOLDER}/${id}`, mode: kind === 'tree' ? '040000' : '100644', id };
+}
+
+/**
+ * Returns the parents and the tree entries that keep the objects pinned by some nodes, each object once.
+ * @param kept for objects that other nodes of the same commit pin
+ */
+export function keepersOf(nodes: Iterable<Node>, kept: PinKeepers = { parents: [], entries: [] }): PinKeepers {
+  const parents = new Set(kept.parents);
+  const entries = new Map(kept.entries.map((entry) => [entry.id, entry]));
+  for (const node of nodes) {
+    const pin = pinOf(node);
+    if (pin?.kind === 'commit') parents.add(pin.oid);
+    else if (pin) entries.set(pin.oid, pinnedAt(pin.oid, pin.kind));
+  }
+  return { parents: [...parents], entries: [...entries.values()] };
 }

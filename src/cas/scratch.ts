@@ -8,14 +8,19 @@ import { RefMoved } from '../git/ref-store.ts';
 import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { isJsonObject } from '../json.ts';
-import { readCommitIndex, readNodeAt } from './commit-nodes.ts';
-import { CONTENT_TYPE } from './frozen-types.ts';
+import { type IndexEntry, readCommitIndex, readNodeAt } from './commit-nodes.ts';
+import { CONTENT_TYPE } from './node-hash.ts';
 import type { NodeHash } from './hash.ts';
-import type { IndexEntry } from './index-blob.ts';
 import type { EncodedNode, Node } from './node.ts';
-import { writeNodeTree } from './node-tree.ts';
-import type { NodeFile, TreeFile } from './node-tree.ts';
-import { keepersOf, pinnedAt, PINNED_FOLDER, type PinKeepers } from './pins.ts';
+import {
+  keepersOf,
+  type NodeFile,
+  type PinKeepers,
+  PINNED_FOLDER,
+  pinnedAt,
+  type TreeFile,
+  writeNodeTree,
+} from './node-tree.ts';
 
 const artifacts = 'artifacts/';
 const MAX_ATTEMPTS = 100;

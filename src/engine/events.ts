@@ -3,8 +3,8 @@ import type { MissingFiles, WorkTreeChanges } from '../git/worktree/file-notes.t
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';
-import type { CountedLimit } from '../schema/built-in/limits.ts';
-import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
+import type { CountedLimit } from '../schema/built-in/schema-parts.ts';
+import type { SuspendCause } from '../schema/built-in/thread-start.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadStatus } from '../thread/thread-status.ts';
 

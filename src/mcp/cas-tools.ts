@@ -1,12 +1,11 @@
 import { parseNodeHash } from '../cas/hash.ts';
-import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
-import { getNode } from '../cas/node-source.ts';
-import { builtIn, typeNameOf } from '../schema/built-in.ts';
+import { repositoryNodes } from '../cas/lookup.ts';
+import { getNode } from '../cas/node.ts';
+import { builtIn, payloadOf, typeNameOf } from '../schema/built-in.ts';
 import { threadCas, type ThreadCas } from '../thread/thread-cas.ts';
 import { inputOf, numberInput, textInput, threadInput } from './mcp-tool.ts';
 import type { McpScope, McpTool } from './mcp-tool.ts';
 import { threadIn } from './readable-threads.ts';
-import { payloadOf } from '../schema/payload-of.ts';
 
 /** How much of a long text is given at once, in characters. */
 const MAX_CHARACTERS = 100_000;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readResult, RESULT_TOOL, resultToolDescription, resultToolSchema } from '../agent/extract/result-tool.ts';
 import { UwfError } from '../errors.ts';
 import { isJsonObject } from '../json.ts';
-import { schemaWords } from '../schema/json-schema/schema-words.ts';
+import { schemaWords } from '../schema/json-schema/walk-schema.ts';
 import type { McpScope, McpTool } from './mcp-tool.ts';
 
 /**

@@ -7,7 +7,7 @@ import { renderTemplate, seenByTemplate } from '../expression/template/template.
 import type { StepView } from '../thread/step-view.ts';
 import type { Rule } from '../workflow/definition.ts';
 import { END, RESUME, START } from '../workflow/definition.ts';
-import { branchesInMeta } from '../schema/built-in/block-meta.ts';
+import { branchesInMeta } from '../schema/built-in/thread-step.ts';
 import { lastRoleOf, stepsSeenBy, type Decision, type DecisionContext, type SeenSteps } from './decision.ts';
 import type { RulePart } from './moderator-errors.ts';
 import { NoRuleMatches, RuleFailed } from './moderator-errors.ts';

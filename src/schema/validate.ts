@@ -1,19 +1,12 @@
 import type { NodeHash } from '../cas/hash.ts';
-import type { Node } from '../cas/node.ts';
-import { getNode, MemorySource } from '../cas/node-source.ts';
-import type { NodeSource } from '../cas/node-source.ts';
+import { getNode, MemorySource, type Node, type NodeSource } from '../cas/node.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
-import { checkBuiltIn } from './built-in-checks.ts';
+import { assertSchema, checkBuiltIn, validateAgainst } from './json-schema/validate-against.ts';
 import { builtIn, typeNameOf } from './built-in.ts';
-import { checkLinks } from './links/check-links.ts';
-import type { Link } from './links/find-links.ts';
-import { linksOf, sourceOf } from './links/refs.ts';
-import type { NodesOf } from './links/refs.ts';
-import type { SchemaError } from './json-schema/schema-error.ts';
-import { schemaOfMeta, schemaOfType } from './type-schema.ts';
-import { InvalidSchema, SchemaViolation } from './json-schema/invalid-schema.ts';
-import { assertSchema, validateAgainst } from './json-schema/validate-against.ts';
+import { checkLinks, linksOf, type NodesOf, schemaOfMeta, schemaOfType, sourceOf } from './links.ts';
+import type { Link } from './find-links.ts';
+import { InvalidSchema, type SchemaError, SchemaViolation } from './json-schema/schema-error.ts';
 
 /** The result of checking a node. */
 export type Validation = {

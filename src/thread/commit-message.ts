@@ -1,7 +1,7 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { Commit } from '../git/format/objects.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import { type AgentRecord, isOfProgram } from '../schema/built-in/agent.ts';
+import { type AgentRecord, isOfProgram } from '../schema/built-in/workflow.ts';
 import { fileTypes, statusOf, textPaths, type ThreadEvent } from './thread-commit.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { NodeHash } from '../cas/hash.ts';
 import { type NodeFile, writeNodeTree } from '../cas/node-tree.ts';
 import { type EncodedNode, encodeNode } from '../cas/node.ts';
-import { cutToFit } from '../cas/text-limit.ts';
+import { cutToFit } from '../cas/limits.ts';
 import { UwfError } from '../errors.ts';
 import { type Commit, encodeCommit } from '../git/format/objects.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
@@ -9,9 +9,8 @@ import type { Repository } from '../git/repository.ts';
 import type { ObjectBatch } from '../git/stores/publish.ts';
 import type { JsonObject } from '../json.ts';
 import { builtIn } from '../schema/built-in.ts';
-import type { AgentRecord } from '../schema/built-in/agent.ts';
-import type { Redacted } from '../schema/built-in/schema-parts.ts';
-import type { Usage } from '../schema/built-in/usage.ts';
+import type { AgentRecord } from '../schema/built-in/workflow.ts';
+import type { Redacted, Usage } from '../schema/built-in/schema-parts.ts';
 import { type Beside, messageOfCommit } from './commit-message.ts';
 import { authorOf, eventIn, roleOf, type ThreadCommit, type ThreadCommitKind } from './thread-commit.ts';
 

@@ -1,11 +1,10 @@
 import type { NodeHash } from '../cas/hash.ts';
-import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
-import { getNode } from '../cas/node-source.ts';
+import { repositoryNodes } from '../cas/lookup.ts';
+import { getNode } from '../cas/node.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';
-import { typeNameOf } from '../schema/built-in.ts';
-import { payloadOf } from '../schema/payload-of.ts';
+import { payloadOf, typeNameOf } from '../schema/built-in.ts';
 import { findStart, readChildEnds, readLightChain } from './thread-chain.ts';
 import { readThreadCommit } from './thread-commit.ts';
 import { assertDataError } from './thread-errors.ts';

@@ -3,7 +3,7 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { iso } from '../iso.ts';
 import type { JsonObject } from '../json.ts';
-import type { MoreLimits } from '../schema/built-in/limits.ts';
+import type { MoreLimits } from '../schema/built-in/schema-parts.ts';
 import { readSuspension, type Suspension } from './context/exchange.ts';
 import { getThread } from './find-thread.ts';
 import { readChain } from './thread-chain.ts';

@@ -1,7 +1,6 @@
 import { isNodeHash, type NodeHash } from '../cas/hash.ts';
-import { type NodeFile, type Subtree, writeNodeTree } from '../cas/node-tree.ts';
+import { keepersOf, type NodeFile, type Subtree, writeNodeTree } from '../cas/node-tree.ts';
 import { type EncodedNode, encodeNode } from '../cas/node.ts';
-import { keepersOf } from '../cas/pins.ts';
 import { UwfError } from '../errors.ts';
 import type { Signature } from '../git/format/objects.ts';
 import { objectFormatsDiffer } from '../git/format/object-errors.ts';

@@ -1,8 +1,8 @@
 import { pointer } from '../cas/canonical.ts';
 import { readCommitNodesOnce, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
-import type { StoredNode } from '../cas/node-source.ts';
-import { PINNED_FOLDER } from '../cas/pins.ts';
+import type { StoredNode } from '../cas/node.ts';
+import { PINNED_FOLDER } from '../cas/node-tree.ts';
 import { ObjectMissing, ObjectTooLarge } from '../git/format/object-errors.ts';
 import { isObjectId, type ObjectId } from '../git/format/object-id.ts';
 import { pathAsText } from '../git/format/paths.ts';
@@ -20,8 +20,7 @@ import {
 import { isJsonObject, type JsonValue } from '../json.ts';
 import { inPlaceOf, isOfClass, orElse } from '../or-else.ts';
 import { type Hit, marks, RedactionFailed, type Redactor } from '../redaction/redactor.ts';
-import { builtIn } from '../schema/built-in.ts';
-import { payloadOf } from '../schema/payload-of.ts';
+import { builtIn, payloadOf } from '../schema/built-in.ts';
 import { MAX_FILE_BYTES } from './draft-commit.ts';
 import { EVERYWHERE, listPointers } from './find-thread.ts';
 import { readSnapshot, WORKSPACE } from './step-files.ts';

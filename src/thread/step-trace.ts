@@ -1,15 +1,13 @@
-import { readNodeAt } from '../cas/commit-nodes.ts';
+import { type IndexEntry, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
-import type { IndexEntry } from '../cas/index-blob.ts';
 import type { NodeFile } from '../cas/node-tree.ts';
 import { type EncodedNode, encodeNode } from '../cas/node.ts';
 import { pathName } from '../cas/path-name.ts';
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn } from '../schema/built-in.ts';
-import type { ReactSession, TurnTokens } from '../schema/built-in/react.ts';
-import { payloadOf, type Payloads } from '../schema/payload-of.ts';
+import { builtIn, payloadOf, type Payloads } from '../schema/built-in.ts';
+import type { ReactSession, TurnTokens } from '../schema/built-in/turn-nodes.ts';
 import { contentNode } from './draft-commit.ts';
 import { CorruptThread } from './thread-errors.ts';
 import type { CommitOf } from './thread-state.ts';

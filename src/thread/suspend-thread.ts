@@ -1,12 +1,11 @@
 import type { NodeFile } from '../cas/node-tree.ts';
 import { encodeNode } from '../cas/node.ts';
-import { assertTextFits, cutToFit, MAX_REASON_BYTES } from '../cas/text-limit.ts';
+import { assertTextFits, cutToFit, MAX_REASON_BYTES } from '../cas/limits.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 import { builtIn } from '../schema/built-in.ts';
-import type { MoreLimits } from '../schema/built-in/limits.ts';
-import type { Redacted } from '../schema/built-in/schema-parts.ts';
-import type { SuspendCause } from '../schema/built-in/thread-suspend.ts';
+import type { MoreLimits, Redacted } from '../schema/built-in/schema-parts.ts';
+import type { SuspendCause } from '../schema/built-in/thread-start.ts';
 import { assertValid } from '../schema/validate.ts';
 import { appendCommit } from './append-commit.ts';
 import { encodeTurn, type TurnFacts } from './append-step.ts';

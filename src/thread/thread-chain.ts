@@ -9,9 +9,8 @@ import type { Repository } from '../git/repository.ts';
 import { readAnyTree, readCommit } from '../git/stores/read.ts';
 import type { JsonObject } from '../json.ts';
 import { inPlaceOf } from '../or-else.ts';
-import { builtIn } from '../schema/built-in.ts';
-import { SKIPS } from '../schema/built-in/totals.ts';
-import { payloadOf } from '../schema/payload-of.ts';
+import { builtIn, payloadOf } from '../schema/built-in.ts';
+import { SKIPS } from '../schema/built-in/thread-step.ts';
 import { bodyOfMessage, nodeOfMessage } from './commit-message.ts';
 import {
   eventOf,

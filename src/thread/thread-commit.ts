@@ -1,22 +1,16 @@
-import { type NodeReader, readCommitIndex, readNodeAt } from '../cas/commit-nodes.ts';
+import { type IndexEntry, type NodeReader, readCommitIndex, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
-import type { IndexEntry } from '../cas/index-blob.ts';
-import type { StoredNode } from '../cas/node-source.ts';
-import type { Node } from '../cas/node.ts';
+import type { Node, StoredNode } from '../cas/node.ts';
 import { pathName } from '../cas/path-name.ts';
 import type { Commit } from '../git/format/objects.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Identity, Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
-import { builtIn, type TypeName, typeNameOf } from '../schema/built-in.ts';
-import { type AgentRecord, isPerson } from '../schema/built-in/agent.ts';
-import type { ThreadEnd } from '../schema/built-in/thread-end.ts';
-import type { ThreadResume } from '../schema/built-in/thread-resume.ts';
-import type { ThreadStart } from '../schema/built-in/thread-start.ts';
+import { builtIn, payloadOf, type TypeName, typeNameOf } from '../schema/built-in.ts';
+import { type AgentRecord, isPerson } from '../schema/built-in/workflow.ts';
+import type { ThreadEnd, ThreadResume, ThreadStart, ThreadSuspend } from '../schema/built-in/thread-start.ts';
 import type { ThreadStep } from '../schema/built-in/thread-step.ts';
-import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
-import { payloadOf } from '../schema/payload-of.ts';
 import { BeforeFormat, CorruptThread, NewerFormat } from './thread-errors.ts';
 
 /** A commit of a thread, with its node. `kind` names the file of the node. */

@@ -1,17 +1,21 @@
-import { readCommitIndex, readCommitNodesOnce, readNodeAt } from '../cas/commit-nodes.ts';
+import { nodesBehind, readCommitIndex, readCommitNodesOnce, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
-import { nodesBehind } from '../cas/history-nodes.ts';
-import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
-import { combineSources, getNode, type NodeSource, type StoredNode } from '../cas/node-source.ts';
+import { repositoryNodes } from '../cas/lookup.ts';
+import {
+  combineSources,
+  type EncodedNode,
+  encodeNode,
+  getNode,
+  type NodeSource,
+  type StoredNode,
+} from '../cas/node.ts';
 import type { NodeFile } from '../cas/node-tree.ts';
-import { type EncodedNode, encodeNode } from '../cas/node.ts';
 import { ObjectMissing } from '../git/format/object-errors.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { inPlaceOf } from '../or-else.ts';
-import { isThreadType, typeNameOf } from '../schema/built-in.ts';
-import { refs } from '../schema/links/refs.ts';
-import { payloadOf } from '../schema/payload-of.ts';
+import { isThreadType, payloadOf, typeNameOf } from '../schema/built-in.ts';
+import { refs } from '../schema/links.ts';
 import { findKept } from './find-kept.ts';
 import { EVERYWHERE, findThread, listPointers } from './find-thread.ts';
 import { findEventFile, readThreadCommit } from './thread-commit.ts';

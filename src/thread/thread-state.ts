@@ -3,11 +3,15 @@ import type { Commit } from '../git/format/objects.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { setMember } from '../json.ts';
-import { countedLimits, type MoreLimits } from '../schema/built-in/limits.ts';
-import type { ThreadEnd } from '../schema/built-in/thread-end.ts';
-import type { ThreadStep } from '../schema/built-in/thread-step.ts';
-import { type RoleTotals, SKIPS, type Totals } from '../schema/built-in/totals.ts';
-import { addUsage, type Usage, type UsageByRole } from '../schema/built-in/usage.ts';
+import {
+  addUsage,
+  countedLimits,
+  type MoreLimits,
+  type Usage,
+  type UsageByRole,
+} from '../schema/built-in/schema-parts.ts';
+import type { ThreadEnd } from '../schema/built-in/thread-start.ts';
+import { type RoleTotals, SKIPS, type ThreadStep, type Totals } from '../schema/built-in/thread-step.ts';
 import type { CommittedState } from './new-thread-id.ts';
 import { readTextAt, readThreadCommit, type ThreadCommit, type ThreadEvent } from './thread-commit.ts';
 import { CorruptThread, nothingForDataError } from './thread-errors.ts';

@@ -1,5 +1,5 @@
 import { isOfOutside } from '../git/worktree/file-notes.ts';
-import type { ThreadSuspend } from '../schema/built-in/thread-suspend.ts';
+import type { ThreadSuspend } from '../schema/built-in/thread-start.ts';
 import type { ThreadCommit, ThreadEvent } from './thread-commit.ts';
 import type { ThreadId } from './thread-id.ts';
 

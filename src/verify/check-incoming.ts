@@ -1,7 +1,7 @@
 import { prepareHashing } from '../cas/hash.ts';
-import { lookupOf } from '../cas/lookup/repository-nodes.ts';
-import { countOf, NODE_LIMITS, whyNoJson } from '../cas/node-limits.ts';
-import { PINNED_FOLDER } from '../cas/pins.ts';
+import { lookupOf } from '../cas/lookup.ts';
+import { countOf, NODE_LIMITS, whyNoJson } from '../cas/limits.ts';
+import { PINNED_FOLDER } from '../cas/node-tree.ts';
 import { typePath } from '../cas/scratch.ts';
 import { type Commit, kindOfMode, parseCommit, readTreeLines, type TreeLine } from '../git/format/objects.ts';
 import { CorruptObject, ObjectTooLarge } from '../git/format/object-errors.ts';

@@ -1,5 +1,4 @@
-import { readCommitNodes } from '../cas/commit-nodes.ts';
-import { INDEX_NAME } from '../cas/index-blob.ts';
+import { INDEX_NAME, readCommitNodes } from '../cas/commit-nodes.ts';
 import { ObjectMissing } from '../git/format/object-errors.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';

@@ -1,10 +1,8 @@
 import { type NodeHash, prepareHashing } from '../cas/hash.ts';
-import { nodesBehind } from '../cas/history-nodes.ts';
-import type { IndexEntry } from '../cas/index-blob.ts';
-import type { Lookup } from '../cas/lookup/lookup.ts';
-import { MAX_SCHEMA_BYTES } from '../cas/node-limits.ts';
-import { combineSources, HashCollision, type NodeSource, type StoredNode } from '../cas/node-source.ts';
-import { decodeNode } from '../cas/node.ts';
+import { type IndexEntry, nodesBehind } from '../cas/commit-nodes.ts';
+import type { Lookup } from '../cas/lookup.ts';
+import { MAX_SCHEMA_BYTES } from '../cas/limits.ts';
+import { combineSources, decodeNode, HashCollision, type NodeSource, type StoredNode } from '../cas/node.ts';
 import { UwfError } from '../errors.ts';
 import { ObjectTooLarge } from '../git/format/object-errors.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';

@@ -1,5 +1,5 @@
-import { INDEX_NAME, type IndexEntry, parseIndex } from '../cas/index-blob.ts';
-import { PINNED_FOLDER } from '../cas/pins.ts';
+import { INDEX_NAME, type IndexEntry, parseIndex } from '../cas/commit-nodes.ts';
+import { PINNED_FOLDER } from '../cas/node-tree.ts';
 import { type Commit, encodeCommit, parseCommit, type TreeEntry, type TreeMode } from '../git/format/objects.ts';
 import { formatOfId, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';

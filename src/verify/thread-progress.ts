@@ -1,9 +1,9 @@
 import type { NodeHash } from '../cas/hash.ts';
-import type { IndexEntry } from '../cas/index-blob.ts';
+import type { IndexEntry } from '../cas/commit-nodes.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadCall, ThreadStart } from '../schema/built-in/thread-start.ts';
-import type { Usage } from '../schema/built-in/usage.ts';
+import type { Usage } from '../schema/built-in/schema-parts.ts';
 import type { CommittedState } from '../thread/new-thread-id.ts';
 import { findNewestRecorded } from '../thread/step-files.ts';
 import type { ThreadCommit } from '../thread/thread-commit.ts';

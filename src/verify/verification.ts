@@ -1,10 +1,10 @@
 import { readCommitNodesOnce } from '../cas/commit-nodes.ts';
 import { prepareHashing } from '../cas/hash.ts';
-import type { StoredNode } from '../cas/node-source.ts';
+import type { StoredNode } from '../cas/node.ts';
 import type { StepsSeen } from '../expression/analysis/steps-seen.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { GitEnvironment, Repository } from '../git/repository.ts';
-import { payloadOf } from '../schema/payload-of.ts';
+import { payloadOf } from '../schema/built-in.ts';
 import { nextOfMessage } from '../thread/commit-message.ts';
 import { WORKSPACE } from '../thread/step-files.ts';
 import { readChain, readRoles } from '../thread/thread-chain.ts';

@@ -1,6 +1,6 @@
 import { isNodeHash, prepareHashing } from '../cas/hash.ts';
-import { repositoryNodes } from '../cas/lookup/repository-nodes.ts';
-import { combineSources } from '../cas/node-source.ts';
+import { repositoryNodes } from '../cas/lookup.ts';
+import { combineSources } from '../cas/node.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { BrokenPackedRefs, type RefDamage } from '../git/format/ref-errors.ts';
 import type { RefName } from '../git/ref-store.ts';

@@ -3,7 +3,7 @@ import type { EngineContext } from '../engine/engine-context.ts';
 import type { Answer } from '../engine/verbs/ask.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import type { MoreLimits } from '../schema/built-in/limits.ts';
+import type { MoreLimits } from '../schema/built-in/schema-parts.ts';
 import type { Redactor } from '../redaction/redactor.ts';
 import type { SecretScan } from '../thread/secret-scan.ts';
 import type { ThreadId } from '../thread/thread-id.ts';

@@ -1,8 +1,6 @@
 import type { JsonObject } from '../json.ts';
-import type { Limits, ThreadLimits } from '../schema/built-in/limits.ts';
-import type { RoleCheck, RoleDefinition } from '../schema/built-in/role.ts';
-import type { Isolation } from '../schema/built-in/schema-parts.ts';
-import type { Rule } from '../schema/built-in/workflow.ts';
+import type { Isolation, Limits, ThreadLimits } from '../schema/built-in/schema-parts.ts';
+import type { RoleCheck, RoleDefinition, Rule } from '../schema/built-in/workflow.ts';
 
 export type { Isolation, Limits, RoleCheck, RoleDefinition, Rule, ThreadLimits };
 

@@ -1,7 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readCommitIndex, readCommitNodes, readNodeAt, type NodeReader } from '../../src/cas/commit-nodes.ts';
+import {
+  formatIndex,
+  type NodeReader,
+  readCommitIndex,
+  readCommitNodes,
+  readNodeAt,
+} from '../../src/cas/commit-nodes.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { formatIndex } from '../../src/cas/index-blob.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import { ObjectMissing } from '../../src/git/format/object-errors.ts';
 import { parseObjectId, type ObjectId } from '../../src/git/format/object-id.ts';

@@ -2,7 +2,7 @@ import type { EncodedNode } from '../../src/cas/node.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import type { Subtree, TreeFile } from '../../src/cas/node-tree.ts';
 import { encodeNode } from '../../src/cas/node.ts';
-import { CONTENT_TYPE } from '../../src/cas/frozen-types.ts';
+import { CONTENT_TYPE } from '../../src/cas/node-hash.ts';
 import { ObjectBatch, publish } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';

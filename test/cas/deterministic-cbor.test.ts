@@ -1,7 +1,7 @@
 import { decode, encode, rfc8949EncodeOptions } from 'cborg';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deterministicCbor } from '../../src/cas/deterministic-cbor.ts';
+import { deterministicCbor } from '../../src/cas/hash.ts';
 import type { JsonValue } from '../../src/json.ts';
 
 /** What another implementation of RFC 8949 §4.2.1 writes. */

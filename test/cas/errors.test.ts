@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest';
 import { NotJson } from '../../src/cas/canonical.ts';
 import { InvalidNodeHash, parseNodeHash } from '../../src/cas/hash.ts';
-import { InvalidIndex } from '../../src/cas/index-blob.ts';
-import { HashMismatch, NotCanonical } from '../../src/cas/node.ts';
-import { nodeTooLarge } from '../../src/cas/node-limits.ts';
-import { HashCollision, NodeNotFound } from '../../src/cas/node-source.ts';
+import { InvalidIndex } from '../../src/cas/commit-nodes.ts';
+import { HashCollision, HashMismatch, NodeNotFound, NotCanonical } from '../../src/cas/node.ts';
+import { nodeTooLarge, TextTooLong } from '../../src/cas/limits.ts';
 import { pathTaken } from '../../src/cas/node-tree.ts';
-import { TextTooLong } from '../../src/cas/text-limit.ts';
 import type { UwfError } from '../../src/errors.ts';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
 

@@ -1,7 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { deterministicCbor } from '../../src/cas/deterministic-cbor.ts';
-import { CONTENT_TYPE } from '../../src/cas/frozen-types.ts';
-import { base32, digest, hashNode, prepareHashing } from '../../src/cas/hash.ts';
+import { base32, deterministicCbor, digest, hashNode, prepareHashing } from '../../src/cas/hash.ts';
+import { CONTENT_TYPE } from '../../src/cas/node-hash.ts';
 
 beforeAll(prepareHashing);
 

@@ -2,10 +2,9 @@ import * as fc from 'fast-check';
 import { ulid } from 'ulid';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import vectors from '../../fixtures/golden/hash-vectors.json' with { type: 'json' };
-import { deterministicCbor } from '../../src/cas/deterministic-cbor.ts';
-import { META_SCHEMA } from '../../src/cas/frozen-types.ts';
 import {
   base32,
+  deterministicCbor,
   digest,
   hashBits,
   hashNode,
@@ -14,6 +13,7 @@ import {
   parseNodeHash,
   prepareHashing,
 } from '../../src/cas/hash.ts';
+import { META_SCHEMA } from '../../src/cas/node-hash.ts';
 import type { JsonValue } from '../../src/json.ts';
 import { builtInSchema } from '../../src/schema/built-in.ts';
 

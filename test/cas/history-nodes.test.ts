@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { nodesBehind } from '../../src/cas/history-nodes.ts';
-import { HashCollision } from '../../src/cas/node-source.ts';
+import { nodesBehind } from '../../src/cas/commit-nodes.ts';
+import { HashCollision } from '../../src/cas/node.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { hashObject, parseObjectId } from '../../src/git/format/object-id.ts';
 import { CorruptObject, ObjectMissing } from '../../src/git/format/object-errors.ts';

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { base32 } from '../../src/cas/hash.ts';
-import { formatIndex, InvalidIndex, parseIndex } from '../../src/cas/index-blob.ts';
-import type { IndexEntry } from '../../src/cas/index-blob.ts';
+import { formatIndex, type IndexEntry, InvalidIndex, parseIndex } from '../../src/cas/commit-nodes.ts';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
 
 const a = '0000000000001';

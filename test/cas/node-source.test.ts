@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { combineSources, getNode, MemorySource, NodeNotFound } from '../../src/cas/node-source.ts';
+import { combineSources, getNode, MemorySource, NodeNotFound } from '../../src/cas/node.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import { textNode } from './commit-of-nodes.ts';
 

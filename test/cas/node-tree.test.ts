@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { readCommitIndex, readCommitNodes, readNodeAt } from '../../src/cas/commit-nodes.ts';
-import { InvalidIndex } from '../../src/cas/index-blob.ts';
+import { InvalidIndex, readCommitIndex, readCommitNodes, readNodeAt } from '../../src/cas/commit-nodes.ts';
 import { HashMismatch } from '../../src/cas/node.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import { UwfError } from '../../src/errors.ts';

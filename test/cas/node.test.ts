@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CONTENT_TYPE, META_SCHEMA } from '../../src/cas/frozen-types.ts';
+import { CONTENT_TYPE, META_SCHEMA } from '../../src/cas/node-hash.ts';
 import { hashNode, parseNodeHash, prepareHashing } from '../../src/cas/hash.ts';
 import { NotJson } from '../../src/cas/canonical.ts';
 import { decodeNode, encodeNode, HashMismatch, NotCanonical } from '../../src/cas/node.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ARTIFACT_TYPE, CONTENT_TYPE } from '../../src/cas/frozen-types.ts';
-import { keepersOf, pinOf, PINNED_FOLDER } from '../../src/cas/pins.ts';
+import { ARTIFACT_TYPE, CONTENT_TYPE } from '../../src/cas/node-hash.ts';
+import { keepersOf, PINNED_FOLDER, pinOf } from '../../src/cas/node-tree.ts';
 import type { JsonValue } from '../../src/json.ts';
 
 const [a, b, c] = ['a', 'b', 'c'].map((digit) => digit.repeat(40));

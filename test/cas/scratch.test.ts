@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { nodesBehind } from '../../src/cas/history-nodes.ts';
+import { nodesBehind } from '../../src/cas/commit-nodes.ts';
 import {
   artifactPath,
   isArtifact,
@@ -11,7 +11,7 @@ import {
   typePath,
 } from '../../src/cas/scratch.ts';
 import { encodeNode } from '../../src/cas/node.ts';
-import { ARTIFACT_TYPE, CONTENT_TYPE } from '../../src/cas/frozen-types.ts';
+import { ARTIFACT_TYPE, CONTENT_TYPE } from '../../src/cas/node-hash.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import { readCommit, readTree } from '../../src/git/stores/read.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import { reindex } from '../../src/cas/lookup/repository-nodes.ts';
+import { reindex } from '../../src/cas/lookup.ts';
 import { DiskObjectStore } from '../../src/git/stores/disk/open-disk-stores.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { RefReader } from '../../src/git/stores/disk/read-refs.ts';

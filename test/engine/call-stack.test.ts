@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { readingContext } from '../../src/engine/engine-context.ts';
 import { verifyThread } from '../../src/verify/verify-threads.ts';
-import { repositoryNodes } from '../../src/cas/lookup/repository-nodes.ts';
-import { getNode } from '../../src/cas/node-source.ts';
+import { repositoryNodes } from '../../src/cas/lookup.ts';
+import { getNode } from '../../src/cas/node.ts';
 import { parseNodeHash } from '../../src/cas/hash.ts';
 import { runCommand } from '../helpers/cli.ts';
 import { createFixture, reply, scripted, statuses, workflow } from './engine-fixture.ts';

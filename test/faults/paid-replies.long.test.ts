@@ -9,7 +9,7 @@ import type { EngineEvent, ThreadOver } from '../../src/engine/events.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import { RedactionFailed, type Redactor } from '../../src/redaction/redactor.ts';
-import { addUsage, type Usage } from '../../src/schema/built-in/usage.ts';
+import { addUsage, type Usage } from '../../src/schema/built-in/schema-parts.ts';
 import { verifyThreads } from '../../src/verify/verify-threads.ts';
 import { validateWorkflow } from '../../src/workflow/check/validate-workflow.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';

@@ -1,5 +1,5 @@
 // Works the lookup of a repository out again and again until it is killed.
-import { reindex } from '../../src/cas/lookup/repository-nodes.ts';
+import { reindex } from '../../src/cas/lookup.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 
 const repository = await openRepository(process.argv[2] ?? '.', { env: process.env });

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CONTENT_TYPE, META_SCHEMA } from '../../src/cas/frozen-types.ts';
+import { CONTENT_TYPE, META_SCHEMA } from '../../src/cas/node-hash.ts';
 import { hashNode, isNodeHash, prepareHashing } from '../../src/cas/hash.ts';
-import { MemorySource } from '../../src/cas/node-source.ts';
-import { decodeNode, encodeNode } from '../../src/cas/node.ts';
+import { decodeNode, encodeNode, MemorySource } from '../../src/cas/node.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
 import {
   builtIn,
@@ -14,7 +13,7 @@ import {
 } from '../../src/schema/built-in.ts';
 import type { TypeName } from '../../src/schema/built-in.ts';
 import { subschemas } from '../../src/schema/json-schema/walk-schema.ts';
-import { refs } from '../../src/schema/links/refs.ts';
+import { refs } from '../../src/schema/links.ts';
 import { validate } from '../../src/schema/validate.ts';
 import { compileSchema } from '../../src/schema/json-schema/validator.ts';
 import { validateAgainst } from '../../src/schema/json-schema/validate-against.ts';

@@ -4,8 +4,7 @@ import { tallyOfStart, totalsOf } from '../../src/thread/thread-state.ts';
 import { parseNodeHash } from '../../src/cas/hash.ts';
 import type { UwfError } from '../../src/errors.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
-import { builtIn, type TypeName } from '../../src/schema/built-in.ts';
-import { payloadOf, UnexpectedNode, type Payloads } from '../../src/schema/payload-of.ts';
+import { builtIn, payloadOf, type Payloads, type TypeName, UnexpectedNode } from '../../src/schema/built-in.ts';
 
 const hash = parseNodeHash('EYHPV6X8XHTCS');
 const totals = totalsOf(tallyOfStart(parseObjectId('1'.repeat(40))));

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseNodeHash, prepareHashing } from '../../src/cas/hash.ts';
-import { encodeNode, type EncodedNode } from '../../src/cas/node.ts';
-import { MemorySource, NodeNotFound } from '../../src/cas/node-source.ts';
+import { type EncodedNode, encodeNode, MemorySource, NodeNotFound } from '../../src/cas/node.ts';
 import type { JsonValue } from '../../src/json.ts';
 import {
   builtIn,
@@ -12,8 +11,8 @@ import {
   typeNameOf,
   typeNames,
 } from '../../src/schema/built-in.ts';
-import { InvalidSchema } from '../../src/schema/json-schema/invalid-schema.ts';
-import { schemaOfMeta, schemaOfType } from '../../src/schema/type-schema.ts';
+import { InvalidSchema } from '../../src/schema/json-schema/schema-error.ts';
+import { schemaOfMeta, schemaOfType } from '../../src/schema/links.ts';
 import { assertValid, validate } from '../../src/schema/validate.ts';
 
 beforeAll(prepareHashing);

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseNodeHash, prepareHashing } from '../../src/cas/hash.ts';
-import { encodeNode } from '../../src/cas/node.ts';
-import { MemorySource, NodeNotFound } from '../../src/cas/node-source.ts';
+import { encodeNode, MemorySource, NodeNotFound } from '../../src/cas/node.ts';
 import { TooManyOpenFiles } from '../../src/git/format/object-errors.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { builtIn, encodeBuiltIns } from '../../src/schema/built-in.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
-import type { Limits } from '../../src/schema/built-in/limits.ts';
+import type { Limits } from '../../src/schema/built-in/schema-parts.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { startThread } from '../../src/thread/start-thread.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseNodeHash } from '../../src/cas/hash.ts';
-import { reindex } from '../../src/cas/lookup/repository-nodes.ts';
-import { putSchema } from '../../src/schema/put/put-schema.ts';
+import { reindex } from '../../src/cas/lookup.ts';
+import { putSchema } from '../../src/schema/put.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { endThread } from '../../src/thread/end-thread.ts';
 import { archiveThreads } from '../../src/thread/archive/archive-threads.ts';

@@ -6,7 +6,7 @@ import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { ObjectReader } from '../../src/git/stores/read.ts';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import type { StoredNode } from '../../src/cas/node-source.ts';
+import type { StoredNode } from '../../src/cas/node.ts';
 import { contentNode, MAX_FILE_BYTES } from '../../src/thread/draft-commit.ts';
 import { SecretScan } from '../../src/thread/secret-scan.ts';
 

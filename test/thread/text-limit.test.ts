@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { extractReply } from '../../src/agent/extract/extract-reply.ts';
-import { NODE_LIMITS } from '../../src/cas/node-limits.ts';
-import { InvalidSchema } from '../../src/schema/json-schema/invalid-schema.ts';
+import { cutToFit, MAX_REASON_BYTES, MAX_TEXT_BYTES, NODE_LIMITS, TextTooLong } from '../../src/cas/limits.ts';
+import { InvalidSchema } from '../../src/schema/json-schema/schema-error.ts';
 import { compileSchema } from '../../src/schema/json-schema/validator.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
-import { cutToFit, MAX_REASON_BYTES, MAX_TEXT_BYTES, TextTooLong } from '../../src/cas/text-limit.ts';
 import { threadCas } from '../../src/thread/thread-cas.ts';
 import { readTextAt } from '../../src/thread/thread-commit.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';

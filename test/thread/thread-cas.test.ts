@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { parseNodeHash } from '../../src/cas/hash.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
-import { putSchema } from '../../src/schema/put/put-schema.ts';
+import { putSchema } from '../../src/schema/put.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { endThread } from '../../src/thread/end-thread.ts';
 import { threadCas, type ThreadCas } from '../../src/thread/thread-cas.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { nodesBehind } from '../../src/cas/history-nodes.ts';
+import { nodesBehind } from '../../src/cas/commit-nodes.ts';
 import { validate } from '../../src/schema/validate.ts';
-import { walk } from '../../src/schema/links/walk-nodes.ts';
+import { walk } from '../../src/schema/links.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { endThread, foldEnded } from '../../src/thread/end-thread.ts';
 import { getThread, listPointers } from '../../src/thread/find-thread.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { putSchema } from '../../src/schema/put/put-schema.ts';
+import { putSchema } from '../../src/schema/put.ts';
 import { readScratch, scratchNodes } from '../../src/thread/thread-scratch.ts';
 import { threadCas } from '../../src/thread/thread-cas.ts';
 import { scratchRef } from '../../src/thread/thread-id.ts';

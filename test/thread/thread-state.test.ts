@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../src/git/repository.ts';
-import { SKIPS } from '../../src/schema/built-in/totals.ts';
-import { addUsage, type Usage } from '../../src/schema/built-in/usage.ts';
+import { SKIPS } from '../../src/schema/built-in/thread-step.ts';
+import { addUsage, type Usage } from '../../src/schema/built-in/schema-parts.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { reopenThread, resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
 import { endThread } from '../../src/thread/end-thread.ts';

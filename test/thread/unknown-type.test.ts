@@ -4,7 +4,7 @@ import { encodeNode } from '../../src/cas/node.ts';
 import { ObjectBatch, publish } from '../../src/git/stores/publish.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
 import type { JsonObject } from '../../src/json.ts';
-import { META_SCHEMA } from '../../src/cas/frozen-types.ts';
+import { META_SCHEMA } from '../../src/cas/node-hash.ts';
 import { activeRef } from '../../src/thread/thread-id.ts';
 import { readThreadCommit } from '../../src/thread/thread-commit.ts';
 import { Verification } from '../../src/verify/verification.ts';

@@ -4,7 +4,7 @@ import { fsck } from '../../src/verify/verify-threads.ts';
 import { UwfError } from '../../src/errors.ts';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
-import { walk } from '../../src/schema/links/walk-nodes.ts';
+import { walk } from '../../src/schema/links.ts';
 import { type ExportedCommit, type ExportedNode, exportThread } from '../../src/thread/export-thread.ts';
 import { readTrace } from '../../src/thread/step-trace.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';

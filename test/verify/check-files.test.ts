@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type NodeHash, prepareHashing } from '../../src/cas/hash.ts';
-import { encodeNode } from '../../src/cas/node.ts';
-import { MemorySource, type StoredNode } from '../../src/cas/node-source.ts';
+import { encodeNode, MemorySource, type StoredNode } from '../../src/cas/node.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { TreeEntry } from '../../src/git/format/objects.ts';
 import type { JsonObject } from '../../src/json.ts';

@@ -6,7 +6,7 @@ import { getThread } from '../../src/thread/find-thread.ts';
 import { readBranchEnd } from '../../src/thread/step-view.ts';
 import { readChain } from '../../src/thread/thread-chain.ts';
 import { type CommitOf, readPlace } from '../../src/thread/thread-state.ts';
-import type { MergeRecord } from '../../src/schema/built-in/merge-record.ts';
+import type { MergeRecord } from '../../src/schema/built-in/thread-step.ts';
 import { checkMerge, repeatMergeOf } from '../../src/verify/check-block.ts';
 import { ThreadProgress } from '../../src/verify/thread-progress.ts';
 import { fsck, verifyThread } from '../../src/verify/verify-threads.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hashNode, prepareHashing } from '../../src/cas/hash.ts';
-import { encodeNode } from '../../src/cas/node.ts';
-import { MemorySource, type StoredNode } from '../../src/cas/node-source.ts';
+import { encodeNode, MemorySource, type StoredNode } from '../../src/cas/node.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import type { JsonValue } from '../../src/json.ts';
 import { builtIn, builtInSchema } from '../../src/schema/built-in.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { encodeNode } from '../../src/cas/node.ts';
+import { encodeNode, type StoredNode } from '../../src/cas/node.ts';
 import { type NodeHash, prepareHashing } from '../../src/cas/hash.ts';
-import type { StoredNode } from '../../src/cas/node-source.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import type { ThreadCommit } from '../../src/thread/thread-commit.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type NodeHash, prepareHashing } from '../../src/cas/hash.ts';
-import { encodeNode } from '../../src/cas/node.ts';
-import { getNode, MemorySource, NodeNotFound } from '../../src/cas/node-source.ts';
+import { encodeNode, getNode, MemorySource, NodeNotFound } from '../../src/cas/node.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import type { ThreadCommit } from '../../src/thread/thread-commit.ts';

@@ -1,5 +1,5 @@
 import type { NodeHash } from '../../src/cas/hash.ts';
-import { INDEX_NAME, parseIndex } from '../../src/cas/index-blob.ts';
+import { INDEX_NAME, parseIndex } from '../../src/cas/commit-nodes.ts';
 import { encodeNode } from '../../src/cas/node.ts';
 import { encodeCommit, parseCommit, parseTree } from '../../src/git/format/objects.ts';
 import { hashObject, type GitObject, type ObjectId } from '../../src/git/format/object-id.ts';

@@ -1,6 +1,5 @@
 import { encodeNode, type EncodedNode } from '../../src/cas/node.ts';
-import { keepersOf } from '../../src/cas/pins.ts';
-import { writeNodeTree, type NodeFile, type Subtree } from '../../src/cas/node-tree.ts';
+import { keepersOf, type NodeFile, type Subtree, writeNodeTree } from '../../src/cas/node-tree.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
@@ -9,7 +8,7 @@ import { isJsonObject, type JsonValue } from '../../src/json.ts';
 import { callIdFor } from '../../src/thread/new-thread-id.ts';
 import { isThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
 import { encodeCommit } from '../../src/git/format/objects.ts';
-import { payloadOf } from '../../src/schema/payload-of.ts';
+import { payloadOf } from '../../src/schema/built-in.ts';
 import { type Beside, messageOfCommit, nextOfMessage } from '../../src/thread/commit-message.ts';
 import {
   authorOf,

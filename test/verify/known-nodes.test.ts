@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
-import type { IndexEntry } from '../../src/cas/index-blob.ts';
-import type { Lookup } from '../../src/cas/lookup/lookup.ts';
+import type { IndexEntry } from '../../src/cas/commit-nodes.ts';
+import type { Lookup } from '../../src/cas/lookup.ts';
 import { encodeNode } from '../../src/cas/node.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { builtIn } from '../../src/schema/built-in.ts';

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { type NodeHash, prepareHashing } from '../../src/cas/hash.ts';
-import { type EncodedNode, encodeNode } from '../../src/cas/node.ts';
-import type { NodeSource, StoredNode } from '../../src/cas/node-source.ts';
+import { type EncodedNode, encodeNode, type NodeSource, type StoredNode } from '../../src/cas/node.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
-import { type SuspendCause, suspendCauses, type ThreadSuspend } from '../../src/schema/built-in/thread-suspend.ts';
+import { type SuspendCause, suspendCauses, type ThreadSuspend } from '../../src/schema/built-in/thread-start.ts';
 import { agentNode, contentNode } from '../../src/thread/draft-commit.ts';
 import { Replayer } from '../../src/verify/replay.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';

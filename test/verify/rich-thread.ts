@@ -1,7 +1,7 @@
 import { hashObject } from '../../src/git/format/object-id.ts';
 import { encodeTree } from '../../src/git/format/objects.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { putSchema } from '../../src/schema/put/put-schema.ts';
+import { putSchema } from '../../src/schema/put.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
 import { pinCompaction } from '../../src/thread/context/compaction.ts';
 import { endThread } from '../../src/thread/end-thread.ts';

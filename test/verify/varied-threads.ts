@@ -1,7 +1,7 @@
 import { prepareHashing } from '../../src/cas/hash.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
-import { suspendCauses, type SuspendCause } from '../../src/schema/built-in/thread-suspend.ts';
+import { type SuspendCause, suspendCauses } from '../../src/schema/built-in/thread-start.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { endThread } from '../../src/thread/end-thread.ts';
 import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';

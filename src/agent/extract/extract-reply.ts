@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json.ts';
 import { checkValue } from './check-value.ts';
-import { faultOfLength, MAX_REASON_BYTES } from '../../cas/text-limit.ts';
+import { faultOfLength, MAX_REASON_BYTES } from '../../cas/limits.ts';
 import { splitFrontMatter } from './front-matter.ts';
 import { parseFields } from './parse-fields.ts';
 

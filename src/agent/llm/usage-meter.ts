@@ -1,6 +1,6 @@
 import type { LanguageModelUsage } from 'ai';
 
-import { addUsage } from '../../schema/built-in/usage.ts';
+import { addUsage } from '../../schema/built-in/schema-parts.ts';
 import type { Usage } from '../contract.ts';
 
 /** Counts what the answers of a model have used. */

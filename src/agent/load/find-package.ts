@@ -1,7 +1,7 @@
 import { dirname, join, sep } from 'node:path';
 
 import { kindOfPath } from '../../git/repository/git-directory.ts';
-import { NODE_LIMITS, whyNoJson } from '../../cas/node-limits.ts';
+import { NODE_LIMITS, whyNoJson } from '../../cas/limits.ts';
 import { readFileInside } from '../../git/repository/read-file-inside.ts';
 import { isJsonObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 
 import { UwfError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { AgentRecord } from '../../schema/built-in/workflow.ts';
 import type { AgentBinding } from './agent-binding.ts';
 import { AgentBroken, AgentConfigInvalid } from '../agent-errors.ts';
 import { checkValue } from '../extract/check-value.ts';

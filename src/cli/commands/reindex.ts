@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { reindex } from '../../cas/lookup/repository-nodes.ts';
+import { reindex } from '../../cas/lookup.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { formatCount } from '../../format-time.ts';

@@ -1,5 +1,5 @@
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
-import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
+import { repositoryNodes } from '../../cas/lookup.ts';
 import type { Repository } from '../../git/repository.ts';
 import { UsageError } from '../errors/usage-error.ts';
 

@@ -1,4 +1,4 @@
-import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
+import { repositoryNodes } from '../../cas/lookup.ts';
 import {
   findCommitsOfTurns,
   findTurnOf,

@@ -1,7 +1,7 @@
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import type { Repository } from '../../git/repository.ts';
 import { builtIn, isTypeName, typeNames } from '../../schema/built-in.ts';
-import { SCHEMA_REFS } from '../../schema/put/put-schema.ts';
+import { SCHEMA_REFS } from '../../schema/put.ts';
 import { findHash } from './find-hash.ts';
 import { hintAtName, UsageError } from '../errors/usage-error.ts';
 

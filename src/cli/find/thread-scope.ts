@@ -1,6 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
-import type { NodeSource } from '../../cas/node-source.ts';
+import { repositoryNodes } from '../../cas/lookup.ts';
+import type { NodeSource } from '../../cas/node.ts';
 import type { Repository } from '../../git/repository.ts';
 import { threadCas, type ThreadCas } from '../../thread/thread-cas.ts';
 import type { TextOption } from '../command-line/command.ts';

@@ -1,6 +1,6 @@
 import { iso } from '../../iso.ts';
 import { agentName } from '../../thread/step-view.ts';
-import type { Usage } from '../../schema/built-in/usage.ts';
+import type { Usage } from '../../schema/built-in/schema-parts.ts';
 import type { Repository } from '../../git/repository.ts';
 import { personOf, statusOf } from '../../thread/thread-commit.ts';
 import { lineOfStored } from '../../thread/commit-message.ts';

@@ -1,4 +1,4 @@
-import type { StoredNode } from '../../cas/node-source.ts';
+import type { StoredNode } from '../../cas/node.ts';
 import { isJsonObject } from '../../json.ts';
 import { builtIn, typeNameOf } from '../../schema/built-in.ts';
 import { firstLine } from '../../thread/commit-message.ts';

@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import { mergeAll, type MergeConflict } from '../../git/worktree/merge-trees.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
-import type { MergeRecord } from '../../schema/built-in/merge-record.ts';
+import type { MergeRecord } from '../../schema/built-in/thread-step.ts';
 import { findFilesToMerge } from '../../thread/step-view.ts';
 import { filesOfStep, findNewestRecorded } from '../../thread/step-files.ts';
 

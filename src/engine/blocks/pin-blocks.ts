@@ -1,7 +1,7 @@
 import type { ObjectBatch } from '../../git/stores/publish.ts';
 import type { JsonObject } from '../../json.ts';
-import { BLOCK_PACKAGE, type AgentRecord } from '../../schema/built-in/agent.ts';
-import { CAS_KEY } from '../../schema/links/find-links.ts';
+import { type AgentRecord, BLOCK_PACKAGE } from '../../schema/built-in/workflow.ts';
+import { CAS_KEY } from '../../schema/find-links.ts';
 import type { PinnedWorkflow } from '../../thread/start-thread.ts';
 import { END, START, tasksOf, type BranchDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';

@@ -2,11 +2,11 @@ import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { parseNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { pathName } from '../../cas/path-name.ts';
 import { isJsonObject } from '../../json.ts';
-import { CAS_KEY } from '../../schema/links/find-links.ts';
+import { CAS_KEY } from '../../schema/find-links.ts';
 import { findNodeAt } from '../../thread/thread-commit.ts';
 import type { StartedThread } from '../../thread/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { nodesBehind } from '../../cas/history-nodes.ts';
+import { nodesBehind } from '../../cas/commit-nodes.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 

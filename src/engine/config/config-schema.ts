@@ -14,7 +14,7 @@ import {
   type SchemaOf,
 } from '../../agent/typed-schema.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { unknownUsages } from '../../schema/built-in/limits.ts';
+import { unknownUsages } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadLimits } from '../../workflow/definition.ts';
 import { limitProperties, UNKNOWN_USAGE } from '../../workflow/notation/file-schema.ts';
 import { allowHash, ruleName } from './redact-config.ts';

@@ -4,7 +4,7 @@ import { isJsonObject, mapValues } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { withArticle } from '../../with-article.ts';
-import { faultOfValue } from '../../schema/json-schema/fault-of-value.ts';
+import { faultOfValue } from '../../schema/built-in/schema-parts.ts';
 import type { ConfigMistake } from './config-errors.ts';
 import {
   configSchema,

@@ -19,7 +19,7 @@ import { LeaseDamaged } from '../engine-errors.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
 import { openUsage } from '../recovery/open-turns.ts';
-import { addUsage } from '../../schema/built-in/usage.ts';
+import { addUsage } from '../../schema/built-in/schema-parts.ts';
 import { setMember } from '../../json.ts';
 import { listCorrupt } from '../../verify/remembered-verdicts.ts';
 

@@ -1,7 +1,7 @@
 import type { NodeHash } from '../../cas/node-hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
-import type { Usage } from '../../schema/built-in/usage.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
+import type { Usage } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadStatus } from '../../thread/thread-status.ts';
 import type { BranchName } from '../events.ts';

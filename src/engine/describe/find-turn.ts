@@ -1,12 +1,11 @@
 import { InvalidNodeHash } from '../../cas/hash.ts';
-import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
-import { HashCollision } from '../../cas/node-source.ts';
+import { repositoryNodes } from '../../cas/lookup.ts';
+import { HashCollision } from '../../cas/node.ts';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadPointer } from '../../thread/thread-id.ts';
-import { typeNameOf } from '../../schema/built-in.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
+import { payloadOf, typeNameOf } from '../../schema/built-in.ts';
 import { findStepByNumber, readLightChain, readLightCommit, startOf } from '../../thread/thread-chain.ts';
 import { type CommitOf, stepsUpTo } from '../../thread/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';

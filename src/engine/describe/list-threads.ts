@@ -7,7 +7,7 @@ import type { Repository } from '../../git/repository.ts';
 import { type ThreadId, type ThreadPointer, threadTimeMs } from '../../thread/thread-id.ts';
 import { NewerFormat } from '../../thread/thread-errors.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../../thread/thread-status.ts';
-import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ListedFacts } from './facts.ts';
 import { RememberedThreads } from './listed-facts.ts';

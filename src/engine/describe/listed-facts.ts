@@ -1,7 +1,7 @@
 import { ObjectMissing } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { suspendCauses } from '../../schema/built-in/thread-suspend.ts';
+import { suspendCauses } from '../../schema/built-in/thread-start.ts';
 import { isNumber, isString, objectOf, oneOf, orNull } from '../../shape.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { HeadTable, MANY_THREADS } from '../../thread/head-table.ts';

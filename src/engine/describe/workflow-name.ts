@@ -2,7 +2,7 @@ import { readNodeAt } from '../../cas/commit-nodes.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { readAnyTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
+import { payloadOf } from '../../schema/built-in.ts';
 import { fileOf, type LightStart } from '../../thread/thread-chain.ts';
 import type { CommitOf } from '../../thread/thread-state.ts';
 import { findNodeAt } from '../../thread/thread-commit.ts';

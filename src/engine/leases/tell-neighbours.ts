@@ -1,10 +1,9 @@
-import { BLOCK_PACKAGE } from '../../schema/built-in/agent.ts';
+import { type AgentRecord, BLOCK_PACKAGE } from '../../schema/built-in/workflow.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { linkedWorkTrees } from '../../git/repository/work-trees.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { ownIdentity } from '../../git/system/process-identity.ts';
 import { isWithin } from '../../is-within.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Isolation } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';

@@ -1,6 +1,5 @@
 import type { Repository } from '../../git/repository.ts';
-import type { MoreLimits } from '../../schema/built-in/limits.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { addUsage, type MoreLimits, type Usage } from '../../schema/built-in/schema-parts.ts';
 import { nothingForDataError } from '../../thread/thread-errors.ts';
 import { findCalledNow } from '../../thread/find-children.ts';
 import { findThread } from '../../thread/find-thread.ts';

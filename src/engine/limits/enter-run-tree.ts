@@ -13,7 +13,7 @@ import {
   type ProcessIdentity,
 } from '../../git/system/process-identity.ts';
 import { tryTo } from '../../or-else.ts';
-import type { Limits } from '../../schema/built-in/limits.ts';
+import type { Limits } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { DepthExceeded } from '../engine-errors.ts';

@@ -1,7 +1,13 @@
 import { UwfError } from '../../errors.ts';
-import { countedLimits, type CountedLimit, type MoreLimits } from '../../schema/built-in/limits.ts';
-import type { Limits, ThreadLimits } from '../../schema/built-in/limits.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import {
+  addUsage,
+  type CountedLimit,
+  countedLimits,
+  type Limits,
+  type MoreLimits,
+  type ThreadLimits,
+  type Usage,
+} from '../../schema/built-in/schema-parts.ts';
 import { sumOf } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 

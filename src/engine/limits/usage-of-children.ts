@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { setMember } from '../../json.ts';
 import type { Repository } from '../../git/repository.ts';
-import { addUsage, type Usage, type UsageByRole } from '../../schema/built-in/usage.ts';
+import { addUsage, type Usage, type UsageByRole } from '../../schema/built-in/schema-parts.ts';
 import {
   type ChildThread,
   findCalledNow,

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import { removeTemporaryFiles, repack } from '../../git/maintenance/repack.ts';
-import { reindex } from '../../cas/lookup/repository-nodes.ts';
+import { reindex } from '../../cas/lookup.ts';
 import { incomingFolder } from '../../git/transport/guest-folder.ts';
 import { removeStaleQuarantines } from '../../git/stores/quarantine.ts';
 import { mergesFolder } from '../../git/worktree/merge-folder.ts';

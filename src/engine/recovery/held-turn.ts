@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import type { FileHit } from '../../thread/secret-scan.ts';
 import { stateCommit } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { FinishedTurn } from '../turn/step.ts';

@@ -9,7 +9,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { ObservedOthers } from '../isolation/observe-others.ts';
 import { isJsonObject } from '../../json.ts';
 import { orElse, succeeds, tryTo } from '../../or-else.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import type { AttemptDraft } from '../../thread/draft-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { readSummed, writeSummed } from '../leases/summed-line.ts';

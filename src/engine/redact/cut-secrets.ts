@@ -1,10 +1,9 @@
-import type { StoredNode } from '../../cas/node-source.ts';
+import type { StoredNode } from '../../cas/node.ts';
 import type { Commit } from '../../git/format/objects.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { builtIn } from '../../schema/built-in.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
+import { builtIn, payloadOf } from '../../schema/built-in.ts';
 import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 
 /** A text that ends within a secret, and the same text to the end of that secret. */

@@ -1,12 +1,11 @@
-import type { StoredNode } from '../../cas/node-source.ts';
+import type { StoredNode } from '../../cas/node.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { type Commit, kindOfMode, type TreeLine } from '../../git/format/objects.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectBatch } from '../../git/stores/publish.ts';
 import { type ObjectReader, readAnyTree, readBlob, readCommit, readTreeIfAny } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
-import { typeNameOf } from '../../schema/built-in.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
+import { payloadOf, typeNameOf } from '../../schema/built-in.ts';
 import { findRecordedFiles } from '../../thread/step-files.ts';
 import type { Redaction } from './redaction.ts';
 import { ObjectTooLarge } from '../../git/format/object-errors.ts';

@@ -1,11 +1,7 @@
-import { readCommitNodesOnce, readNodeAt } from '../../cas/commit-nodes.ts';
+import { type IndexEntry, nodesBehind, readCommitNodesOnce, readNodeAt } from '../../cas/commit-nodes.ts';
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
-import { nodesBehind } from '../../cas/history-nodes.ts';
-import type { IndexEntry } from '../../cas/index-blob.ts';
-import { type EncodedNode, encodeNode, type Node } from '../../cas/node.ts';
-import { getNode, type StoredNode } from '../../cas/node-source.ts';
-import { type Subtree, type TreeFile, writeNodeTree } from '../../cas/node-tree.ts';
-import { PINNED_FOLDER } from '../../cas/pins.ts';
+import { type EncodedNode, encodeNode, getNode, type Node, type StoredNode } from '../../cas/node.ts';
+import { PINNED_FOLDER, type Subtree, type TreeFile, writeNodeTree } from '../../cas/node-tree.ts';
 import type { Commit } from '../../git/format/objects.ts';
 import type { ObjectBatch } from '../../git/stores/publish.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
@@ -13,11 +9,10 @@ import { readCommit, readTree } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue, mapTexts } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { isThreadType, type TypeName, typeNameOf } from '../../schema/built-in.ts';
+import { isThreadType, payloadOf, type TypeName, typeNameOf } from '../../schema/built-in.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
-import { schemaWords } from '../../schema/json-schema/schema-words.ts';
-import { schemaOfMeta } from '../../schema/type-schema.ts';
+import { schemaWords } from '../../schema/json-schema/walk-schema.ts';
+import { schemaOfMeta } from '../../schema/links.ts';
 import { type Beside, messageOfCommit, nextOfMessage } from '../../thread/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';
 import {
@@ -33,7 +28,7 @@ import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { Redaction } from './redaction.ts';
 import { type CutText, findCutSecrets, withWholeSecrets } from './cut-secrets.ts';
 import { type CleanFiles, RecordedFilesRewriter } from './rewrite-recorded-files.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import type { AgentRecord } from '../../schema/built-in/workflow.ts';
 
 /** Types whose nodes say how much was taken out of what belongs to them. */
 const ofTurns = ['thread-start', 'thread-step', 'thread-suspend', 'thread-resume', 'attempt'] as const;

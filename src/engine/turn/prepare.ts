@@ -13,7 +13,7 @@ import { readHistory, toContextStep } from '../../thread/context/context-history
 import { readStandingAnswer } from '../../thread/context/exchange.ts';
 import { findStart, findStepByNumber } from '../../thread/thread-chain.ts';
 import { callerCommit, type ThreadState } from '../../thread/thread-state.ts';
-import { isPerson } from '../../schema/built-in/agent.ts';
+import { isPerson } from '../../schema/built-in/workflow.ts';
 import { isIsolated, type RoleDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { commonRequest } from '../agents/common-request.ts';
 import { admitWish, prepareAgent } from '../agents/prepare-agent.ts';

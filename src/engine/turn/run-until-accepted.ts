@@ -1,6 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import { orElse } from '../../or-else.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import type { AttemptDraft } from '../../thread/draft-commit.ts';
 import type { TraceDraft } from '../../thread/step-trace.ts';
 import { writeSession } from '../agents/sessions.ts';

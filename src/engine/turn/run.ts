@@ -1,6 +1,6 @@
 import type { AgentReply, AgentRequest } from '../../agent/contract.ts';
 import { messageOf, UwfError } from '../../errors.ts';
-import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { DepthExceeded } from '../engine-errors.ts';
 import { BudgetExceeded, Interrupted } from '../limits/turn-clock.ts';
 import type { TurnListener } from '../trace/turn-listener.ts';

@@ -1,4 +1,4 @@
-import { isPerson } from '../../schema/built-in/agent.ts';
+import { isPerson } from '../../schema/built-in/workflow.ts';
 import type { CommitOf, ThreadState } from '../../thread/thread-state.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { bindingFor } from '../config/config.ts';

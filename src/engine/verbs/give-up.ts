@@ -1,6 +1,6 @@
 import { findBlock } from '../../workflow/definition.ts';
 import { failureReason } from '../../thread/thread-status.ts';
-import { isPerson, type AgentRecord } from '../../schema/built-in/agent.ts';
+import { type AgentRecord, isPerson } from '../../schema/built-in/workflow.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
 import { blockRecord } from '../blocks/pin-blocks.ts';
 import { pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';

@@ -1,7 +1,7 @@
 import { findLimitWaitedAt } from '../limits/allowance.ts';
 import { WaitsAtLimit } from '../limits/limits.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { MoreLimits } from '../../schema/built-in/limits.ts';
+import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';

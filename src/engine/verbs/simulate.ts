@@ -7,7 +7,7 @@ import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { stepView, type StepView } from '../../thread/step-view.ts';
 import { type CommitOf, readState } from '../../thread/thread-state.ts';
 import { readThread } from '../../thread/thread-chain.ts';
-import { nodesBehind } from '../../cas/history-nodes.ts';
+import { nodesBehind } from '../../cas/commit-nodes.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
 

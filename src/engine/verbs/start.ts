@@ -1,7 +1,7 @@
 import { ObjectBatch } from '../../git/stores/publish.ts';
 import { UwfError } from '../../errors.ts';
-import { faultOfLimit, limitNames } from '../../schema/built-in/limits.ts';
-import type { AgentRecord } from '../../schema/built-in/agent.ts';
+import { faultOfLimit, limitNames } from '../../schema/built-in/schema-parts.ts';
+import type { AgentRecord } from '../../schema/built-in/workflow.ts';
 import { type PinnedWorkflow, startThread, type ThreadParent } from '../../thread/start-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
@@ -18,7 +18,7 @@ import { prepareRecord } from '../agents/prepare-agent.ts';
 import { wantsIsolation, type WantedBase } from '../isolation/isolation.ts';
 import { subWorkflowOf } from '../children/sub-workflow.ts';
 import { tellTaken } from '../engine-context.ts';
-import { schemaWords } from '../../schema/json-schema/schema-words.ts';
+import { schemaWords } from '../../schema/json-schema/walk-schema.ts';
 import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
 import { validateWorkflow } from '../../workflow/check/validate-workflow.ts';
 import { combineLimits } from '../limits/limits.ts';

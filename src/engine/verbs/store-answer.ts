@@ -1,7 +1,7 @@
 import { reopenThread, resumeThread } from '../../thread/suspend-thread.ts';
 import { statusOfHead } from '../../thread/thread-status.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
-import type { MoreLimits } from '../../schema/built-in/limits.ts';
+import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
 import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { RESUME } from '../../workflow/definition.ts';

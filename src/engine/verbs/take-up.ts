@@ -1,6 +1,6 @@
 import { inPlaceOf } from '../../or-else.ts';
-import type { MoreLimits } from '../../schema/built-in/limits.ts';
-import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
+import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { asksForWords } from '../../thread/thread-status.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

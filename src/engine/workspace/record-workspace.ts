@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { isTreeOfNodes } from '../../cas/commit-nodes.ts';
-import { INDEX_NAME } from '../../cas/index-blob.ts';
+import { INDEX_NAME, isTreeOfNodes } from '../../cas/commit-nodes.ts';
 import { messageOf } from '../../errors.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { forSearchIn } from '../../git/repository/git-directory.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import { isJsonObject, type JsonObject, keysOf } from '../../json.ts';
 
 // Pieces of the built-in schemas. They are part of frozen hashes: an edited character renames every node.
 
@@ -93,4 +93,181 @@ export const isolation: JsonObject = { enum: [...isolations] };
 /** An object whose keys are names. */
 export function mapOf(values: JsonObject): JsonObject {
   return { type: 'object', propertyNames: { minLength: 1 }, additionalProperties: values };
+}
+
+/**
+ * What a turn cost. `inputTokens + outputTokens` is all that was used, whatever the agent: limits count it.
+ */
+export type Usage = {
+  /** All tokens of the model's input, also those that were read from a cache or written to one. */
+  inputTokens: number;
+  /** All tokens of the model's output, its thoughts included. */
+  outputTokens: number;
+  /** How often the model was asked. */
+  turns: number;
+  /** In US dollars; absent where the agent does not say. */
+  costUsd?: number;
+  /** Those of `inputTokens` that were read from a cache; absent where the agent does not say. */
+  cacheReadTokens?: number;
+  /** Those of `inputTokens` that were written to a cache; absent where the agent does not say. */
+  cacheWriteTokens?: number;
+  /** Present where a part of the tokens or of the cost is not known: it was no less than this. */
+  isAtLeast?: true;
+};
+
+export const costUsd: JsonObject = { type: 'number', minimum: 0 };
+
+export const usage: JsonObject = closedObject(
+  {
+    inputTokens: count,
+    outputTokens: count,
+    turns: count,
+    costUsd,
+    cacheReadTokens: count,
+    cacheWriteTokens: count,
+    isAtLeast: isSet,
+  },
+  ['costUsd', 'cacheReadTokens', 'cacheWriteTokens', 'isAtLeast'],
+);
+
+/** Usage, or null where the agent reports none. */
+export const usageOrNull: JsonObject = { anyOf: [usage, { type: 'null' }] };
+
+/** What the children of each role have used, with all that these called, where it is known. */
+export type UsageByRole = Record<string, Usage>;
+
+export const usageByRole: JsonObject = mapOf(usage);
+
+/**
+ * Adds up two usages. A count that only one of them has is the sum's as well; a cost that only one has is less than all of
+ * it, where the other one has used tokens.
+ */
+export function addUsage(sum: Usage | null, more: Usage | null | undefined): Usage | null {
+  if (!more) return sum;
+  if (!sum) return more;
+  const added: Usage = {
+    inputTokens: sum.inputTokens + more.inputTokens,
+    outputTokens: sum.outputTokens + more.outputTokens,
+    turns: sum.turns + more.turns,
+  };
+  for (const name of ['costUsd', 'cacheReadTokens', 'cacheWriteTokens'] as const) {
+    if (sum[name] !== undefined || more[name] !== undefined) added[name] = (sum[name] ?? 0) + (more[name] ?? 0);
+  }
+  const isUnpriced = (usage: Usage): boolean =>
+    usage.costUsd === undefined && usage.inputTokens + usage.outputTokens > 0 && added.costUsd !== undefined;
+  const isAtLeast = sum.isAtLeast ?? more.isAtLeast ?? (isUnpriced(sum) || isUnpriced(more));
+  return { ...added, ...(isAtLeast && { isAtLeast }) };
+}
+
+/**
+ * Stops for a role, a workflow or a thread; an absent one does not limit.
+ *
+ * A role's count its own steps, the others' the thread's. Where several name the same limit each holds.
+ */
+export type Limits = {
+  /** Steps of the thread, all roles together. */
+  maxSteps?: number;
+  /** Steps of one role. */
+  maxVisits?: number;
+  /** Wall time of one turn, in ms. */
+  timeoutMs?: number;
+  /** Time without a sign of life from the agent, in ms. */
+  idleTimeoutMs?: number;
+  /** How often models are asked. */
+  maxTurns?: number;
+  /** Tokens in and out. */
+  maxTokens?: number;
+  /** In US dollars, as far as agents say what they cost. */
+  maxCostUsd?: number;
+  /** Nesting of child threads; 0 allows none. */
+  maxDepth?: number;
+};
+
+/** What comes of an agent that does not report what a limit counts: a warning, or a suspension before its next turn. */
+type UnknownUsage = 'warn' | 'refuse';
+
+/** Limits of a workflow or of a configuration. */
+export type ThreadLimits = Limits & { unknownUsage?: UnknownUsage };
+
+/** The schema of each limit. */
+export const limitBounds: Record<keyof Limits, JsonObject> = {
+  maxSteps: positive,
+  maxVisits: positive,
+  timeoutMs: positive,
+  idleTimeoutMs: positive,
+  maxTurns: positive,
+  maxTokens: positive,
+  maxCostUsd: { type: 'number', exclusiveMinimum: 0 },
+  maxDepth: { type: 'integer', minimum: 0 },
+};
+
+/** The names of all limits. */
+export const limitNames: readonly (keyof Limits)[] = keysOf(limitBounds);
+
+/** The limits that count over a thread's life. */
+export type CountedLimit = 'maxSteps' | 'maxVisits' | 'maxTurns' | 'maxTokens' | 'maxCostUsd';
+
+/** What is added to limits that count over a thread's life. */
+export type MoreLimits = Pick<Limits, CountedLimit>;
+
+/** The names of the limits that count over a thread's life. */
+export const countedLimits: readonly CountedLimit[] = ['maxSteps', 'maxVisits', 'maxTurns', 'maxTokens', 'maxCostUsd'];
+
+export const moreLimits: JsonObject = closedObject(
+  Object.fromEntries(countedLimits.map((name) => [name, limitBounds[name]])),
+  countedLimits,
+);
+
+export const limitsSchema: JsonObject = closedObject(limitBounds, limitNames);
+
+export const unknownUsages: readonly UnknownUsage[] = ['warn', 'refuse'];
+
+/** The schema of {@link ThreadLimits}. */
+export const threadLimitsSchema: JsonObject = closedObject(
+  { ...limitBounds, unknownUsage: { enum: [...unknownUsages] } },
+  [...limitNames, 'unknownUsage'],
+);
+
+/** Says what is wrong with the value of a limit, after its name; `undefined` if nothing is. */
+export function faultOfLimit(name: keyof Limits, value: unknown): string | undefined {
+  return faultOfValue(limitBounds[name], value);
+}
+
+/**
+ * Says what is wrong with a value that a simple schema describes (a type with a least number, a text with a pattern, a list of
+ * texts, or a list of choices), as a sentence goes on after its name; `undefined` if nothing is.
+ */
+export function faultOfValue(schema: JsonObject, value: unknown): string | undefined {
+  const { type, enum: choices, pattern, minimum, exclusiveMinimum = 0 } = schema;
+  if (Array.isArray(choices)) {
+    const [last, ...others] = choices.map((choice) => JSON.stringify(choice).replaceAll('"', "'")).toReversed();
+    return choices.some((choice) => choice === value)
+      ? undefined
+      : `must be ${others.toReversed().join(', ')} or ${last}`;
+  }
+  switch (type) {
+    case 'string':
+      if (typeof value !== 'string' || value === '') return 'must be a text';
+      return typeof pattern !== 'string' || new RegExp(pattern, 'u').test(value) ? undefined : `must match ${pattern}`;
+    case 'array':
+      return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string' && item !== '')
+        ? undefined
+        : 'must be a list of texts';
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : 'must be true or false';
+    case 'number':
+      if (minimum !== undefined) {
+        const isFrom = Number.isFinite(value) && Number(value) >= Number(minimum);
+        return isFrom ? undefined : `must be a number from ${Number(minimum)}`;
+      }
+      return Number.isFinite(value) && Number(value) > Number(exclusiveMinimum)
+        ? undefined
+        : `must be a number above ${Number(exclusiveMinimum)}`;
+    case 'integer':
+      return Number.isSafeInteger(value) && Number(value) >= Number(minimum ?? 0)
+        ? undefined
+        : `must be a whole number from ${Number(minimum ?? 0)}`;
+    default:
+      return isJsonObject(value) ? undefined : 'must be a map';
+  }
 }

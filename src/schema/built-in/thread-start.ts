@@ -1,23 +1,31 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { JsonObject } from '../../json.ts';
-import { limitsSchema } from './limits.ts';
-import type { Limits } from './limits.ts';
 import {
+  anyText,
   builtInObject,
   closedObject,
   count,
   isSet,
+  type Limits,
+  limitsSchema,
   mapOf,
+  moreLimits,
+  type MoreLimits,
   objectId,
   redacted,
+  type Redacted,
   ref,
   refList,
   refOrNull,
+  ruleOrNull,
   timeMs,
+  usageByRole,
+  type UsageByRole,
+  usageOrNull,
   word,
 } from './schema-parts.ts';
-import type { Redacted } from './schema-parts.ts';
+import { type Totals, totalsSchema, type TurnRecord } from './thread-step.ts';
 
 /** The format that threads are stored in; docs/format.md describes it. */
 export const FORMAT = 1;
@@ -99,4 +107,137 @@ export const threadStartSchema: JsonObject = builtInObject(
     startedAtMs: timeMs,
   },
   ['script', 'limits', 'call', 'base', 'redacted'],
+);
+
+/** Why a turn was stopped. */
+export const suspendCauses = [
+  'agent',
+  'invalid-reply',
+  'limit',
+  'timeout',
+  'human',
+  'child',
+  'permission',
+  'secret',
+  'isolation',
+  'rule',
+  'interrupted',
+  'usage-limit',
+  'time-box',
+] as const;
+
+/** Why a turn was stopped: one of {@link suspendCauses}. */
+export type SuspendCause = (typeof suspendCauses)[number];
+
+/** A turn that waits for a person. No step: it is not counted and nothing is decided from it. */
+export type ThreadSuspend = TurnRecord & {
+  /** What the commits before come to. */
+  totals: Totals;
+  /** Why, for the person who is to answer. */
+  reason: string;
+  cause: SuspendCause;
+  /** What the agent said before it stopped, a {@link Content}. */
+  content: NodeHash | null;
+  /** When it makes sense to go on, in ms since 1970; absent where that does not depend on the time. */
+  due?: number;
+  /** In ms since 1970. */
+  suspendedAtMs: number;
+};
+
+export const threadSuspendSchema: JsonObject = builtInObject(
+  'thread-suspend',
+  'A turn that waits for a person, and why.',
+  {
+    totals: totalsSchema,
+    role: word,
+    reason: anyText,
+    cause: { enum: [...suspendCauses] },
+    start: ref('thread-start'),
+    previous: refOrNull('thread-step'),
+    content: refOrNull('content'),
+    react: refOrNull('react-session'),
+    attempts: refList('attempt'),
+    agent: ref('agent'),
+    agentVersion: anyText,
+    prompt: ref('content'),
+    rule: ruleOrNull,
+    usage: usageOrNull,
+    due: timeMs,
+    redacted,
+    suspendedAtMs: timeMs,
+  },
+  ['agentVersion', 'due', 'redacted'],
+);
+
+/** A person's word that a suspended turn may go on, or that an ended thread is taken up again. */
+export type ThreadResume = {
+  /** What the commits before come to. */
+  totals: Totals;
+  /** The {@link ThreadSuspend} that is answered, or the {@link ThreadEnd} that is gone on from. */
+  suspension: NodeHash;
+  /** What the person said, a {@link Content}; null for a mere go-ahead. */
+  answer: NodeHash | null;
+  /** The {@link ThreadStart}. */
+  start: NodeHash;
+  /** How much more than its limits the thread may use from here on, by the name of the limit. */
+  more?: MoreLimits;
+  /** Who resumed the thread, as `name <email>` or the name of a program. */
+  by?: string;
+  redacted?: Redacted;
+  /** In ms since 1970. */
+  resumedAtMs: number;
+};
+
+export const threadResumeSchema: JsonObject = builtInObject(
+  'thread-resume',
+  "A person's word that a suspended turn may go on, or that an ended thread is taken up again.",
+  {
+    totals: totalsSchema,
+    suspension: ref('thread-suspend', 'thread-end'),
+    answer: refOrNull('content'),
+    start: ref('thread-start'),
+    more: { ...moreLimits, minProperties: 1 },
+    by: word,
+    redacted,
+    resumedAtMs: timeMs,
+  },
+  ['more', 'by', 'redacted'],
+);
+
+/** How a thread ended: by a rule, because it could not go on, or by a person. */
+export type Outcome = 'completed' | 'failed' | 'cancelled';
+
+/** The end of a thread. */
+export type ThreadEnd = {
+  /** What the commits before come to. */
+  totals: Totals;
+  outcome: Outcome;
+  /** 0 completed, 1 failed, 130 cancelled, or what the rule that ended the thread says; at most 255. */
+  returnCode: number;
+  /** What came of it, a {@link Content}. */
+  summary: NodeHash;
+  /** The {@link ThreadStart}. */
+  start: NodeHash;
+  /** The last {@link ThreadStep}; null if there was none. */
+  lastStep: NodeHash | null;
+  /** What the children of the turn have used that it cut off, by the roles that called them, of those that told any; absent if there are none. */
+  leftUsage?: UsageByRole;
+  /** In ms since 1970. */
+  completedAtMs: number;
+};
+
+export const threadEndSchema: JsonObject = builtInObject(
+  'thread-end',
+  'The end of a thread, and what came of it.',
+  {
+    totals: totalsSchema,
+    outcome: { enum: ['completed', 'failed', 'cancelled'] },
+    returnCode: { type: 'integer', minimum: 0, maximum: 255 },
+    summary: ref('content'),
+    start: ref('thread-start'),
+    lastStep: refOrNull('thread-step'),
+    leftUsage: usageByRole,
+    completedAtMs: timeMs,
+  },
+  ['leftUsage'],
 );

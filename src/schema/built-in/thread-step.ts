@@ -1,26 +1,160 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { OutsideChanges } from '../../git/worktree/file-notes.ts';
-import type { JsonObject } from '../../json.ts';
-import { mergeRecord, type MergeRecord } from './merge-record.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import {
   anyText,
   builtInObject,
   closedObject,
+  count,
   isSet,
+  mapOf,
+  moreLimits,
+  type MoreLimits,
   objectId,
   positive,
   redacted,
+  type Redacted,
   ref,
   refList,
   refOrNull,
   ruleOrNull,
   timeMs,
+  type Usage,
+  usage,
+  usageByRole,
+  type UsageByRole,
+  usageOrNull,
   word,
-  type Redacted,
 } from './schema-parts.ts';
-import { totalsSchema, type Totals } from './totals.ts';
-import { usage, usageByRole, usageOrNull, type Usage, type UsageByRole } from './usage.ts';
+
+/** A commit of a thread, and the number of the newest step up to it. */
+type StepPlace = { commit: ObjectId; number: number };
+
+/** What the turns of one role come to. */
+export type RoleTotals = {
+  /** How many steps it took. */
+  visits: number;
+  /** The number of its first step; null if it took none. */
+  first: number | null;
+  /** The number of its newest step; null if it took none. */
+  last: number | null;
+  /** The usage of its steps and of its turns that ended in a suspension. */
+  usage: Usage | null;
+  /** The usage of its steps that were replaced by others. */
+  replaced: Usage | null;
+  /** The usage of the children of its turns, with all that these called. */
+  children: Usage | null;
+  /** Its suspensions since its last step. */
+  waits: number;
+};
+
+/**
+ * What the commits of a thread up to one of them come to. The node of each commit has that of the commits before it, so that the
+ * head tells how a thread stands. Its size depends on how many roles there are, and not on how many steps.
+ */
+export type Totals = {
+  /** The commit of the start. */
+  start: ObjectId;
+  steps: number;
+  /** The usage of all steps and suspended turns, added up in their order. */
+  usage: Usage | null;
+  /** The usage of all steps that were replaced by others. */
+  replaced: Usage | null;
+  /** The usage of all children that its steps took in or left, with all that these called. */
+  children: Usage | null;
+  roles: Record<string, RoleTotals>;
+  /** How much people have added to the limits. */
+  more: MoreLimits;
+  /** The newest step that recorded its files. */
+  recorded: ObjectId | null;
+  /** The newest step that carries a summary of those before it. */
+  compacted: StepPlace | null;
+  /** The newest step that took in or left child threads, or took the place of such a step; its own totals name the one before it. */
+  calling: ObjectId | null;
+  /** The newest resumption after an end; its own totals name the one before it. */
+  reopened: StepPlace | null;
+  /** The newest steps whose numbers are multiples of 4, 16, 64 and so on, as far as there are any: ways to a step by its number. */
+  skips: ObjectId[];
+};
+
+/** The distances of the steps that `skips` names. */
+export const SKIPS = [4, 16, 64, 256, 1024, 4096, 16_384] as const;
+
+const idOrNull: JsonObject = { ...objectId, type: ['string', 'null'] };
+const place: JsonObject = { anyOf: [closedObject({ commit: objectId, number: count }), { type: 'null' }] };
+const numberOrNull: JsonObject = { type: ['integer', 'null'], minimum: 1 };
+
+export const totalsSchema: JsonObject = closedObject({
+  start: objectId,
+  steps: count,
+  usage: usageOrNull,
+  replaced: usageOrNull,
+  children: usageOrNull,
+  roles: mapOf(
+    closedObject({
+      visits: count,
+      first: numberOrNull,
+      last: numberOrNull,
+      usage: usageOrNull,
+      replaced: usageOrNull,
+      children: usageOrNull,
+      waits: count,
+    }),
+  ),
+  more: moreLimits,
+  recorded: idOrNull,
+  compacted: place,
+  calling: idOrNull,
+  reopened: place,
+  skips: { type: 'array', maxItems: SKIPS.length, items: objectId },
+});
+
+/** What the files of a block's step were merged from (`merge` of its node). They are `workspace` of the step. */
+export type MergeRecord = {
+  /** The commit that all branches began at, and that they were merged into. */
+  base: ObjectId;
+  /** The newest snapshots of the branches, in the order in which they were merged. */
+  branches: { key: string; commit: ObjectId }[];
+  /** The version of git: `2.39.5`. */
+  git: string;
+  /** False if a merge driver of the machine had a part. */
+  isRepeatable: boolean;
+};
+
+const mergeRecord: JsonObject = closedObject({
+  base: objectId,
+  branches: { type: 'array', items: closedObject({ key: word, commit: objectId }) },
+  git: word,
+  isRepeatable: { type: 'boolean' },
+});
+
+/** A branch in the meta of a block's step, with its key. */
+export type KeyedBranch = JsonObject & { key: string };
+
+/**
+ * The branches in the meta of a block's step, each with its key, in the order in which they were taken in: what a rule after the
+ * block sees as `$branches`.
+ * @returns `undefined` if the meta has not the form that a block's has
+ */
+export function branchesInMeta(meta: JsonObject | undefined): KeyedBranch[] | undefined {
+  const order = meta?.['order'];
+  const branches = meta?.['branches'];
+  if (!Array.isArray(order) || !isJsonObject(branches)) return undefined;
+  const found: KeyedBranch[] = [];
+  for (const key of order) {
+    const branch = branchOf(branches, key);
+    if (branch === undefined || typeof key !== 'string') return undefined;
+    found.push({ ...branch, key });
+  }
+  return found;
+}
+
+function branchOf(branches: JsonObject, key: JsonValue): JsonObject | undefined {
+  if (typeof key !== 'string' || !Object.hasOwn(branches, key)) return undefined;
+  const branch = branches[key];
+  return isJsonObject(branch) && 'status' in branch && 'meta' in branch && 'end' in branch ? branch : undefined;
+}
 
 /** At most this many steps are named in `ancestors`. */
 export const MAX_ANCESTORS = 11;

@@ -1,8 +1,22 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import type { JsonObject } from '../../json.ts';
-import { threadLimitsSchema, type ThreadLimits } from './limits.ts';
-import { anyObject, anyText, builtInObject, closedObject, isolation, mapOf, ref, word } from './schema-parts.ts';
-import type { Isolation } from './schema-parts.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
+import {
+  anyObject,
+  anyText,
+  builtInObject,
+  closedObject,
+  count,
+  DIALECT,
+  isolation,
+  type Isolation,
+  type Limits,
+  limitsSchema,
+  mapOf,
+  ref,
+  type ThreadLimits,
+  threadLimitsSchema,
+  word,
+} from './schema-parts.ts';
 
 /** A rule of the moderator; the first whose `from` is the last role and whose `when` holds decides. */
 export type Rule = {
@@ -64,4 +78,107 @@ export const workflowSchema: JsonObject = builtInObject(
     isolation,
   },
   ['limits', 'blocks', 'isolation'],
+);
+
+export const roleSchemaSchema: JsonObject = {
+  $schema: DIALECT,
+  title: 'role-schema',
+  description: 'A JSON Schema (draft 2020-12) that the structured part of the replies of a role satisfies.',
+  $ref: DIALECT,
+};
+
+/** What a schema cannot say of a reply: JSONata over `$meta`, `$steps`, `$start`; false makes the reply invalid. */
+export type RoleCheck = { expression: string; message: string };
+
+/** A role, all notations reduced to this. */
+export type RoleDefinition = {
+  /** For people and for the other roles. */
+  description: string;
+  /** What the agent in this role is told first. */
+  systemPrompt: string;
+  /** What is said of the meta that the reply has to report. */
+  extractPrompt: string;
+  /** JSON Schema 2020-12 of the reply's meta (front matter). */
+  schema: JsonObject;
+  check?: RoleCheck[];
+  limits?: Limits;
+  /** Further tries after a reply that does not validate; default 2. */
+  retries?: number;
+  /** Whether the work tree is kept with the step: never, always, or when it changed. */
+  snapshot?: 'off' | 'on' | 'changed';
+  /** Where the agent works, relative to the work tree's top. */
+  cwd?: string;
+  /** Whether it works in the thread's own work tree; default: as the workflow says. */
+  isolation?: Isolation;
+  /** Labels that a machine must have to take its turns unasked: sorted, each once. Absent: none. */
+  needs?: string[];
+};
+
+/** One role of a stored workflow; its schema is a node of type `role-schema`. */
+export type Role = Omit<RoleDefinition, 'schema'> & { name: string; schema: NodeHash };
+
+export const roleSchema: JsonObject = builtInObject(
+  'role',
+  'One role of a workflow: what its agent is told, and what its replies report.',
+  {
+    name: word,
+    description: anyText,
+    systemPrompt: anyText,
+    extractPrompt: anyText,
+    schema: ref('role-schema'),
+    check: { type: 'array', items: closedObject({ expression: word, message: anyText }) },
+    limits: limitsSchema,
+    retries: count,
+    snapshot: { enum: ['off', 'on', 'changed'] },
+    cwd: word,
+    isolation,
+    needs: { type: 'array', items: word, minItems: 1, uniqueItems: true },
+  },
+  ['check', 'limits', 'retries', 'snapshot', 'cwd', 'isolation', 'needs'],
+);
+
+/** A record of which agent ran; what runs is resolved from local configuration every time. */
+export type AgentRecord = {
+  /** The name in the configuration. */
+  name: string;
+  /** An npm package, or `builtin:…`. */
+  package: string;
+  /** The package's version. */
+  version: string;
+  /**
+   * The configured properties whose schema says `x-uwf-record: true`, never a secret. May hold `{ "$cas": … }` links, as
+   * to the workflow that `builtin:workflow` runs.
+   */
+  config: JsonObject;
+};
+
+/** The package that the record of a block names: no agent runs a block, its branches do. */
+export const BLOCK_PACKAGE = 'builtin:block';
+
+/** The package that the record of a suspension names whose turn no rule gave yet: one of them exceeds its limits. */
+export const RULES_PACKAGE = 'builtin:rules';
+
+const HUMAN_PACKAGE = 'builtin:human';
+
+/** Tells whether the turns of an agent are those of a person. */
+export function isPerson(agent: Pick<AgentRecord, 'package'>): boolean {
+  return agent.package === HUMAN_PACKAGE;
+}
+
+const COMMAND_PACKAGE = 'builtin:command';
+
+/** Tells whether a step is that of a program: how the program ended gave the status, and the text is its output. */
+export function isOfProgram(
+  { package: name, config }: Pick<AgentRecord, 'package' | 'config'>,
+  meta: JsonObject,
+): boolean {
+  const { statuses } = config;
+  if (name !== COMMAND_PACKAGE || !isJsonObject(statuses)) return false;
+  return Object.values(statuses).some((status) => status === meta['$status']);
+}
+
+export const agentSchema: JsonObject = builtInObject(
+  'agent',
+  'A record of the agent that ran: its package and what may be known of its configuration. Nothing is run from it.',
+  { name: word, package: word, version: anyText, config: { type: 'object' } },
 );

@@ -1,6 +1,44 @@
 import type { ErrorObject } from 'ajv';
-import { mapValues } from '../../json.ts';
+import { UwfError } from '../../errors.ts';
+import { isJsonObject, type JsonValue, mapValues } from '../../json.ts';
 import { withArticle } from '../../with-article.ts';
+import { DIALECT } from '../built-in/schema-parts.ts';
+import { keywordsOfForm, type SchemaPath, subschemas } from './walk-schema.ts';
+
+/** A value is not a JSON Schema (draft 2020-12) that uwf can work with. */
+export class InvalidSchema extends UwfError {
+  readonly errors: readonly SchemaError[];
+  constructor(errors: readonly SchemaError[], cause?: unknown) {
+    const hints = errors.flatMap(({ path }) => hintForDraft(path.split('/')) ?? []);
+    super(`this is not a schema: ${describeErrors(errors)}`, {
+      code: 'invalid-schema',
+      kind: 'data',
+      hint: hints[0] ?? 'schemas are JSON Schema draft 2020-12, complete in themselves',
+      cause,
+    });
+    this.errors = errors;
+  }
+}
+
+/** A value is not what its schema asks for. */
+export class SchemaViolation extends UwfError {
+  /** What was checked: the name of a type, `meta` … */
+  readonly subject: string;
+  readonly errors: readonly SchemaError[];
+  constructor(subject: string, errors: readonly SchemaError[]) {
+    super(`${subject} does not match its schema: ${describeErrors(errors)}`, {
+      code: 'schema-violation',
+      kind: 'data',
+    });
+    this.subject = subject;
+    this.errors = errors;
+  }
+}
+
+function describeErrors(errors: readonly SchemaError[]): string {
+  const lines = errors.slice(0, 5).map(({ path, message }) => (path === '' ? message : `${path} ${message}`));
+  return lines.join('; ') + (errors.length > 5 ? `; and ${errors.length - 5} more` : '');
+}
 
 /** One thing that is wrong with a value. */
 export type SchemaError = {
@@ -144,4 +182,42 @@ function countOf(keyword: string, limit: string | undefined): string {
   const one = keyword.endsWith('Length') ? 'character' : keyword.endsWith('Items') ? 'item' : 'property';
   const many = one === 'property' ? 'properties' : `${one}s`;
   return `${limit} ${limit === '1' ? one : many}`;
+}
+
+const lists =
+  "a list of schemas, one for each of the first items, is 'prefixItems' in draft 2020-12, and 'items' is the schema of the others";
+
+/** What to write for a keyword that earlier drafts have otherwise, or that has no meaning any more. */
+const hints: ReadonlyMap<string, string> = new Map([
+  [
+    '$schema',
+    "delete the line; draft 2020-12 has 'prefixItems' for a list under 'items', 'items' for 'additionalItems', and numbers under 'exclusiveMinimum' and 'exclusiveMaximum'; 'definitions' and 'dependencies' are as before",
+  ],
+  ['items', lists],
+  ['additionalItems', lists],
+  ['exclusiveMinimum', "write the number here, in place of 'minimum'"],
+  ['exclusiveMaximum', "write the number here, in place of 'maximum'"],
+  ['required', "it is a list of names beside 'properties', each once: required: [name]"],
+]);
+
+const mapsOfSchemas = keywordsOfForm('map');
+
+/** Returns what to write for the keyword at the end of a path in a schema, if earlier drafts have it otherwise. */
+export function hintForDraft(path: SchemaPath): string | undefined {
+  const [around, keyword] = [path.at(-2), path.at(-1)];
+  // In a map of schemas it is a name of the user's own.
+  return mapsOfSchemas.includes(String(around)) ? undefined : hints.get(String(keyword));
+}
+
+/** Says which draft a schema, or one in it, names that is not 2020-12; `undefined` if none does. */
+export function faultOfDraft(schema: JsonValue): SchemaError | undefined {
+  if (!isJsonObject(schema)) return undefined;
+  for (const { schema: part, path } of subschemas(schema)) {
+    const draft = part['$schema'];
+    // The form with an empty fragment names the same draft.
+    if (typeof draft !== 'string' || draft.replace(/#$/, '') === DIALECT) continue;
+    const pointer = [...path, '$schema'].map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`);
+    return { path: pointer.join(''), message: `names the draft '${draft}', and uwf reads draft 2020-12` };
+  }
+  return undefined;
 }

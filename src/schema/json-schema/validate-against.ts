@@ -1,4 +1,6 @@
 import type { JsonValue } from '../../json.ts';
+import { builtInSchema, type TypeName } from '../built-in.ts';
+import { DIALECT } from '../built-in/schema-parts.ts';
 import type { SchemaError } from './schema-error.ts';
 
 /**
@@ -17,4 +19,17 @@ export async function validateAgainst(schema: JsonValue, value: JsonValue): Prom
 export async function assertSchema(schema: JsonValue): Promise<void> {
   const { compileSchema } = await import('./validator.ts');
   await compileSchema(schema);
+}
+
+/**
+ * Checks a payload against a built-in schema.
+ *
+ * Valid payloads are accepted without ajv, because compiling these schemas takes longer than most commands run.
+ * @returns what is wrong with it; an empty list means that it is valid
+ */
+export async function checkBuiltIn(name: TypeName, payload: JsonValue): Promise<SchemaError[]> {
+  const schema = builtInSchema(name);
+  const { isSurelyOfDraft, isSurelyOfType } = await import('./generated-checks.ts');
+  const isValid = schema['$ref'] === DIALECT ? isSurelyOfDraft(payload) : isSurelyOfType(name, payload);
+  return isValid ? [] : validateAgainst(schema, payload);
 }

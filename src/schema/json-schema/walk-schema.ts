@@ -1,15 +1,14 @@
-import { isJsonObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 
 /** A path from the outermost schema. Items of lists are numbers. */
 export type SchemaPath = readonly (string | number)[];
 
 /** A schema inside another one. */
-export type SchemaPart<Schema = JsonValue> = { schema: Schema; path: SchemaPath };
+type SchemaPart<Schema = JsonValue> = { schema: Schema; path: SchemaPath };
 
 /** A keyword of a schema, and the schemas that it holds or refers to. */
-export type KeywordParts = { keyword: string; parts: readonly SchemaPart[] };
+type KeywordParts = { keyword: string; parts: readonly SchemaPart[] };
 
 /** The value of a keyword: one schema, a list of schemas, or a map of schemas. */
 type Form = 'schema' | 'list' | 'map';
@@ -130,4 +129,30 @@ export function atPointer(root: JsonValue, pointer: string): SchemaPart | undefi
 function memberAt(value: JsonValue, key: string | number): JsonValue | undefined {
   if (Array.isArray(value)) return typeof key === 'number' ? value[key] : undefined;
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+const found = new WeakMap<JsonObject, ReadonlySet<string>>();
+
+/** The texts that a schema itself names: its properties, and the values of `enum` and `const`. */
+export function schemaWords(schema: JsonValue): ReadonlySet<string> {
+  if (!isJsonObject(schema)) return new Set();
+  let words = found.get(schema);
+  if (words === undefined) found.set(schema, (words = new Set(wordsIn(schema))));
+  return words;
+}
+
+function* wordsIn(schema: JsonObject): Generator<string> {
+  for (const { schema: part } of subschemas(schema)) {
+    if (isJsonObject(part['properties'])) yield* Object.keys(part['properties']);
+    for (const keyword of ['required', 'enum', 'const']) yield* textsIn(part[keyword]);
+  }
+}
+
+function* textsIn(value: JsonValue | undefined): Generator<string> {
+  if (typeof value === 'string') yield value;
+  else if (Array.isArray(value)) for (const item of value) yield* textsIn(item);
+  else if (isJsonObject(value)) {
+    yield* Object.keys(value);
+    yield* textsIn(Object.values(value));
+  }
 }

@@ -7,7 +7,7 @@ import { contentNode } from '../draft-commit.ts';
 import { scratchRef, type ThreadId } from '../thread-id.ts';
 import { readScratch, type Scratch } from '../thread-scratch.ts';
 import type { CommitOf } from '../thread-state.ts';
-import { payloadOf } from '../../schema/payload-of.ts';
+import { payloadOf } from '../../schema/built-in.ts';
 
 /** The file of a step's tree with a summary that replaces all earlier steps in the prompts of agents. */
 export const COMPACT_FILE = 'compact.md';

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { RoleTotals } from '../../schema/built-in/totals.ts';
+import type { RoleTotals } from '../../schema/built-in/thread-step.ts';
 import { toldMeta } from '../step-view.ts';
 import { findStepByNumber, readChain, readLightChain, readReply } from '../thread-chain.ts';
 import { readThreadCommit, statusOf } from '../thread-commit.ts';

@@ -1,12 +1,10 @@
-import { type NodeReader, readNodeAt } from '../../cas/commit-nodes.ts';
+import { type IndexEntry, type NodeReader, readNodeAt } from '../../cas/commit-nodes.ts';
 import type { NodeHash } from '../../cas/hash.ts';
-import type { IndexEntry } from '../../cas/index-blob.ts';
 import type { Repository } from '../../git/repository.ts';
 import { iso } from '../../iso.ts';
-import type { TypeName } from '../../schema/built-in.ts';
-import type { SuspendCause } from '../../schema/built-in/thread-suspend.ts';
-import type { Usage } from '../../schema/built-in/usage.ts';
-import { payloadOf, type Payloads } from '../../schema/payload-of.ts';
+import { payloadOf, type Payloads, type TypeName } from '../../schema/built-in.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
+import type { Usage } from '../../schema/built-in/schema-parts.ts';
 import { readReply } from '../thread-chain.ts';
 import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
 import { CorruptThread } from '../thread-errors.ts';

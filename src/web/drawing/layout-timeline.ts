@@ -1,5 +1,5 @@
 import { formatDuration } from '../../format-time.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import type { Span } from './read-spans.ts';
 import { textWidth } from './text-width.ts';
 

@@ -4,7 +4,7 @@ import { describeThread, type ThreadView } from '../../engine/describe/describe.
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { nothingForDataError } from '../../thread/thread-errors.ts';
-import type { Usage } from '../../schema/built-in/usage.ts';
+import type { Usage } from '../../schema/built-in/schema-parts.ts';
 import { type LightCommit, readLightChain } from '../../thread/thread-chain.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { timeOfCommit } from '../../thread/thread-commit.ts';

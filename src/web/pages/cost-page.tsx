@@ -1,7 +1,7 @@
 import type { Html } from '../html.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { plural } from '../../format-time.ts';
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import { agentAtStart } from '../../thread/step-view.ts';
 import { DAY_MS, utcDate } from '../../thread/thread-id.ts';
 import { stateOf } from '../live/topics.ts';

@@ -5,7 +5,7 @@ import { formatCount, formatDuration } from '../../format-time.ts';
 import { iso } from '../../iso.ts';
 import { firstLine } from '../../thread/commit-message.ts';
 import { getThread } from '../../thread/find-thread.ts';
-import { branchesInMeta } from '../../schema/built-in/block-meta.ts';
+import { branchesInMeta } from '../../schema/built-in/thread-step.ts';
 import { readRefused, type RefusedReply } from '../../thread/context/exchange.ts';
 import { readTrace } from '../../thread/step-trace.ts';
 import { agentName } from '../../thread/step-view.ts';

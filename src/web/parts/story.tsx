@@ -1,6 +1,6 @@
 import type { ThreadView } from '../../engine/describe/describe.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { MoreLimits } from '../../schema/built-in/limits.ts';
+import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
 import { readSaidUpTo, type Said } from '../../thread/read-said.ts';
 import { isOver } from '../../thread/thread-status.ts';
 import type { Html } from '../html.ts';

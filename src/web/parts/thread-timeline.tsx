@@ -2,7 +2,7 @@ import type { Html } from '../html.ts';
 import type { ThreadView } from '../../engine/describe/describe.ts';
 import { formatCount, formatDuration, formatTime, plural } from '../../format-time.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { Usage } from '../../schema/built-in/usage.ts';
+import type { Usage } from '../../schema/built-in/schema-parts.ts';
 import { layoutTimeline, type TimelineDrawing, type TimelineLane } from '../drawing/layout-timeline.ts';
 import { readSpans, type Span } from '../drawing/read-spans.ts';
 import { textWidth } from '../drawing/text-width.ts';

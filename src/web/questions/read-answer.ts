@@ -1,7 +1,7 @@
 import { extractReply } from '../../agent/extract/extract-reply.ts';
 import { renderFields } from '../../agent/extract/render-fields.ts';
 import type { JsonObject } from '../../json.ts';
-import type { MoreLimits } from '../../schema/built-in/limits.ts';
+import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
 import type { SchemaError } from '../../schema/json-schema/schema-error.ts';
 import { validateAgainst } from '../../schema/json-schema/validate-against.ts';
 import { memberPointer, ONE_MORE, readFormFields, type FilledIn } from '../forms/read-form-fields.ts';

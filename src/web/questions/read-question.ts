@@ -6,7 +6,7 @@ import { findLimitWaitedAt } from '../../engine/limits/allowance.ts';
 import { limitOptions, type LimitReached } from '../../engine/limits/limits.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { JsonObject } from '../../json.ts';
-import { limitBounds } from '../../schema/built-in/limits.ts';
+import { limitBounds } from '../../schema/built-in/schema-parts.ts';
 import { asksForWords } from '../../thread/thread-status.ts';
 import { readState } from '../../thread/thread-state.ts';
 import type { SuspensionOutline } from '../../thread/context/exchange.ts';

@@ -1,4 +1,4 @@
-import { addUsage, type Usage } from '../../schema/built-in/usage.ts';
+import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 
 /** What threads used together, under one name. */
 export type UsageRow = { name: string; threads: number; usage: Usage | null };

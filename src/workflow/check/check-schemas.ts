@@ -1,8 +1,7 @@
 import { nearestName } from '../../nearest-name.ts';
-import { hintForDraft } from '../../schema/json-schema/earlier-drafts.ts';
-import { CAS_REF } from '../../schema/links/mark-refs.ts';
+import { hintForDraft, InvalidSchema } from '../../schema/json-schema/schema-error.ts';
+import { CAS_REF } from '../../schema/find-links.ts';
 import { atPointer, subschemas } from '../../schema/json-schema/walk-schema.ts';
-import { InvalidSchema } from '../../schema/json-schema/invalid-schema.ts';
 import { assertSchema } from '../../schema/json-schema/validate-against.ts';
 import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
 import { schemaKeywords, schemaTypes } from '../notation/schema-keyword-types.ts';

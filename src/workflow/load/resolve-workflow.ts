@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { orElse, succeeds } from '../../or-else.ts';
-import { repositoryNodes } from '../../cas/lookup/repository-nodes.ts';
+import { repositoryNodes } from '../../cas/lookup.ts';
 import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';
 import { placeInside } from '../../git/repository/read-file-inside.ts';

@@ -6,7 +6,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ObjectBatch } from '../../git/stores/publish.ts';
 import type { JsonObject } from '../../json.ts';
 import { builtIn } from '../../schema/built-in.ts';
-import { CAS_KEY } from '../../schema/links/find-links.ts';
+import { CAS_KEY } from '../../schema/find-links.ts';
 import type { RoleDefinition, WorkflowDefinition } from '../definition.ts';
 
 /** A definition as nodes: its own, one per role, one per schema of a role or a block. */

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { JsonObject } from '../../json.ts';
-import { limitBounds, limitNames, unknownUsages } from '../../schema/built-in/limits.ts';
+import { limitBounds, limitNames, unknownUsages } from '../../schema/built-in/schema-parts.ts';
 import type { Limits } from '../definition.ts';
 import { blockProperties } from './block-file-schema.ts';
 import { fields, isolationField, label, MAX_NEEDS, needed, oneKeyOf, orFile } from './file-schema-parts.ts';

@@ -1,4 +1,4 @@
-import { faultOfLimit, limitNames, unknownUsages } from '../../schema/built-in/limits.ts';
+import { faultOfLimit, limitNames, unknownUsages } from '../../schema/built-in/schema-parts.ts';
 import type { Limits, ThreadLimits } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import { readFields, type Fields } from './fields.ts';

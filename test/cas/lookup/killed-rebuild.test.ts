@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
-import { reindex, repositoryNodes } from '../../../src/cas/lookup/repository-nodes.ts';
+import { reindex, repositoryNodes } from '../../../src/cas/lookup.ts';
 import { startTypeScript } from '../../helpers/run-typescript.ts';
 import { createTemporaryRepository, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 import { commitNodes, textNode } from '../commit-of-nodes.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { findCommitsOfTurns, startCommitOf } from '../../../src/engine/describe/find-turn.ts';
 import { commitBefore, findStep } from '../../../src/cli/find/find-turn.ts';
 import type { CliEnvironment } from '../../../src/cli/process/cli-environment.ts';
-import { reindex } from '../../../src/cas/lookup/repository-nodes.ts';
+import { reindex } from '../../../src/cas/lookup.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep } from '../../../src/thread/append-step.ts';
 import { resumeThread, suspendThread } from '../../../src/thread/suspend-thread.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addUsage } from '../../../src/schema/built-in/usage.ts';
+import { addUsage } from '../../../src/schema/built-in/schema-parts.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
 
 const spender = workflow('spender', { spender: statuses('spent'), saver: statuses('saved') }, [

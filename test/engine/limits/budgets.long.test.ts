@@ -7,7 +7,7 @@ import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import { usageOfLeft } from '../../../src/engine/limits/usage-of-children.ts';
 import { openUsage } from '../../../src/engine/recovery/open-turns.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { addUsage } from '../../../src/schema/built-in/usage.ts';
+import { addUsage } from '../../../src/schema/built-in/schema-parts.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
 import { findCalledNow, findCalledSince } from '../../../src/thread/find-children.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';

@@ -5,7 +5,7 @@ import { type EngineOptions } from '../../../src/engine/engine-context.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { TurnLog } from '../../../src/engine/recovery/turn-log.ts';
-import type { Usage } from '../../../src/schema/built-in/usage.ts';
+import type { Usage } from '../../../src/schema/built-in/schema-parts.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { encodeNode } from '../../../src/cas/node.ts';
-import { nodesBehind } from '../../../src/cas/history-nodes.ts';
+import { nodesBehind } from '../../../src/cas/commit-nodes.ts';
 import { writeNodeTree } from '../../../src/cas/node-tree.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';

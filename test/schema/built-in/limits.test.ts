@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { faultOfLimit, limitNames } from '../../../src/schema/built-in/limits.ts';
+import { faultOfLimit, limitNames } from '../../../src/schema/built-in/schema-parts.ts';
 
 test('every limit has a least value of its own', () => {
   const least = Object.fromEntries(limitNames.map((name) => [name, faultOfLimit(name, -1)]));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addUsage, type Usage } from '../../../src/schema/built-in/usage.ts';
+import { addUsage, type Usage } from '../../../src/schema/built-in/schema-parts.ts';
 
 const tokens: Usage = { inputTokens: 1, outputTokens: 2, turns: 1 };
 const money: Usage = { inputTokens: 3, outputTokens: 4, turns: 2, costUsd: 0.5 };

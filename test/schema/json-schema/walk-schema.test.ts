@@ -5,9 +5,9 @@ import {
   atPointer,
   keywordsOfForm,
   resolveLocalRef,
+  schemaWords,
   subschemas,
 } from '../../../src/schema/json-schema/walk-schema.ts';
-import { schemaWords } from '../../../src/schema/json-schema/schema-words.ts';
 
 const pathsIn = (schema: JsonValue): string[] => [...subschemas(schema)].map(({ path }) => path.join('/'));
 

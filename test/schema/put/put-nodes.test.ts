@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
-import { repositoryNodes } from '../../../src/cas/lookup/repository-nodes.ts';
+import { repositoryNodes } from '../../../src/cas/lookup.ts';
 import { encodeNode } from '../../../src/cas/node.ts';
 import { isArtifact, listScratch } from '../../../src/cas/scratch.ts';
 import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
-import { DanglingLink } from '../../../src/schema/links/check-links.ts';
-import { putNode, putNodes } from '../../../src/schema/put/put-node.ts';
-import { SchemaViolation } from '../../../src/schema/json-schema/invalid-schema.ts';
+import { DanglingLink } from '../../../src/schema/links.ts';
+import { putNode, putNodes } from '../../../src/schema/put.ts';
+import { SchemaViolation } from '../../../src/schema/json-schema/schema-error.ts';
 import { threadCas } from '../../../src/thread/thread-cas.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';

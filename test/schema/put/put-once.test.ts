@@ -1,13 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
-import { encodeNode } from '../../../src/cas/node.ts';
-import { MemorySource } from '../../../src/cas/node-source.ts';
+import { encodeNode, MemorySource } from '../../../src/cas/node.ts';
 import { parseRefName } from '../../../src/git/format/refs.ts';
 import { RefMoved } from '../../../src/git/ref-store.ts';
 import { hashObject, type GitObject } from '../../../src/git/format/object-id.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
-import { putNode } from '../../../src/schema/put/put-node.ts';
-import { putSchema, schemaRef } from '../../../src/schema/put/put-schema.ts';
+import { putNode, putSchema, schemaRef } from '../../../src/schema/put.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 
 beforeAll(prepareHashing);

@@ -1,20 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { NotJson } from '../../../src/cas/canonical.ts';
 import { parseNodeHash, prepareHashing } from '../../../src/cas/hash.ts';
-import { nodesBehind } from '../../../src/cas/history-nodes.ts';
-import { repositoryNodes } from '../../../src/cas/lookup/repository-nodes.ts';
-import { encodeNode } from '../../../src/cas/node.ts';
-import { getNode, MemorySource, NodeNotFound } from '../../../src/cas/node-source.ts';
+import { nodesBehind } from '../../../src/cas/commit-nodes.ts';
+import { repositoryNodes } from '../../../src/cas/lookup.ts';
+import { encodeNode, getNode, MemorySource, NodeNotFound } from '../../../src/cas/node.ts';
 import { isArtifact, listScratch } from '../../../src/cas/scratch.ts';
 import { parseRefName } from '../../../src/git/format/refs.ts';
 import { builtIn, builtInSchema } from '../../../src/schema/built-in.ts';
-import { DanglingLink, WrongLinkType } from '../../../src/schema/links/check-links.ts';
-import { putNode } from '../../../src/schema/put/put-node.ts';
-import { putSchema, schemaRef } from '../../../src/schema/put/put-schema.ts';
-import { refs } from '../../../src/schema/links/refs.ts';
+import { DanglingLink, findReachableHashes, refs, walk, WrongLinkType } from '../../../src/schema/links.ts';
+import { putNode, putSchema, schemaRef } from '../../../src/schema/put.ts';
 import { validate } from '../../../src/schema/validate.ts';
-import { InvalidSchema, SchemaViolation } from '../../../src/schema/json-schema/invalid-schema.ts';
-import { findReachableHashes, walk } from '../../../src/schema/links/walk-nodes.ts';
+import { InvalidSchema, SchemaViolation } from '../../../src/schema/json-schema/schema-error.ts';
 import { createMemoryRepository, expectCleanMemory } from '../../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 

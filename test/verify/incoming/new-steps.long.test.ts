@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
-import { reindex } from '../../../src/cas/lookup/repository-nodes.ts';
+import { reindex } from '../../../src/cas/lookup.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { activeRef } from '../../../src/thread/thread-id.ts';

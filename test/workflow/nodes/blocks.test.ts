@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
-import { encodeNode } from '../../../src/cas/node.ts';
-import { MemorySource } from '../../../src/cas/node-source.ts';
+import { encodeNode, MemorySource } from '../../../src/cas/node.ts';
 import { UwfError } from '../../../src/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/json.ts';
 import { assertValid } from '../../../src/schema/validate.ts';

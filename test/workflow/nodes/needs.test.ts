@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
-import { encodeNode } from '../../../src/cas/node.ts';
-import { MemorySource } from '../../../src/cas/node-source.ts';
+import { encodeNode, MemorySource } from '../../../src/cas/node.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { assertValid } from '../../../src/schema/validate.ts';

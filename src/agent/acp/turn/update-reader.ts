@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../json.ts';
 import type { JsonObject } from '../../../json.ts';
-import { addUsage } from '../../../schema/built-in/usage.ts';
+import { addUsage } from '../../../schema/built-in/schema-parts.ts';
 import type { AgentEvent, Usage } from '../../contract.ts';
 import { OutputFlood } from '../../processes/output-lines.ts';
 import { readTokens } from '../usage/reported-tokens.ts';

@@ -2,7 +2,7 @@ import type { PromptResponse } from '@agentclientprotocol/sdk/unstable';
 
 import { isJsonObject } from '../../../json.ts';
 import type { JsonValue } from '../../../json.ts';
-import { addUsage } from '../../../schema/built-in/usage.ts';
+import { addUsage } from '../../../schema/built-in/schema-parts.ts';
 import type { Usage } from '../../contract.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { hashArgument } from '../../command-line/shared-arguments.ts';
-import { encodeNode } from '../../../cas/node.ts';
-import { getNode } from '../../../cas/node-source.ts';
+import { encodeNode, getNode } from '../../../cas/node.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';

@@ -1,5 +1,5 @@
 import { hashArgument } from '../../command-line/shared-arguments.ts';
-import { getNode } from '../../../cas/node-source.ts';
+import { getNode } from '../../../cas/node.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { nameOfType, contentText } from '../../output/node.ts';

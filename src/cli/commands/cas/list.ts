@@ -1,5 +1,5 @@
 import { listScratch, isArtifact } from '../../../cas/scratch.ts';
-import { getNode } from '../../../cas/node-source.ts';
+import { getNode } from '../../../cas/node.ts';
 import { PINS_REF } from '../../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import type { NodeHash } from '../../../cas/hash.ts';

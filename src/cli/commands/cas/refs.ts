@@ -1,6 +1,6 @@
 import { hashArgument } from '../../command-line/shared-arguments.ts';
-import { getNode } from '../../../cas/node-source.ts';
-import { refs } from '../../../schema/links/refs.ts';
+import { getNode } from '../../../cas/node.ts';
+import { refs } from '../../../schema/links.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { nodeRow, type NodeRow } from '../../output/node.ts';

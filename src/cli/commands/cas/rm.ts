@@ -1,5 +1,5 @@
 import { hashArgument } from '../../command-line/shared-arguments.ts';
-import { NodeNotFound } from '../../../cas/node-source.ts';
+import { NodeNotFound } from '../../../cas/node.ts';
 import { removeFromScratch } from '../../../cas/scratch.ts';
 import { PINS_REF } from '../../../thread/thread-id.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';

@@ -1,7 +1,6 @@
-import { nodesBehind } from '../../../cas/history-nodes.ts';
+import { nodesBehind } from '../../../cas/commit-nodes.ts';
 import type { NodeHash } from '../../../cas/hash.ts';
-import type { NodesOf } from '../../../schema/links/refs.ts';
-import { walk } from '../../../schema/links/walk-nodes.ts';
+import { type NodesOf, walk } from '../../../schema/links.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { nodesOfThread } from '../../../thread/thread-cas.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';

@@ -1,8 +1,8 @@
-import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
+import { repositoryNodes } from '../../../cas/lookup.ts';
 import { isNodeHash } from '../../../cas/hash.ts';
 import { isJsonObject, type JsonValue } from '../../../json.ts';
 import { builtIn, builtInSchema, typeNames } from '../../../schema/built-in.ts';
-import { SCHEMA_REFS } from '../../../schema/put/put-schema.ts';
+import { SCHEMA_REFS } from '../../../schema/put.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 

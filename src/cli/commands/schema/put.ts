@@ -1,9 +1,9 @@
-import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
-import { getNode } from '../../../cas/node-source.ts';
+import { repositoryNodes } from '../../../cas/lookup.ts';
+import { getNode } from '../../../cas/node.ts';
 import { hashObject } from '../../../git/format/object-id.ts';
 import { encodeBuiltIn, typeNameOf } from '../../../schema/built-in.ts';
-import { schemaWords } from '../../../schema/json-schema/schema-words.ts';
-import { putSchema } from '../../../schema/put/put-schema.ts';
+import { schemaWords } from '../../../schema/json-schema/walk-schema.ts';
+import { putSchema } from '../../../schema/put.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { readJson } from '../../command-line/parse-value.ts';
 import { textFrom } from '../../command-line/read-text.ts';

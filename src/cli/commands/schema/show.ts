@@ -1,5 +1,5 @@
-import { repositoryNodes } from '../../../cas/lookup/repository-nodes.ts';
-import { schemaOfType } from '../../../schema/type-schema.ts';
+import { repositoryNodes } from '../../../cas/lookup.ts';
+import { schemaOfType } from '../../../schema/links.ts';
 import { typeNameOf } from '../../../schema/built-in.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { findType } from '../../find/find-type.ts';

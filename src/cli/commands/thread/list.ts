@@ -3,7 +3,7 @@ import { isLongList } from '../../../engine/describe/newest-first.ts';
 import type { Interruption } from '../../../engine/recovery/interruption.ts';
 import type { ListChange } from '../../../engine/describe/follow-threads.ts';
 import type { UwfError } from '../../../errors.ts';
-import { suspendCauses, type SuspendCause } from '../../../schema/built-in/thread-suspend.ts';
+import { type SuspendCause, suspendCauses } from '../../../schema/built-in/thread-start.ts';
 import { getThread, listPointers } from '../../../thread/find-thread.ts';
 import type { ThreadId } from '../../../thread/thread-id.ts';
 import { threadStatuses } from '../../../thread/thread-status.ts';

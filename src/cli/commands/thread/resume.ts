@@ -1,5 +1,5 @@
 import { limitOptions, type LimitOption } from '../../../engine/limits/limits.ts';
-import type { MoreLimits } from '../../../schema/built-in/limits.ts';
+import type { MoreLimits } from '../../../schema/built-in/schema-parts.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { parseCount, parseDollars } from '../../command-line/parse-value.ts';

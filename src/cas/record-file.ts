@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { objectIdBytes, type ObjectFormat } from '../../git/format/object-id.ts';
+import { type ObjectFormat, objectIdBytes } from '../git/format/object-id.ts';
 
 // A file of records of one size, a key of 8 bytes and an object id. First a header: 8 bytes of magic, where the sorted records
 // end, and the CRC-32 of these. Then the sorted records, in pages of at most 4 KiB that end with their CRC-32. At last the tail:

@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseNodeHash, prepareHashing } from '../../../src/cas/hash.ts';
-import { encodeNode } from '../../../src/cas/node.ts';
-import { MemorySource } from '../../../src/cas/node-source.ts';
-import type { UwfError } from '../../../src/errors.ts';
-import type { JsonValue } from '../../../src/json.ts';
-import { builtIn, encodeBuiltIn } from '../../../src/schema/built-in.ts';
-import { assertLinks, checkLinks, DanglingLink, WrongLinkType } from '../../../src/schema/links/check-links.ts';
-import { linksOf } from '../../../src/schema/links/refs.ts';
+import { parseNodeHash, prepareHashing } from '../../src/cas/hash.ts';
+import { encodeNode, MemorySource } from '../../src/cas/node.ts';
+import type { UwfError } from '../../src/errors.ts';
+import type { JsonValue } from '../../src/json.ts';
+import { builtIn, encodeBuiltIn } from '../../src/schema/built-in.ts';
+import { assertLinks, checkLinks, DanglingLink, linksOf, WrongLinkType } from '../../src/schema/links.ts';
 
 beforeAll(prepareHashing);
 

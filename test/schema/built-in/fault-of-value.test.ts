@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
-import { faultOfValue } from '../../../src/schema/json-schema/fault-of-value.ts';
+import { faultOfValue } from '../../../src/schema/built-in/schema-parts.ts';
 
 test.each<[JsonObject, unknown, string | undefined]>([
   [{ enum: ['a', 'b'] }, 'b', undefined],

@@ -1,10 +1,10 @@
-import { ObjectMissing } from '../../git/format/object-errors.ts';
-import { hashObject, type ObjectId } from '../../git/format/object-id.ts';
-import type { Repository } from '../../git/repository.ts';
-import { readCommit } from '../../git/stores/read.ts';
-import { inPlaceOf } from '../../or-else.ts';
-import { readCommitNodesOnce, type CommitNodes } from '../commit-nodes.ts';
-import { hashBits, type NodeHash } from '../hash.ts';
+import { ObjectMissing } from '../git/format/object-errors.ts';
+import { hashObject, type ObjectId } from '../git/format/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import { readCommit } from '../git/stores/read.ts';
+import { inPlaceOf } from '../or-else.ts';
+import { type CommitNodes, readCommitNodesOnce } from './commit-nodes.ts';
+import { hashBits, type NodeHash } from './hash.ts';
 import { KEY_BYTES } from './record-file.ts';
 
 const prefixes = ['refs/threads/', 'refs/history/', 'refs/workflows/', 'refs/uwf/'];

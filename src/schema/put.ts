@@ -1,18 +1,28 @@
-import { prepareHashing } from '../../cas/hash.ts';
-import type { NodeHash } from '../../cas/hash.ts';
-import { encodeNode } from '../../cas/node.ts';
-import type { EncodedNode, Node } from '../../cas/node.ts';
-import { combineSources, getNode, MemorySource } from '../../cas/node-source.ts';
-import type { NodeSource, StoredNode } from '../../cas/node-source.ts';
-import { parseScratchRef, putScratch } from '../../cas/scratch.ts';
-import type { Repository } from '../../git/repository.ts';
-import type { JsonValue } from '../../json.ts';
-import { encodeBuiltIn, isThreadType, typeNameOf } from '../built-in.ts';
-import { assertLinks } from '../links/check-links.ts';
-import { assertPinned } from './check-pin.ts';
-import { linksOf, sourceOf } from '../links/refs.ts';
-import { assertValid } from '../validate.ts';
-import { walk } from '../links/walk-nodes.ts';
+import { type NodeHash, prepareHashing } from '../cas/hash.ts';
+import { pinOf, writeNodeTree } from '../cas/node-tree.ts';
+import {
+  combineSources,
+  type EncodedNode,
+  encodeNode,
+  getNode,
+  MemorySource,
+  type Node,
+  type NodeSource,
+  type StoredNode,
+} from '../cas/node.ts';
+import { parseScratchRef, putScratch, typePath } from '../cas/scratch.ts';
+import { UwfError } from '../errors.ts';
+import { ObjectMissing, ObjectTooLarge } from '../git/format/object-errors.ts';
+import { formatOfId, hashObject, type ObjectId, type ObjectType } from '../git/format/object-id.ts';
+import { parseRefName } from '../git/format/refs.ts';
+import { RefMoved, type RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { ObjectBatch, publish } from '../git/stores/publish.ts';
+import type { JsonValue } from '../json.ts';
+import { builtIn, encodeBuiltIn, isThreadType, typeNameOf } from './built-in.ts';
+import { assertSchema } from './json-schema/validate-against.ts';
+import { assertLinks, linksOf, sourceOf, walk } from './links.ts';
+import { assertValid } from './validate.ts';
 
 /** Where a node is put, and what it may link to. */
 export type PutOptions = {
@@ -123,4 +133,81 @@ async function encodeType(source: NodeSource, type: NodeHash): Promise<EncodedNo
   if (name !== undefined) return encodeBuiltIn(name);
   const node = await getNode(source, type);
   return encodeNode(node.type, node.payload);
+}
+
+/** The folder of the refs that keep registered schemas; each ref is named by the schema's hash. */
+export const SCHEMA_REFS = 'refs/uwf/schemas/';
+
+/** The ref that keeps a registered schema. */
+export function schemaRef(hash: NodeHash): RefName {
+  return parseRefName(SCHEMA_REFS + hash);
+}
+
+/**
+ * Registers a JSON Schema (draft 2020-12) as a type for nodes, and keeps it until its ref is deleted.
+ *
+ * The same schema again gives the same hash and changes nothing; a built-in one needs no registering.
+ * @throws {NotJson} {InvalidSchema} if the value is no schema
+ */
+export async function putSchema(repository: Repository, schema: JsonValue): Promise<NodeHash> {
+  await prepareHashing();
+  const node = encodeNode(builtIn['meta-schema'], schema);
+  await assertSchema(node.payload);
+  if (typeNameOf(node.hash) !== undefined) return node.hash;
+  const name = schemaRef(node.hash);
+  if ((await repository.refs.read(name)) !== undefined) return node.hash;
+  const batch = new ObjectBatch(repository.objects.format);
+  const files = [node, encodeBuiltIn('meta-schema')].map((file) => ({ path: typePath(file.hash), node: file }));
+  const who = { ...repository.committer, atMs: repository.now() };
+  const commit = batch.addCommit({
+    tree: writeNodeTree(batch, files),
+    parents: [],
+    author: who,
+    committer: who,
+    message: `schema: ${node.hash}\n`,
+  });
+  try {
+    await publish(repository, batch, [{ name, expected: null, value: commit }]);
+  } catch (error) {
+    // Another process registered the same schema at the same moment: a hash names one schema.
+    if (!(error instanceof RefMoved)) throw error;
+  }
+  return node.hash;
+}
+
+/** An artifact gives a git object another type than it has. */
+export class WrongPin extends UwfError {
+  constructor(oid: ObjectId, said: string, actual: string) {
+    super(`${oid} is a ${actual}, not a ${said}`, { code: 'wrong-pin', kind: 'data', facts: { oid } });
+  }
+}
+
+/** Larger objects are taken for blobs: no commit or tree is this large. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Checks that what an artifact pins is in the repository, and is what the artifact says. Other nodes pass.
+ *
+ * @param blob what is about to be written along with it
+ * @throws {ObjectMissing} {WrongPin}
+ */
+export async function assertPinned(
+  { objects }: Pick<Repository, 'objects'>,
+  node: Node,
+  blob?: Uint8Array,
+): Promise<void> {
+  const pin = pinOf(node);
+  if (pin === undefined) return;
+  let actual: ObjectType | undefined;
+  if (blob !== undefined && hashObject({ type: 'blob', data: blob }, formatOfId(pin.oid)) === pin.oid) actual = 'blob';
+  else {
+    try {
+      actual = (await objects.read(pin.oid, { maxBytes: MAX_BYTES }))?.type;
+    } catch (error) {
+      if (!(error instanceof ObjectTooLarge)) throw error;
+      actual = 'blob';
+    }
+  }
+  if (actual === undefined) throw new ObjectMissing(pin.oid);
+  if (actual !== pin.kind) throw new WrongPin(pin.oid, pin.kind, actual);
 }

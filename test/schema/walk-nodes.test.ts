@@ -1,14 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { prepareHashing } from '../../../src/cas/hash.ts';
-import type { NodeHash } from '../../../src/cas/hash.ts';
-import { encodeNode } from '../../../src/cas/node.ts';
-import type { EncodedNode } from '../../../src/cas/node.ts';
-import { MemorySource, NodeNotFound } from '../../../src/cas/node-source.ts';
-import type { NodeSource } from '../../../src/cas/node-source.ts';
-import { builtIn, typeNameOf } from '../../../src/schema/built-in.ts';
-import { findReachableHashes, walk } from '../../../src/schema/links/walk-nodes.ts';
-import { sampleNodes } from '../sample-nodes.ts';
-import type { Sample } from '../sample-nodes.ts';
+import { type NodeHash, prepareHashing } from '../../src/cas/hash.ts';
+import { type EncodedNode, encodeNode, MemorySource, NodeNotFound, type NodeSource } from '../../src/cas/node.ts';
+import { builtIn, typeNameOf } from '../../src/schema/built-in.ts';
+import { findReachableHashes, walk } from '../../src/schema/links.ts';
+import { type Sample, sampleNodes } from './sample-nodes.ts';
 
 beforeAll(prepareHashing);
 

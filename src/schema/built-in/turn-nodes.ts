@@ -1,7 +1,83 @@
 import type { NodeHash } from '../../cas/hash.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { JsonObject } from '../../json.ts';
-import { anyText, builtInObject, closedObject, count, ref, refList, timeMs, word } from './schema-parts.ts';
-import { costUsd } from './usage.ts';
+import {
+  anyText,
+  builtInObject,
+  closedObject,
+  costUsd,
+  count,
+  isSet,
+  objectId,
+  redacted,
+  type Redacted,
+  ref,
+  refList,
+  timeMs,
+  type Usage,
+  usageOrNull,
+  word,
+} from './schema-parts.ts';
+
+/** A text, stored as the text itself where it has no refs. */
+export type Content = {
+  text: string;
+  /** Nodes that came with the text: what was put while it was made. Absent when there are none. */
+  refs?: NodeHash[];
+};
+
+export const contentSchema: JsonObject = builtInObject(
+  'content',
+  'A text, and the nodes that came with it.',
+  { text: anyText, refs: { ...refList(), minItems: 1 } },
+  ['refs'],
+);
+
+/** A git object that a thread keeps: a commit of the code, a folder, a file. */
+export type Artifact = {
+  kind: 'commit' | 'tree' | 'blob';
+  oid: ObjectId;
+  /** Where it lies in the repository's work tree, if it does. */
+  path?: string;
+  /** For people. */
+  title: string;
+};
+
+export const artifactSchema: JsonObject = builtInObject(
+  'artifact',
+  'A commit, folder or file of the repository that a thread keeps.',
+  { kind: { enum: ['commit', 'tree', 'blob'] }, oid: objectId, path: word, title: anyText },
+  ['path'],
+);
+
+/** A try that came to nothing. */
+export type Attempt = {
+  /** What the agent said, a {@link Content}. */
+  content: NodeHash;
+  /** Why it did not count, one line each; of a reply that was refused, as the agent was told. */
+  errors: string[];
+  /** null where the agent reports none. */
+  usage: Usage | null;
+  redacted?: Redacted;
+  /**
+   * Present if its turn was cut off before an outcome was stored. A later turn, or the end, of the thread has stored what it
+   * used.
+   */
+  interrupted?: true;
+};
+
+export const attemptSchema: JsonObject = builtInObject(
+  'attempt',
+  'A reply that did not count, and why.',
+  {
+    content: ref('content'),
+    errors: { type: 'array', items: anyText },
+    usage: usageOrNull,
+    redacted,
+    interrupted: isSet,
+  },
+  ['redacted', 'interrupted'],
+);
 
 /** The trace of one step: how the agent came to its reply. */
 export type ReactSession = {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Node } from '../../../src/cas/node.ts';
-import { ObjectMissing, ObjectTooLarge } from '../../../src/git/format/object-errors.ts';
-import { hashObject, type ObjectId, type ObjectType } from '../../../src/git/format/object-id.ts';
-import type { Repository } from '../../../src/git/repository.ts';
-import { builtIn } from '../../../src/schema/built-in.ts';
-import { assertPinned, WrongPin } from '../../../src/schema/put/check-pin.ts';
-import { createMapRepository } from '../../helpers/map-repository.ts';
+import type { Node } from '../../src/cas/node.ts';
+import { ObjectMissing, ObjectTooLarge } from '../../src/git/format/object-errors.ts';
+import { hashObject, type ObjectId, type ObjectType } from '../../src/git/format/object-id.ts';
+import type { Repository } from '../../src/git/repository.ts';
+import { builtIn } from '../../src/schema/built-in.ts';
+import { assertPinned, WrongPin } from '../../src/schema/put.ts';
+import { createMapRepository } from '../helpers/map-repository.ts';
 
 const data = Buffer.from('text');
 const oid = hashObject({ type: 'blob', data });

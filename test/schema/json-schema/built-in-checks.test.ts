@@ -3,13 +3,12 @@ import { compileFunction } from 'node:vm';
 import { build, type Plugin } from 'esbuild';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { prepareHashing } from '../../src/cas/hash.ts';
-import { isJsonObject, type JsonValue } from '../../src/json.ts';
-import { builtInSchema, typeNames } from '../../src/schema/built-in.ts';
-import { checkBuiltIn } from '../../src/schema/built-in-checks.ts';
-import { validateAgainst } from '../../src/schema/json-schema/validate-against.ts';
-import { compileSchema } from '../../src/schema/json-schema/validator.ts';
-import { sampleNodes, type Sample } from './sample-nodes.ts';
+import { prepareHashing } from '../../../src/cas/hash.ts';
+import { isJsonObject, type JsonValue } from '../../../src/json.ts';
+import { builtInSchema, typeNames } from '../../../src/schema/built-in.ts';
+import { checkBuiltIn, validateAgainst } from '../../../src/schema/json-schema/validate-against.ts';
+import { compileSchema } from '../../../src/schema/json-schema/validator.ts';
+import { type Sample, sampleNodes } from '../sample-nodes.ts';
 
 type Shipped = {
   checkBuiltIn: typeof checkBuiltIn;
@@ -26,7 +25,7 @@ beforeAll(async () => {
   await prepareHashing();
   samples = sampleNodes();
   // Plain JavaScript, part of the build.
-  const script = new URL('../../scripts/build/generated-checks.js', import.meta.url).href;
+  const script = new URL('../../../scripts/build/generated-checks.js', import.meta.url).href;
   const { generatedChecksPlugin } = (await import(script)) as { generatedChecksPlugin: Plugin };
   const { outputFiles } = await build({
     stdin: {

@@ -10,18 +10,21 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { base32, InvalidNodeHash, prepareHashing } from '../../../src/cas/hash.ts';
-import { lookupOf, reindex, repositoryNodes } from '../../../src/cas/lookup/repository-nodes.ts';
-import { HashMismatch } from '../../../src/cas/node.ts';
-import { putScratch, removeFromScratch } from '../../../src/cas/scratch.ts';
-import { hashObject } from '../../../src/git/format/object-id.ts';
-import { parseRefName } from '../../../src/git/format/refs.ts';
-import type { Repository } from '../../../src/git/repository.ts';
-import { createMemoryRepository } from '../../helpers/memory-repository.ts';
-import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
-import type { TemporaryRepository } from '../../helpers/temporary-repository.ts';
-import { watched } from '../../helpers/watched-repository.ts';
-import { commitFiles, commitNodes, textNode } from '../commit-of-nodes.ts';
+import { base32, InvalidNodeHash, prepareHashing } from '../../src/cas/hash.ts';
+import { lookupOf, reindex, repositoryNodes } from '../../src/cas/lookup.ts';
+import { HashMismatch } from '../../src/cas/node.ts';
+import { putScratch, removeFromScratch } from '../../src/cas/scratch.ts';
+import { hashObject } from '../../src/git/format/object-id.ts';
+import { parseRefName } from '../../src/git/format/refs.ts';
+import type { Repository } from '../../src/git/repository.ts';
+import { createMemoryRepository } from '../helpers/memory-repository.ts';
+import {
+  createTemporaryRepository,
+  expectCleanFsck,
+  type TemporaryRepository,
+} from '../helpers/temporary-repository.ts';
+import { watched } from '../helpers/watched-repository.ts';
+import { commitFiles, commitNodes, textNode } from './commit-of-nodes.ts';
 
 beforeAll(prepareHashing);
 
