@@ -9,7 +9,7 @@ import type { RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { ObjectBatch } from '../git/stores/publish.ts';
 import { type ObjectReader, readBlob, readCommit, readTree } from '../git/stores/read.ts';
-import { hintAtRefusal } from '../git/transport/remote-errors.ts';
+import { hintAtRefusal } from '../git/transport/git-output.ts';
 import type { Remote } from '../git/transport/remote.ts';
 import { iso } from '../iso.ts';
 import { parseJson } from '../json.ts';

@@ -5,7 +5,7 @@ import type { ObjectStore } from '../git/object-store.ts';
 import type { RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { againIfMoved, ObjectBatch, publish } from '../git/stores/publish.ts';
-import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import type { IncomingObjects, Remote, RemoteRef } from '../git/transport/remote.ts';
 import { inPlaceOf } from '../or-else.ts';
 import {

@@ -3,7 +3,7 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { RefEdit } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ObjectBatch } from '../git/stores/publish.ts';
-import { matcherOf } from '../git/transport/list-remote-refs.ts';
+import { matcherOf } from '../git/transport/git-output.ts';
 import type { Remote, RemoteRef } from '../git/transport/remote.ts';
 import { removedRef, type RemovedThreads } from '../thread/remove-thread.ts';
 import { ambiguousThread, assertDataError } from '../thread/thread-errors.ts';

@@ -1,7 +1,7 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { hintAtRefusal } from '../git/transport/remote-errors.ts';
+import { hintAtRefusal } from '../git/transport/git-output.ts';
 import type { PushResult, Remote, RemoteRef } from '../git/transport/remote.ts';
 import { LIST_REF } from '../thread/archive/archive-list.ts';
 import { ENDS_PREFIX } from '../thread/archive/archive-threads.ts';

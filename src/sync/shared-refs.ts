@@ -4,7 +4,7 @@ import { parseRefName } from '../git/format/refs.ts';
 import type { RefEdit, RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
 import { againIfMoved } from '../git/stores/publish.ts';
-import type { FetchedRefs } from '../git/transport/add-fetch-refspecs.ts';
+import type { FetchedRefs } from '../git/transport/open-remote.ts';
 import type { FetchRequest, Remote, RemoteRef } from '../git/transport/remote.ts';
 import { type ArchivedThread, ArchiveList, findListFault, LIST_REF } from '../thread/archive/archive-list.ts';
 import type { OnDamage } from '../thread/find-thread.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UwfError } from '../errors.ts';
 import type { EngineEvent } from '../engine/events.ts';
-import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import type { Remote } from '../git/transport/remote.ts';
 import { type PushFence, pushOnce } from '../sync/push-threads.ts';
 import { readTracked, refsOf, sortRefs } from '../sync/shared-refs.ts';

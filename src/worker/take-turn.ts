@@ -6,7 +6,7 @@ import { ownIdentity } from '../git/system/process-identity.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { RemoteRef } from '../git/transport/remote.ts';
-import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import { inPlaceOf } from '../or-else.ts';
 import { claimRef } from '../sync/claims.ts';
 import { stoppedAmong } from '../sync/stop-work.ts';

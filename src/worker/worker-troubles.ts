@@ -1,5 +1,5 @@
 import { messageOf, UwfError } from '../errors.ts';
-import { RemoteUnreachable } from '../git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import { ToldTexts } from './told-texts.ts';
 import { QueueLost, type TellTrouble } from './turn-queue.ts';
 

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../../src/git/transport/git-output.ts';
 import type { RemoteRef } from '../../src/git/transport/remote.ts';
 import { writeChain } from '../helpers/commit-chain.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';

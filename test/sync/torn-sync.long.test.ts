@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../../src/git/transport/git-output.ts';
 import { listPointers } from '../../src/thread/find-thread.ts';
 import { startGitHttpServer, type Cut, type GitHttpServer } from '../helpers/git-http-server.ts';
 import { runTypeScript, type ScriptOutcome } from '../helpers/run-typescript.ts';

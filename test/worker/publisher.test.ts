@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { createEngine } from '../../src/engine/engine.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
-import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../../src/git/transport/git-output.ts';
 import { fetchThreads } from '../../src/sync/fetch-threads.ts';
 import { pushThreads } from '../../src/sync/push-threads.ts';
 import { removeRemoteThread } from '../../src/sync/remove-remote-thread.ts';

@@ -7,7 +7,7 @@ import { openRepository } from '../../src/git/open-repository.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
-import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../../src/git/transport/git-output.ts';
 import type { Remote } from '../../src/git/transport/remote.ts';
 import { claimRef, findClaim } from '../../src/sync/claims.ts';
 import { pushThreads } from '../../src/sync/push-threads.ts';

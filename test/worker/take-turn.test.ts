@@ -5,7 +5,7 @@ import { BranchesElsewhere } from '../../src/engine/engine-errors.ts';
 import { messageOf, UwfError, type ErrorKind } from '../../src/errors.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../../src/git/transport/git-output.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import type { Remote } from '../../src/git/transport/remote.ts';
 import { letGoOn, stopWork } from '../../src/sync/stop-work.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { UwfError } from '../../src/errors.ts';
-import { RemoteUnreachable } from '../../src/git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../../src/git/transport/git-output.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 import { QueueLost } from '../../src/worker/turn-queue.ts';
 import { WorkerTroubles } from '../../src/worker/worker-troubles.ts';

@@ -56,7 +56,7 @@ This command is optional.`,
     let refspecs: string[] | undefined;
     if (remote !== undefined && location !== undefined) {
       const [{ addFetchRefspecs }, { trackedRefs }] = await Promise.all([
-        import('../../git/transport/add-fetch-refspecs.ts'),
+        import('../../git/transport/open-remote.ts'),
         import('../../sync/shared-refs.ts'),
       ]);
       refspecs = await addFetchRefspecs({ location, env: cli.env }, remote, trackedRefs(remote));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeThread } from '../../engine/describe/describe.ts';
 import type { EngineEvent } from '../../engine/events.ts';
-import { RemoteUnreachable } from '../../git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../../git/transport/git-output.ts';
 import type { Claim } from '../../sync/claims.ts';
 import { letGoOn } from '../../sync/stop-work.ts';
 import type { FollowedThread, Look } from '../../sync/followed-thread.ts';

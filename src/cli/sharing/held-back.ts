@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type { Repository } from '../../git/repository.ts';
-import { hintAtRefusal } from '../../git/transport/remote-errors.ts';
+import { hintAtRefusal } from '../../git/transport/git-output.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import type { PushReport } from '../../sync/report.ts';
 import type { Left } from '../errors/exit-code.ts';

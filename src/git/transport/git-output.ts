@@ -1,7 +1,9 @@
+import { UwfError } from '../../errors.ts';
 import { FULL_DISK, StorageFull } from '../format/object-errors.ts';
-import { GitFailed } from '../process/run-git.ts';
+import { isObjectId } from '../format/object-id.ts';
 import { printable } from '../format/paths.ts';
-import type { PushOutcome } from './remote.ts';
+import { GitFailed, type GitRun, runGit } from '../process/run-git.ts';
+import type { PushOutcome, Remote, RemoteRef } from './remote.ts';
 
 /**
  * Reads what git prints about remotes as values. The sentences are those of git in English (`LC_ALL=C`); no other
@@ -9,7 +11,7 @@ import type { PushOutcome } from './remote.ts';
  */
 
 /** Why a fetch failed. Both are false for a connection that did not come about, or broke. */
-export type FetchFailure = {
+type FetchFailure = {
   /** Everything has come, and only refs could not be written: two that cannot both be, or a name too long for a file. */
   isOfNames: boolean;
   /**
@@ -30,7 +32,7 @@ export function readFetchFailure({ said }: GitFailed): FetchFailure {
 }
 
 /** Tells whether git ended at its limit of memory. */
-export function isOutOfMemory({ said }: GitFailed): boolean {
+function isOutOfMemory({ said }: GitFailed): boolean {
   return /^fatal: (?:out of memory|.*alloc)/im.test(said);
 }
 
@@ -62,7 +64,7 @@ const progress =
   /^(?:remote: )?(?:(?:Enumerating|Counting|Compressing|Writing|Receiving|Resolving|Unpacking) |Total ).*[\r\n]*/gm;
 
 /** What git said, without progress and without its own marks. */
-export function withoutProgress(said: string): string {
+function withoutProgress(said: string): string {
   return said
     .replaceAll(progress, '')
     .replaceAll(/^(?:fatal|error): /gm, '')
@@ -141,4 +143,166 @@ const order: readonly RefOutcome['outcome'][] = ['unchanged', 'done', 'undone', 
 
 function rank({ outcome }: RefOutcome): number {
   return order.indexOf(outcome);
+}
+
+/**
+ * There was no connection to a remote, it broke, or the remote's disk is full: what is tried again later may succeed. Objects
+ * that were fetched so far are removed; the repository is unchanged.
+ */
+export class RemoteUnreachable extends UwfError {
+  constructor(remote: string, said: string, cause?: unknown) {
+    const full = fullDiskIn(said)
+      ?.replace(/^remote: /, '')
+      .trim();
+    const isFull = full !== undefined;
+    const unreachable = `${remote} cannot be reached: ${withoutProgress(said) || 'it said nothing'}`;
+    super(isFull ? `the disk of ${remote} is full: ${full}` : unreachable, {
+      code: 'remote-unreachable',
+      kind: 'environment',
+      hint: isFull
+        ? 'free some space there and repeat; nothing was changed here'
+        : `nothing was changed here; 'git ls-remote ${remote}' shows whether git gets through`,
+      cause,
+      facts: { remote },
+    });
+  }
+}
+
+/** The name is no remote in git's configuration, no URL and no path. */
+export function noSuchRemote(remote: string, known: readonly string[]): UwfError {
+  return new UwfError(`there is no remote '${remote}'`, {
+    code: 'no-such-remote',
+    kind: 'usage',
+    hint:
+      known.length > 0
+        ? `git knows these: ${known.join(', ')}; a URL or a path will do as well`
+        : "'git remote add <name> <url>' adds one; a URL or a path will do as well",
+    facts: { remote },
+  });
+}
+
+/** How git says that objects were removed there while others came. Source: `update` in git's builtin/receive-pack.c. */
+const wasCollected = /^(?:bad pack|missing necessary objects)\b|^unpacker error: .*No such file or directory/;
+
+/**
+ * How hosts say that the name of a ref is what they refuse: git's own words for hidden refs and odd names, a name of the push, or
+ * a word about branches and tags. A hook refuses for other reasons, too: sizes, authors, the time of the day.
+ */
+const isOfName =
+  /hidden ref|ref ?names?\b|refs\/|namespace|\bonly\b.*\b(?:branch(?:es)?|tags?|heads)\b|\b(?:branches|tags|heads) only\b/i;
+
+/**
+ * What to try after a remote refused a ref, in case it takes only branches and tags; `undefined` if it refuses for another reason
+ * than the name, or if its refs are below a prefix already.
+ */
+export function hintAtRefusal({ name, isConfigured, refPrefix }: Remote, reason: string): string | undefined {
+  if (wasCollected.test(reason))
+    return "objects were removed there during the push, as 'git gc --prune=now' does: push again; if that fails too, 'git fsck' there says what is missing";
+  // The reason of `restoring-remote.ts` says itself what to do.
+  if (refPrefix !== undefined || !isOfName.test(reason) || reason.includes(' has lost the commit of '))
+    return undefined;
+  if (!isConfigured) return "a host that takes only branches and tags needs a name: 'git remote add <name> <url>'";
+  const command = `git config remote.${name}.uwfPrefix refs/heads/uwf/`;
+  return `if the host takes only branches and tags: '${command}', and let its CI leave out the branches uwf/**`;
+}
+
+/** The repository is not on a disk, so git cannot reach remotes for it. */
+export class RemotesNeedDisk extends UwfError {
+  constructor() {
+    super('a repository that is not on a disk has no remotes', {
+      code: 'remotes-need-disk',
+      kind: 'usage',
+      hint: 'open a repository on a disk, and share its threads from there',
+    });
+  }
+}
+
+/** Settings for git to use little memory and map little of a pack at a time: one object can be larger than the memory. */
+export const littleMemory: readonly string[] = [
+  'core.bigFileThreshold=4m',
+  'core.deltaBaseCacheLimit=16m',
+  'core.packedGitWindowSize=4m',
+  'core.packedGitLimit=32m',
+  'pack.threads=1',
+];
+
+/** For a folder of this machine git runs the other side too, which gets the same limits of memory. */
+export const localUploadPack: string = [
+  'git',
+  ...[...littleMemory, 'pack.deltaCacheSize=16m', 'pack.windowMemory=32m'].map((setting) => `-c ${setting}`),
+  'upload-pack',
+].join(' ');
+
+const MiB = 1024 * 1024;
+
+/**
+ * The limit of memory for data from a remote: some 900,000 refs. git holds objects other than blobs, and the results of
+ * deltas, as a whole; a million objects of ordinary size need less. The limit applies to the helpers of git too, so it cannot
+ * be lower.
+ */
+const MAX_DATA_BYTES = 192 * MiB;
+/** The limit of output that this process holds: a list of refs, or messages of a remote. */
+const MAX_OUTPUT_BYTES = 32 * MiB;
+/** The limit of a trace with a list of refs; over http it has each ref twice. */
+export const MAX_TRACE_BYTES: number = 96 * MiB;
+
+/** A working remote has sent something by then, also one that sends slowly. */
+const SPEAKS_WITHIN_MS = 120_000;
+/** Time for a person to enter a password. */
+const ASKS_WITHIN_MS = 600_000;
+
+type Limits = 'isForRemote' | 'mayAsk' | 'maxDataBytes' | 'maxOutputBytes' | 'speaksWithinMs';
+
+/** Limits for a git that talks to a remote, which can send refs without end. */
+export function towardsRemote(mayAsk: boolean): Required<Pick<GitRun, Limits>> {
+  return {
+    isForRemote: true,
+    mayAsk,
+    maxDataBytes: MAX_DATA_BYTES,
+    maxOutputBytes: MAX_OUTPUT_BYTES,
+    speaksWithinMs: mayAsk ? ASKS_WITHIN_MS : SPEAKS_WITHIN_MS,
+  };
+}
+
+/** Explains the failure of a git that reached its limit of memory, or of a trace; returns other errors unchanged. */
+export function explainLimit(error: unknown, hasFullTrace = false): unknown {
+  if (!(error instanceof GitFailed) || !(hasFullTrace || isOutOfMemory(error))) return error;
+  const most = hasFullTrace ? MAX_TRACE_BYTES : MAX_DATA_BYTES;
+  const said = `it tells of more than fits into ${most / MiB} MiB, or of refs without end`;
+  return new GitFailed(error.args, said, error.printed);
+}
+
+/**
+ * Lists the refs of a remote that match names or patterns. The server sends all its refs.
+ *
+ * Lines that are not an id and a name are ignored.
+ * @throws {GitFailed} {GitNotFound} as `runGit`
+ * Source: git-ls-remote(1).
+ */
+export async function listRemoteRefs(
+  run: Omit<GitRun, 'args'>,
+  remote: string,
+  patterns: readonly string[],
+): Promise<RemoteRef[]> {
+  if (patterns.length === 0) return [];
+  const args = ['ls-remote', '--refs', '--quiet', '--', remote, ...patterns];
+  const settings = ['protocol.version=2'];
+  const listed = await runGit({ ...run, ...towardsRemote(run.mayAsk ?? false), settings, args }).catch(
+    (error: unknown) => {
+      throw explainLimit(error);
+    },
+  );
+  const lines = listed.toString('utf8').split('\n');
+  const isWanted = matcherOf(patterns);
+  return lines.flatMap((line) => {
+    const [id = '', name = ''] = line.split('\t');
+    return isObjectId(id) && isWanted(name) ? [{ name, id }] : [];
+  });
+}
+
+/** Tells whether a name matches exactly; git itself returns more. */
+export function matcherOf(patterns: readonly string[]): (name: string) => boolean {
+  const names = new Set(patterns.filter((pattern) => !pattern.endsWith('*')));
+  const prefixes = patterns.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1));
+  return (name) => names.has(name) || prefixes.some((prefix) => name.startsWith(prefix));
 }

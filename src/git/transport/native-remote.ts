@@ -1,21 +1,18 @@
-import { existsSync } from 'node:fs';
+import { createHash, type Hash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { UwfError } from '../../errors.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import { objectFormatsDiffer, StorageReadOnly } from '../format/object-errors.ts';
-import type { ObjectId } from '../format/object-id.ts';
+import type { ObjectFormat, ObjectId } from '../format/object-id.ts';
 import { isOfRepository } from '../process/git-variables.ts';
 import { GitFailed } from '../process/run-git.ts';
 import type { Repository } from '../repository.ts';
 import { objectFolderOf, objectsApart } from '../stores/quarantine.ts';
-import { landingOf, fetchWhatCanBe } from './fetch-refs.ts';
-import { isOfOtherFormat } from './git-output.ts';
-import { GuestFolder, incomingFolder, type GuestOf } from './guest-folder.ts';
-import { listByPrefix } from './list-by-prefix.ts';
-import { listRemoteRefs } from './list-remote-refs.ts';
-import { incomingObjects } from './native-incoming.ts';
+import { fetchWhatCanBe, findUnsound, incomingObjects, landingOf, listByPrefix, withoutUnsound } from './fetch-refs.ts';
+import { isOfOtherFormat, listRemoteRefs, RemoteUnreachable } from './git-output.ts';
+import { GuestFolder, type GuestOf, incomingFolder } from './guest-folder.ts';
 import { pushRefs } from './push-refs.ts';
-import { RemoteUnreachable } from './remote-errors.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
-import { findUnsound, withoutUnsound } from './unsound-objects.ts';
-import { inPlaceOf } from '../../or-else.ts';
 
 /**
  * The transports that git allows by default. They replace what the repository's own configuration allows, which is not its
@@ -25,7 +22,7 @@ import { inPlaceOf } from '../../or-else.ts';
 const byDefault = { GIT_ALLOW_PROTOCOL: 'http:https:git:ssh:file' };
 
 /** Which remote, and from where. */
-export type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> &
+type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> &
   GuestOf & {
     /** The argument for git: the name, or the URL or path as it was typed. */
     address: string;
@@ -119,7 +116,7 @@ export class NativeRemote implements Remote {
     const { address, bundle, mayAsk, isConfigured } = this.#options;
     const has = (id: ObjectId): Promise<boolean> => this.#repository.objects.has(id);
     if (bundle === undefined) return pushRefs(folder, this.#options, address, request, { mayAsk, isConfigured, has });
-    const { pushBundle } = await import('./push-bundle.ts');
+    const { pushBundle } = await import('./push-refs.ts');
     return pushBundle(folder, bundle, request);
   }
 
@@ -127,7 +124,7 @@ export class NativeRemote implements Remote {
   async #reach<T>(connect: () => Promise<T>): Promise<T> {
     const { bundle, format } = this.#options;
     if (bundle !== undefined && existsSync(bundle)) {
-      const { assertWholeBundle } = await import('./assert-whole-bundle.ts');
+      const { assertWholeBundle } = await import('./native-remote.ts');
       await assertWholeBundle(bundle, this.name, format);
     }
     try {
@@ -150,5 +147,47 @@ function knownSeeds({ known = [] }: FetchRequest, has: ReadonlySet<RemoteRef['id
   return known.flatMap(({ name, id }) => {
     const landing = landingOf(name);
     return landing !== undefined && has.has(id) ? [{ name: landing, id }] : [];
+  });
+}
+
+/**
+ * Compares the pack of a bundle with the checksum that it ends with. `git bundle verify` does not, and git reads no more than
+ * the list of refs where it has their commits, so that a backup which was cut off would look up to date.
+ *
+ * @param path a file that begins as a bundle does
+ * @param name how the user names it
+ * @param format that of the repository; of a bundle of the other one, git says that it is corrupt
+ * @throws {UwfError} `bundle-damaged`, `object-formats-differ`
+ * Source: gitformat-bundle(5), gitformat-pack(5).
+ */
+async function assertWholeBundle(path: string, name: string, format: ObjectFormat): Promise<void> {
+  let header: Buffer = Buffer.alloc(0);
+  let hash: Hash | undefined;
+  let bytes = 20;
+  let end: Buffer = Buffer.alloc(0);
+  // Without an encoding, a file is read as buffers.
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    let read = chunk;
+    if (hash === undefined) {
+      header = Buffer.concat([header, chunk]);
+      const length = header.indexOf('\n\n');
+      if (length === -1) continue;
+      const isLong = header.subarray(0, length).includes('\n@object-format=sha256\n');
+      if (isLong !== (format === 'sha256')) throw objectFormatsDiffer(name, format);
+      hash = createHash(format);
+      bytes = isLong ? 32 : 20;
+      read = header.subarray(length + 2);
+    }
+    const unhashed = Buffer.concat([end, read]);
+    const cut = Math.max(0, unhashed.length - bytes);
+    hash.update(unhashed.subarray(0, cut));
+    end = unhashed.subarray(cut);
+  }
+  if (hash?.digest().equals(end) === true) return;
+  throw new UwfError(`the bundle ${name} is damaged or incomplete: its checksum is wrong`, {
+    code: 'bundle-damaged',
+    kind: 'data',
+    hint: `copy it again from where it was made; or remove it, and 'uwf push ${path}' writes a new one from what is here`,
+    facts: { remote: name },
   });
 }

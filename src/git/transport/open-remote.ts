@@ -1,3 +1,10 @@
+import { UwfError } from '../../errors.ts';
+import { inPlaceOf } from '../../or-else.ts';
+import { isObjectId, type ObjectId } from '../format/object-id.ts';
+import { parseRefName } from '../format/refs.ts';
+import { listGitVariables, listingAfter } from '../process/git-variables.ts';
+import { GitFailed, type GitPlace, runGit } from '../process/run-git.ts';
+import type { GitEnvironment, Repository, RepositoryLocation } from '../repository.ts';
 import {
   addressOf,
   bundlePathOf,
@@ -6,15 +13,22 @@ import {
   remoteUrl,
   withoutPassword,
 } from '../repository/choose-remote.ts';
-import { listGitVariables, listingAfter } from '../process/git-variables.ts';
-import { MappedRemote } from './mapped-remote.ts';
-import { NativeRemote } from './native-remote.ts';
 import { rememberVariables } from '../repository/known-variables.ts';
-import { RestoringRemote } from './restoring-remote.ts';
-import { isBranchOrTag, refMappingOf } from './ref-mapping.ts';
-import { noSuchRemote, RemotesNeedDisk } from './remote-errors.ts';
-import type { Remote } from './remote.ts';
-import type { GitEnvironment, Repository } from '../repository.ts';
+import { lostTipIn, matcherOf, noSuchRemote, RemotesNeedDisk } from './git-output.ts';
+import { NativeRemote } from './native-remote.ts';
+import {
+  type FetchRequest,
+  type IncomingObjects,
+  isBranchOrTag,
+  type PushEdit,
+  type PushRequest,
+  type PushResult,
+  type RefMapping,
+  refMappingOf,
+  refusalIn,
+  type Remote,
+  type RemoteRef,
+} from './remote.ts';
 
 /** Options of {@link openRemote}. */
 export type OpenRemoteOptions = {
@@ -78,4 +92,207 @@ export async function openRemote(
     onRestored,
   });
   return mapping === undefined ? remote : new MappedRemote(remote, mapping);
+}
+
+/**
+ * A remote whose refs have other names than here. Its callers know only the names here; the reasons of refused edits have the
+ * remote's words, and so its names.
+ */
+class MappedRemote implements Remote {
+  readonly name: string;
+  readonly url: string;
+  readonly isConfigured: boolean;
+  readonly refPrefix: string;
+  readonly #remote: Remote;
+  readonly #mapping: RefMapping;
+
+  constructor(remote: Remote, mapping: RefMapping) {
+    this.name = remote.name;
+    this.url = remote.url;
+    this.isConfigured = remote.isConfigured;
+    this.refPrefix = mapping.prefix;
+    this.#remote = remote;
+    this.#mapping = mapping;
+  }
+
+  async list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]> {
+    return this.#namedHere(await this.#remote.list(this.#patternsThere(patterns), signal), patterns);
+  }
+
+  async fetch(request: FetchRequest): Promise<IncomingObjects> {
+    const { refs, except = [], known = [] } = request;
+    const incoming = await this.#remote.fetch({
+      ...request,
+      refs: this.#patternsThere(refs),
+      except: except.map((name) => this.#mapping.there(name)),
+      known: known.map(({ name, id }) => ({ name: this.#mapping.there(name), id })),
+    });
+    return { ...incoming, refs: this.#namedHere(incoming.refs, refs) };
+  }
+
+  async push(request: PushRequest): Promise<PushResult[]> {
+    const edits = request.edits.map((edit) => ({ ...edit, name: this.#mapping.refThere(edit.name) }));
+    const there = request.there?.map(({ name, id }) => ({ name: this.#mapping.there(name), id }));
+    const results = await this.#remote.push({ ...request, edits, there });
+    const names = new Map(request.edits.map(({ name }, at) => [edits[at]?.name, name]));
+    return results.map((result) => ({ ...result, name: names.get(result.name) ?? result.name }));
+  }
+
+  #patternsThere(patterns: readonly string[]): string[] {
+    return [...new Set(patterns.flatMap((pattern) => this.#mapping.patternsThere(pattern)))];
+  }
+
+  #namedHere(refs: readonly RemoteRef[], patterns: readonly string[]): RemoteRef[] {
+    const isWanted = matcherOf(patterns);
+    return refs.flatMap(({ name, id }) => {
+      const here = this.#mapping.here(name);
+      return here !== undefined && isWanted(here) ? [{ name: here, id }] : [];
+    });
+  }
+}
+
+/** What sending lost objects again needs. */
+type RestoringOptions = {
+  /** The repository that may have the objects. */
+  location: RepositoryLocation;
+  env: GitEnvironment;
+  /** Tells whether a ref of the remote is uwf's, by its name there. */
+  isOurs: (name: string) => boolean;
+  /** Called for each ref whose objects were sent again. */
+  onRestored?: ((name: string) => void) | undefined;
+};
+
+/**
+ * A remote that gets back what it has lost.
+ *
+ * `git gc --prune=now` at a remote removes the objects of a push that is under way. The ref then leads to a missing commit, and
+ * git takes no push at all to that remote, only deletions. Where the commit is here, the ref is deleted under its value and
+ * pushed again, so that nothing is lost that another clone has published meanwhile. What is killed in between leaves it deleted: a
+ * fetch then names it as gone there, and a push that names it sends it.
+ *
+ * Source: `check_connected` in git's connected.c, which no deletion passes through.
+ */
+class RestoringRemote implements Remote {
+  readonly name: string;
+  readonly url: string;
+  readonly isConfigured: boolean;
+  readonly #remote: Remote;
+  readonly #options: RestoringOptions;
+
+  constructor(remote: Remote, options: RestoringOptions) {
+    this.name = remote.name;
+    this.url = remote.url;
+    this.isConfigured = remote.isConfigured;
+    this.#remote = remote;
+    this.#options = options;
+  }
+
+  list(patterns: readonly string[], signal?: AbortSignal): Promise<RemoteRef[]> {
+    return this.#remote.list(patterns, signal);
+  }
+
+  fetch(request: FetchRequest): Promise<IncomingObjects> {
+    return this.#remote.fetch(request);
+  }
+
+  async push(request: PushRequest): Promise<PushResult[]> {
+    const { signal } = request;
+    const tried = new Set<string>();
+    for (;;) {
+      const results = await this.#remote.push(request);
+      let lost = lostIn(results);
+      if (lost === undefined) return results;
+      const owed: PushEdit[] = [];
+      while (lost !== undefined) {
+        const taken: PushEdit[] | undefined = tried.has(lost) ? undefined : await this.#takeOut(lost, signal);
+        tried.add(lost);
+        if (taken === undefined) return this.#explained(results, lost, owed);
+        owed.push(...taken);
+        const again: PushResult[] =
+          owed.length === 0 ? [] : await this.#remote.push({ edits: owed, isForward: true, signal });
+        lost = lostIn(again);
+        const refusal = refusalIn(again);
+        if (lost === undefined && refusal !== undefined) return this.#explained(results, refusal, owed);
+        for (const { name, outcome } of again) if (outcome === 'done') this.#options.onRestored?.(name);
+      }
+    }
+  }
+
+  /**
+   * Deletes a lost ref there, if all it led to is here.
+   * @param lost its name, or the commit
+   * @returns what brings it back: nothing where another clone is doing the same; `undefined` if it was not deleted
+   */
+  async #takeOut(lost: string, signal: AbortSignal | undefined): Promise<PushEdit[] | undefined> {
+    const listed = await this.#remote.list([isObjectId(lost) ? 'refs/*' : lost], signal);
+    const ref = listed.find(({ name, id }) => name === lost || id === lost);
+    if (ref === undefined) return [];
+    if (!this.isConfigured || !this.#options.isOurs(ref.name) || !(await this.#isWhole(ref.id))) return undefined;
+    const name = parseRefName(ref.name);
+    const deletion = { name, value: null, expected: ref.id };
+    const [result] = await this.#remote.push({ edits: [deletion], isForward: true, signal });
+    if (result?.outcome === 'done') return [{ name, value: ref.id, expected: null }];
+    return result?.outcome === 'moved' ? [] : undefined;
+  }
+
+  /** Tells whether a commit is here with everything it leads to. */
+  async #isWhole(id: ObjectId): Promise<boolean> {
+    const { location, env } = this.#options;
+    const args = ['rev-list', '--objects', '--quiet', id, '--not', '--all'];
+    return runGit({ location, env, args }).then(() => true, inPlaceOf(GitFailed, false));
+  }
+
+  #explained(results: readonly PushResult[], lost: string, owed: readonly PushEdit[]): PushResult[] {
+    const remote = this.name;
+    const isRef = lost.startsWith('refs/') || isObjectId(lost);
+    const what = isRef
+      ? `${remote} has lost the commit of ${lost}, and takes no push before a clone that has it pushes, ` +
+        `or the ref is removed: git push ${remote} :${lost}`
+      : `${remote} had lost commits, and does not take them again: ${lost}`;
+    const names = owed.map(({ name }) => name).join(', ');
+    const reason = names === '' ? what : `${what}; then push what is missing there: ${names}`;
+    return results.map((result) => (result.outcome === 'refused' ? { ...result, reason } : result));
+  }
+}
+
+function lostIn(results: readonly PushResult[]): string | undefined {
+  for (const result of results) {
+    const lost = result.outcome === 'refused' ? lostTipIn(result.reason) : undefined;
+    if (lost !== undefined) return lost;
+  }
+  return undefined;
+}
+
+/** What a fetch copies: a name or a pattern of refs as they are called here, and the refs that get them. */
+export type FetchedRefs = { source: string; target: string };
+
+/**
+ * Adds forced fetch refspecs to a remote, with the names that the refs have there, and changes nothing else in git's
+ * configuration.
+ *
+ * @returns the refspecs that were new
+ * @throws {UwfError} `no-such-remote` if git knows no remote of this name; nothing is written then
+ * @throws {UwfError} `partial-clone` if git leaves out contents of what it fetches from it
+ * @throws {UwfError} `invalid-uwf-prefix` as `openRemote`
+ */
+export async function addFetchRefspecs(git: GitPlace, remote: string, refs: readonly FetchedRefs[]): Promise<string[]> {
+  const variables = await listGitVariables(git);
+  const known = remotesIn(variables);
+  if (!known.includes(remote)) throw noSuchRemote(remote, known);
+  if (variables.some(({ name }) => name === `remote.${remote}.partialclonefilter`)) {
+    throw new UwfError(`of what git fetches from ${remote} it leaves contents out, those of threads too`, {
+      code: 'partial-clone',
+      kind: 'usage',
+      hint: `'uwf fetch ${remote}' brings threads whole`,
+      facts: { remote },
+    });
+  }
+  const mapping = refMappingOf(variables, remote);
+  const key = `remote.${remote}.fetch`;
+  const present = new Set(variables.filter(({ name }) => name === key).map(({ value }) => value));
+  const missing = refs
+    .map(({ source, target }) => `+${mapping?.there(source) ?? source}:${target}`)
+    .filter((refspec) => !present.has(refspec));
+  for (const refspec of missing) await runGit({ ...git, args: ['config', '--local', '--add', key, refspec] });
+  return missing;
 }

@@ -1,14 +1,24 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { ObjectId } from '../format/object-id.ts';
-import { isDone, type PushEdit, type PushRequest, type PushResult } from './remote.ts';
-import { takeFolderDeletions, type FolderDeletions } from './folder-deletions.ts';
-import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
-import { stagesOf } from './push-stages.ts';
-import { fullDiskIn, lacksAtomicPush, parsePushResults, type RefOutcome } from './git-output.ts';
-import { GitFailed, type GitPlace, type GitRun, runGit } from '../process/run-git.ts';
-import { explainLimit, littleMemory, towardsRemote } from './towards-remote.ts';
+import { copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { inPlaceOf } from '../../or-else.ts';
+import { asStorageError, errnoOf } from '../format/object-errors.ts';
+import type { ObjectId } from '../format/object-id.ts';
+import { GitFailed, type GitPlace, type GitRun, runGit } from '../process/run-git.ts';
+import { whileOpen } from '../system/files.ts';
+import { syncFolder } from '../system/write-files.ts';
+import { fetchRefs } from './fetch-refs.ts';
+import {
+  asFullDisk,
+  explainLimit,
+  fullDiskIn,
+  lacksAtomicPush,
+  littleMemory,
+  parsePushResults,
+  type RefOutcome,
+  towardsRemote,
+} from './git-output.ts';
+import { formatPackedRefs, type GuestFolder } from './guest-folder.ts';
+import { isDone, type PushEdit, type PushRequest, type PushResult, type RemoteRef } from './remote.ts';
 
 /** A command line has room for 2 MiB on Linux, environment and pointers included, and 1 MiB on macOS. */
 const MAX_ARGUMENT_BYTES = 800_000;
@@ -21,7 +31,7 @@ const options = ['--porcelain', '--no-verify', '--no-follow-tags', '--no-force-i
 const TRACKED = 'refs/tracked/';
 
 /** Options of a push. */
-export type PushControl = {
+type PushControl = {
   /** Whether git may ask a person at the terminal. */
   mayAsk: boolean;
   /** Whether `remote` is a name of git's configuration. */
@@ -197,4 +207,201 @@ function batches(edits: readonly PushEdit[]): PushEdit[][] {
     room -= bytes;
   }
   return made;
+}
+
+/** The edits of a push in two stages, each a push of its own. */
+type PushStages = {
+  /** What creates and moves refs. Empty: all edits can go together. */
+  first: readonly PushEdit[];
+  /** What deletes refs, if the first stage was made. */
+  last: readonly PushEdit[];
+  /** Edits of either that nobody asked for: only their failure counts. */
+  checks: ReadonlySet<PushEdit>;
+};
+
+/**
+ * Puts what a push deletes behind what it is to keep.
+ *
+ * An atomic push is not atomic where the remote cannot check what came, because one of its refs leads to a missing object: it
+ * refuses all new values, and makes the deletions. The first stage makes sure that what is deleted has its expected value, and the
+ * last one that the remote has what the first one made.
+ * @param hasMore whether other deletions follow
+ * @param has tells whether a commit is here: git cannot compare a ref with one that is not
+ * Source: `execute_commands` in git's builtin/receive-pack.c.
+ */
+export async function stagesOf(
+  edits: readonly PushEdit[],
+  hasMore: boolean,
+  has: (id: ObjectId) => Promise<boolean>,
+): Promise<PushStages> {
+  const kept = edits.filter(({ value }) => value !== null);
+  const deletions = edits.filter(({ value }) => value === null);
+  const isTogether = (deletions.length === 0 && !hasMore) || kept.every(({ value, expected }) => value === expected);
+  if (isTogether) return { first: [], last: edits, checks: new Set() };
+  const before: PushEdit[] = [];
+  for (const { via, ...edit } of deletions) {
+    const value = via ?? edit.expected ?? undefined;
+    if (value !== undefined && (await has(value))) before.push({ ...edit, value });
+  }
+  const after = kept.map(({ name, value }): PushEdit => ({ name, value, expected: value }));
+  const moved = deletions.map(({ via, ...edit }): PushEdit => (via === undefined ? edit : { ...edit, expected: via }));
+  return { first: [...kept, ...before], last: [...after, ...moved], checks: new Set([...before, ...after]) };
+}
+
+/** Deletions of nearly all refs of some folders, which git makes by a pattern for each folder. */
+type FolderDeletions = {
+  edits: PushEdit[];
+  /** The patterns, and the refs of these folders that stay. */
+  refspecs: string[];
+};
+
+/**
+ * Fewer deletions in a folder are made one by one.
+ *
+ * git compares each refspec with each ref of the remote, in 1.2 µs: 10,000 deletions at a remote with 100,000 refs take 20
+ * minutes. Patterns take a second.
+ */
+const MIN_DELETIONS = 100;
+/** So many deletions go in one push, if no folder has more. The server holds the locks of all their refs. */
+const MAX_DELETIONS = 10_000;
+
+/**
+ * Takes the deletions of whole folders out of the edits of a push.
+ * @param there the refs of the remote, as they were just listed
+ */
+function takeFolderDeletions(
+  edits: readonly PushEdit[],
+  there: readonly RemoteRef[],
+): { others: PushEdit[]; folders: FolderDeletions[] } {
+  const byFolder = groupByFolder(edits.filter(({ value, expected }) => value === null && typeof expected === 'string'));
+  const others = new Set(edits);
+  const folders: FolderDeletions[] = [];
+  const refsThere = byFolder.size === 0 ? new Map<string, RemoteRef[]>() : groupByFolder(there);
+  for (const [folder, deletions] of byFolder) {
+    const names = new Set<string>(deletions.map(({ name }) => name));
+    const staying = (refsThere.get(folder) ?? []).filter(({ name }) => !names.has(name));
+    if (deletions.length < MIN_DELETIONS || staying.length > deletions.length) continue;
+    for (const edit of deletions) others.delete(edit);
+    const refspecs = [`${folder}*:${folder}*`, ...staying.map(({ name }) => `^${name}`)];
+    const last = folders.at(-1);
+    if (last !== undefined && last.edits.length + deletions.length <= MAX_DELETIONS) {
+      last.edits.push(...deletions);
+      last.refspecs.push(...refspecs);
+    } else folders.push({ edits: [...deletions], refspecs });
+  }
+  return { others: [...others], folders };
+}
+
+function groupByFolder<T extends { name: string }>(refs: readonly T[]): Map<string, T[]> {
+  const folders = new Map<string, T[]>();
+  for (const ref of refs) {
+    const folder = ref.name.slice(0, ref.name.lastIndexOf('/') + 1);
+    const same = folders.get(folder);
+    if (same === undefined) folders.set(folder, [ref]);
+    else same.push(ref);
+  }
+  return folders;
+}
+
+/**
+ * Applies edits to the refs of a bundle and writes it again: all edits or none.
+ *
+ * A bundle has the full history of its refs, so that an empty repository can fetch from it. The new file is complete and
+ * durable before it replaces the old one.
+ * @param folder a guest folder without refs
+ * @param path absolute; the file need not exist
+ * @throws {GitFailed} if the file is no bundle, or needs commits that are not here
+ * @throws {StorageFull} / {StorageReadOnly}
+ * Source: git-bundle(1).
+ */
+export async function pushBundle(folder: GuestFolder, path: string, request: PushRequest): Promise<PushResult[]> {
+  const { edits, isForward = false, signal } = request;
+  const had = existsSync(path)
+    ? await fetchRefs(folder, path, { refs: ['refs/*'], signal }, { mayAsk: false, isLocal: false })
+    : [];
+  const refs = new Map<string, ObjectId>(had.map(({ name, id }) => [name, id]));
+  const results: PushResult[] = [];
+  for (const edit of edits) results.push(await resultOf(folder, edit, refs.get(edit.name), isForward));
+  if (results.some(({ outcome }) => outcome === 'moved')) return results.map(undoneUnlessMoved);
+  for (const { name, value } of edits) {
+    if (value === null) refs.delete(name);
+    else refs.set(name, value);
+  }
+  if (results.some(({ outcome }) => outcome === 'done')) await writeBundle(folder, path, refs, signal);
+  return results;
+}
+
+async function resultOf(
+  folder: GuestFolder,
+  { name, value, expected }: PushEdit,
+  current: ObjectId | undefined,
+  isForward: boolean,
+): Promise<PushResult> {
+  if (value !== null && value === current) return { name, outcome: 'unchanged' };
+  if (expected !== undefined && expected !== (current ?? null)) {
+    return { name, outcome: 'moved', reason: `it is at ${current ?? 'nothing'}` };
+  }
+  // A redacted thread is no descendant of the old one. The caller has checked that it may replace it.
+  const isChecked = isForward && expected !== undefined;
+  if (value === null || current === undefined || isChecked || (await isBehind(folder, current, value)))
+    return { name, outcome: 'done' };
+  return { name, outcome: 'moved', reason: `${value} does not follow ${current}` };
+}
+
+async function isBehind(folder: GuestFolder, older: ObjectId, newer: ObjectId): Promise<boolean> {
+  const run = folder.run(['merge-base', '--is-ancestor', older, newer]);
+  return runGit(run).then(() => true, inPlaceOf(GitFailed, false));
+}
+
+function undoneUnlessMoved(result: PushResult): PushResult {
+  if (result.outcome !== 'done') return result;
+  return { name: result.name, outcome: 'undone', reason: 'another edit could not be made' };
+}
+
+async function writeBundle(
+  folder: GuestFolder,
+  path: string,
+  refs: ReadonlyMap<string, ObjectId>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const made = join(folder.path, 'made.bundle');
+  try {
+    if (refs.size === 0) {
+      // A bundle cannot be empty.
+      rmSync(path, { force: true });
+      return;
+    }
+    writeFileSync(join(folder.path, 'packed-refs'), formatPackedRefs([...refs].map(([name, id]) => ({ name, id }))));
+    const input = [...refs.keys()].map((name) => `${name}\n`).join('');
+    const args = ['bundle', 'create', '--quiet', made, '--stdin'];
+    await runGit({ ...folder.run(args), input, signal });
+    sync(made);
+    putInPlace(made, path);
+    syncFolder(dirname(path));
+  } catch (error) {
+    throw asFullDisk(asStorageError(error, path), folder.path);
+  }
+}
+
+/** Renames the file, or, on another file system, copies it beside its place and renames the copy. */
+function putInPlace(made: string, path: string): void {
+  try {
+    renameSync(made, path);
+  } catch (error) {
+    if (errnoOf(error) !== 'EXDEV') throw error;
+    const beside = `${path}.new`;
+    try {
+      copyFileSync(made, beside);
+      sync(beside);
+      renameSync(beside, path);
+    } catch (failed) {
+      // It takes the space that was short.
+      rmSync(beside, { force: true });
+      throw failed;
+    }
+  }
+}
+
+function sync(path: string): void {
+  whileOpen(openSync(path, 'r+'), fsyncSync);
 }

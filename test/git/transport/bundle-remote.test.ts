@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
 import { openRemote } from '../../../src/git/transport/open-remote.ts';
-import { RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../../../src/git/transport/git-output.ts';
 import type { Remote } from '../../../src/git/transport/remote.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
 import { failFs } from '../../helpers/failing-fs.ts';

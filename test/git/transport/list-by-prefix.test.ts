@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
-import { listRemoteRefs } from '../../../src/git/transport/list-remote-refs.ts';
+import { listRemoteRefs } from '../../../src/git/transport/git-output.ts';
 import { startGitHttpServer, type GitHttpServer } from '../../helpers/git-http-server.ts';
 import {
   createTemporaryFolder,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { openRemote } from '../../../src/git/transport/open-remote.ts';
 import type { PushEdit } from '../../../src/git/transport/remote.ts';
-import { RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
+import { RemoteUnreachable } from '../../../src/git/transport/git-output.ts';
 import { pushAll, threadRef } from '../../contracts/remote-acts.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
 import {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { openRemote, type OpenRemoteOptions } from '../../../src/git/transport/open-remote.ts';
 import { GitNotFound } from '../../../src/git/process/run-git.ts';
-import { RemotesNeedDisk, RemoteUnreachable } from '../../../src/git/transport/remote-errors.ts';
+import { RemotesNeedDisk, RemoteUnreachable } from '../../../src/git/transport/git-output.ts';
 import { writeChain } from '../../helpers/commit-chain.ts';
 import { ref } from '../../contracts/store-fixture.ts';
 import { startGitHttpServer } from '../../helpers/git-http-server.ts';

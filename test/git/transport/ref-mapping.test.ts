@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseRefName } from '../../../src/git/format/refs.ts';
-import { matcherOf } from '../../../src/git/transport/list-remote-refs.ts';
-import { refMappingOf, type RefMapping } from '../../../src/git/transport/ref-mapping.ts';
+import { matcherOf } from '../../../src/git/transport/git-output.ts';
+import { type RefMapping, refMappingOf } from '../../../src/git/transport/remote.ts';
 
 const prefixes = ['refs/heads/uwf/', 'refs/tags/u/', 'refs/heads/a/b/', 'refs/threads/', 'refs/uwf/', 'refs/x/'];
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hintAtRefusal } from '../../../src/git/transport/remote-errors.ts';
+import { hintAtRefusal } from '../../../src/git/transport/git-output.ts';
 import type { Remote } from '../../../src/git/transport/remote.ts';
 
 /** What the hint is made from. */
