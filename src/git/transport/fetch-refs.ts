@@ -27,7 +27,7 @@ const landing = 'refs/remote/';
 
 /**
  * Settings for a fetch that only brings objects, and writes them to the disk instead of holding them in memory. What came is
- * checked afterwards (unsound-objects.ts), because one malformed object would fail them all.
+ * checked afterwards, because one malformed object would fail them all.
  */
 const settings = [
   'protocol.version=2',

@@ -198,7 +198,7 @@ const isOfName =
 export function hintAtRefusal({ name, isConfigured, refPrefix }: Remote, reason: string): string | undefined {
   if (wasCollected.test(reason))
     return "objects were removed there during the push, as 'git gc --prune=now' does: push again; if that fails too, 'git fsck' there says what is missing";
-  // The reason of `restoring-remote.ts` says itself what to do.
+  // The reason of `open-remote.ts` says itself what to do.
   if (refPrefix !== undefined || !isOfName.test(reason) || reason.includes(' has lost the commit of '))
     return undefined;
   if (!isConfigured) return "a host that takes only branches and tags needs a name: 'git remote add <name> <url>'";

@@ -124,7 +124,6 @@ export class NativeRemote implements Remote {
   async #reach<T>(connect: () => Promise<T>): Promise<T> {
     const { bundle, format } = this.#options;
     if (bundle !== undefined && existsSync(bundle)) {
-      const { assertWholeBundle } = await import('./native-remote.ts');
       await assertWholeBundle(bundle, this.name, format);
     }
     try {

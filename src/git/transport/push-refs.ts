@@ -229,7 +229,7 @@ type PushStages = {
  * @param has tells whether a commit is here: git cannot compare a ref with one that is not
  * Source: `execute_commands` in git's builtin/receive-pack.c.
  */
-export async function stagesOf(
+async function stagesOf(
   edits: readonly PushEdit[],
   hasMore: boolean,
   has: (id: ObjectId) => Promise<boolean>,
