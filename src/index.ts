@@ -140,7 +140,7 @@ export type { ResumeOptions } from './engine/verbs/store-answer.ts';
 export type { RunOptions } from './engine/verbs/run.ts';
 export { simulateThread, type Divergence, type Simulated } from './engine/verbs/simulate.ts';
 export type { StartOptions } from './engine/verbs/start.ts';
-export type { StepOptions } from './engine/verbs/step.ts';
+export type { StepOptions } from './engine/verbs/run.ts';
 export type { StepOutcome } from './engine/turn/step.ts';
 export type { StopOutcome } from './engine/verbs/stop.ts';
 export type {

@@ -177,7 +177,7 @@ export const artefacts = [
           'src/engine/verbs/preview-context.ts',
           'src/engine/verbs/run.ts',
           'src/engine/verbs/start.ts',
-          'src/engine/verbs/step.ts',
+          'src/engine/verbs/run.ts',
         ],
       },
       {

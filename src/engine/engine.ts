@@ -12,9 +12,8 @@ import type { PokeOptions } from './verbs/poke.ts';
 import type { PutQuestion } from './verbs/put-question.ts';
 import type { ContextPreview } from './verbs/preview-context.ts';
 import type { ResumeOptions } from './verbs/store-answer.ts';
-import type { RunOptions } from './verbs/run.ts';
+import type { RunOptions, StepOptions } from './verbs/run.ts';
 import type { StartOptions } from './verbs/start.ts';
-import type { StepOptions } from './verbs/step.ts';
 import type { StepOutcome } from './turn/step.ts';
 import type { StopOutcome } from './verbs/stop.ts';
 import type { Redaction } from './redact/redaction.ts';
@@ -124,10 +123,10 @@ export function createEngine(options: EngineOptions): Engine {
     };
   return {
     start: bound(async () => (await import('./verbs/start.ts')).startNew),
-    step: bound(async () => (await import('./verbs/step.ts')).stepThread),
+    step: bound(async () => (await import('./verbs/run.ts')).stepThread),
     run: bound(async () => (await import('./verbs/run.ts')).runThread),
     resume: bound(async () => (await import('./verbs/resume.ts')).resumeAndRun),
-    answer: bound(async () => (await import('./verbs/answer.ts')).answerThread),
+    answer: bound(async () => (await import('./verbs/resume.ts')).answerThread),
     putQuestion: bound(async () => (await import('./verbs/put-question.ts')).putQuestion),
     checkRun: bound(async () => (await import('./verbs/run.ts')).checkRun),
     checkResume: bound(async () => (await import('./verbs/resume.ts')).checkResumption),

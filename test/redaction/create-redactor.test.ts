@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 
-import { readRedact } from '../../src/engine/config/redact-config.ts';
+import { readRedact } from '../../src/engine/config/config-schema.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import { allowHashOf } from '../../src/redaction/finder.ts';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';

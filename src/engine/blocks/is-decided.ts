@@ -8,8 +8,7 @@ import { findBlock, isIsolated } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { findBudgetSpent } from '../limits/allowance.ts';
 import { openStep } from '../turn/decide.ts';
-import { findBranches, type BranchThread } from './find-branches.ts';
-import { DEFAULT_AT_ONCE } from './run-block.ts';
+import { type BranchThread, DEFAULT_AT_ONCE, findBranches } from './run-block.ts';
 
 /** How the branches of a block stand. */
 type BlockProgress = { total: number; begun: readonly BranchThread[]; isDecided: boolean };

@@ -1,12 +1,30 @@
 import { UwfError } from '../../errors.ts';
-import { isIsolated, findBlock, findRole, type BlockDefinition } from '../../workflow/definition.ts';
+import type { ObjectBatch } from '../../git/stores/publish.ts';
+import type { JsonObject } from '../../json.ts';
+import { type AgentRecord, BLOCK_PACKAGE } from '../../schema/built-in/workflow.ts';
+import { CAS_KEY } from '../../schema/find-links.ts';
+import type { PinnedWorkflow } from '../../thread/start-thread.ts';
+import {
+  type BlockDefinition,
+  type BranchDefinition,
+  END,
+  findBlock,
+  findRole,
+  isIsolated,
+  START,
+  tasksOf,
+  type WorkflowDefinition,
+} from '../../workflow/definition.ts';
+import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
+import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
+import { DEFINITION_KEY } from '../children/sub-workflow.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { gitPlace } from '../isolation/work-tree-folder.ts';
 import { workingPlace } from '../isolation/working-top.ts';
 import { allowanceOf } from '../limits/allowance.ts';
 import { findLimitReached } from '../limits/limits.ts';
 import type { ChosenStep, PreparedTurn } from '../turn/step.ts';
-import { blockRecord } from './pin-blocks.ts';
 
 /** A step of a block whose branches can be run. */
 export type BlockTurn = PreparedTurn & { block: BlockDefinition };
@@ -68,4 +86,68 @@ function withoutAgent(block: string): UwfError {
     kind: 'usage',
     hint: 'name the agents of its roles in the configuration',
   });
+}
+
+/** The version of the built-in agents of blocks, which stands in the records of threads. */
+const VERSION = '1.0.0';
+
+/** The name of the workflow that a branch runs. A role alone keeps its workflow's name, so that its agent is found by it. */
+export function workflowOf({ workflow }: BranchDefinition, { name }: Pick<WorkflowDefinition, 'name'>): string {
+  return workflow ?? name;
+}
+
+/** The record of what runs a block. It links to the definition of the branches of an `each`. */
+export function blockRecord(config: JsonObject = {}): AgentRecord {
+  return { name: 'block', package: BLOCK_PACKAGE, version: VERSION, config };
+}
+
+/**
+ * Adds the definitions of all branches to the batch of a start, with a record for each block and each fixed branch that links to
+ * them.
+ * @param clean takes secrets out of a definition
+ */
+export async function pinBlocks(
+  engine: EngineContext,
+  batch: ObjectBatch,
+  caller: WorkflowDefinition,
+  clean: (definition: WorkflowDefinition) => Promise<WorkflowDefinition>,
+): Promise<{ agents: Record<string, AgentRecord>; children: Record<string, PinnedWorkflow> }> {
+  const agents: Record<string, AgentRecord> = {};
+  const children: Record<string, PinnedWorkflow> = {};
+  const pin = async (name: string, branch: BranchDefinition): Promise<JsonObject> => {
+    const definition = await clean(await definitionOfBranch(engine, caller, branch));
+    const pinned = writeWorkflowTree(batch, definition);
+    children[name] = pinned;
+    return { workflow: workflowOf(branch, caller), [DEFINITION_KEY]: { [CAS_KEY]: pinned.hash } };
+  };
+  for (const [block, definition] of Object.entries(caller.blocks ?? {})) {
+    agents[block] = blockRecord();
+    for (const [key, task] of tasksOf(definition)) {
+      const name = pinnedName(block, key);
+      const record = blockRecord(await pin(name, task));
+      // The branches of an `each` share the record of their block.
+      agents[name] = key === undefined ? record : { ...record, name: 'workflow', package: 'builtin:workflow' };
+    }
+  }
+  return { agents, children };
+}
+
+/** The workflow that a branch runs; for a role of the caller's workflow, a workflow of that role alone. */
+async function definitionOfBranch(
+  engine: Pick<EngineContext, 'resolveWorkflow'>,
+  { name, roles }: WorkflowDefinition,
+  branch: BranchDefinition,
+): Promise<WorkflowDefinition> {
+  if (branch.workflow !== undefined) return engine.resolveWorkflow(branch.workflow);
+  const role = roles[branch.role];
+  if (role === undefined) throw new Error(`a valid workflow has the roles of its branches, not '${branch.role}'`);
+  return {
+    name,
+    description: role.description,
+    roles: { [branch.role]: role },
+    moderator: [
+      { from: START, to: branch.role, when: null },
+      { from: branch.role, to: END, when: null },
+    ],
+  };
 }

@@ -1,30 +1,31 @@
 import { setImmediate as eventsHandled } from 'node:timers/promises';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { listBranches, type Branch } from '../../moderator/list-branches.ts';
-import { judgeJoin, type JoinVerdict, type TakenBranch } from '../../moderator/judge-join.ts';
+import { type JoinVerdict, judgeJoin, type TakenBranch } from '../../moderator/judge-join.ts';
+import { type Branch, listBranches } from '../../moderator/list-branches.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
+import { inPlaceOf } from '../../or-else.ts';
+import { findCalledNow } from '../../thread/find-children.ts';
 import { getThread } from '../../thread/find-thread.ts';
+import { findNewestRecorded } from '../../thread/step-files.ts';
 import { readBranchEnd } from '../../thread/step-view.ts';
-import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
+import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { CONFLICT, isIsolated, type BranchDefinition } from '../../workflow/definition.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
+import { type BranchDefinition, CONFLICT, isIsolated } from '../../workflow/definition.ts';
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { ChildEnd } from '../children/turn-calls.ts';
-import { findLease } from '../leases/find-lease.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { BranchesElsewhere, DepthExceeded } from '../engine-errors.ts';
+import { findLease } from '../leases/find-lease.ts';
 import { findBudgetSpent } from '../limits/allowance.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
 import type { TakenTurn, TurnEnd } from '../turn/step.ts';
 import { cancelThread } from '../verbs/cancel.ts';
 import { joinThread } from '../verbs/join.ts';
-import { inPlaceOf } from '../../or-else.ts';
-import { baseOfBranches } from './base-of-branches.ts';
-import { findBranches } from './find-branches.ts';
 import { describeBlock, describeWaiting } from './describe-block.ts';
 import type { MergedFiles } from './merge-branches.ts';
-import { workflowOf } from './pin-blocks.ts';
-import type { BlockTurn } from './prepare-block.ts';
+import { type BlockTurn, workflowOf } from './prepare-block.ts';
 
 /**
  * Runs the branches of a block until its join is decided, each as a child thread.
@@ -286,4 +287,50 @@ class BlockRun {
     const { mergeBranches } = await import('./merge-branches.ts');
     return mergeBranches(this.#turn, this.#base, completed);
   }
+}
+
+/** The thread of a branch that has begun. */
+export type BranchThread = {
+  key: string;
+  thread: ThreadId;
+  head: ObjectId;
+  /** In ms since 1970; absent while it has not ended. */
+  endedAtMs: number | undefined;
+  /** Whether it waits for a person. */
+  isWaiting: boolean;
+};
+
+/** Finds the branches of a block that have begun since the caller's last step: those that have ended first, by the time of their ends. */
+export async function findBranches(
+  { repository }: EngineContext,
+  state: ThreadState,
+  block: string,
+): Promise<BranchThread[]> {
+  const found: BranchThread[] = [];
+  for (const { pointer, start } of await findCalledNow(repository, state, state.id)) {
+    const { call, parentRole } = start.node;
+    if (call?.block !== block || parentRole !== block) continue;
+    const head = await readThreadCommit(repository, pointer.head);
+    const endedAtMs = head.kind === 'end' ? head.node.completedAtMs : undefined;
+    const isWaiting = head.kind === 'suspend';
+    found.push({ key: call.key, thread: pointer.id, head: pointer.head, endedAtMs, isWaiting });
+  }
+  return found.toSorted((a, b) => (a.endedAtMs ?? Number.MAX_VALUE) - (b.endedAtMs ?? Number.MAX_VALUE));
+}
+
+/**
+ * The commit that the work trees of a block's branches are made from: the caller's newest snapshot, else the base of the caller,
+ * else what is checked out.
+ * @returns `undefined` if the branches have no work trees of their own
+ */
+async function baseOfBranches({
+  engine,
+  state,
+  block,
+}: Pick<BlockTurn, 'engine' | 'state' | 'block'>): Promise<ObjectId | 'head' | undefined> {
+  if (!isIsolated(block.isolation)) return undefined;
+  const { start, last } = state;
+  if (start.node.base === undefined && !engine.sharesTurns) return 'head';
+  const step = await findNewestRecorded(engine.repository, last);
+  return step?.node.workspace?.commit ?? start.node.base ?? 'head';
 }

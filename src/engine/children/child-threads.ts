@@ -12,11 +12,9 @@ import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts'
 import { admitThreads, admitWorkflow } from '../agents/admission.ts';
 import type { ThreadOver } from '../events.ts';
 import type { ChildRequest, ChildResult, EngineContext } from '../engine-context.ts';
-import { tellContinued } from './branch-of.ts';
-import { definitionOf, pinnedDefinition, pinnedSubWorkflow } from './sub-workflow.ts';
+import { definitionOf, pinnedDefinition, pinnedSubWorkflow, tellContinued } from './sub-workflow.ts';
 import { KeyTaken } from '../engine-errors.ts';
-import { LeaseHeld, type Lease } from '../leases/lease.ts';
-import { stopDone } from '../leases/stop-request.ts';
+import { type Lease, LeaseHeld, stopDone } from '../leases/lease.ts';
 import { combineLimits } from '../limits/limits.ts';
 import { enterRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
 import { describeOver } from '../describe/gather-facts.ts';

@@ -1,14 +1,17 @@
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
-import { parseNodeHash, type NodeHash } from '../../cas/hash.ts';
+import { nodesBehind } from '../../cas/commit-nodes.ts';
+import { type NodeHash, parseNodeHash } from '../../cas/hash.ts';
 import { pathName } from '../../cas/path-name.ts';
 import { isJsonObject } from '../../json.ts';
+import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
 import { CAS_KEY } from '../../schema/find-links.ts';
 import { findNodeAt } from '../../thread/thread-commit.ts';
-import type { StartedThread } from '../../thread/thread-state.ts';
-import type { EngineContext } from '../engine-context.ts';
-import { nodesBehind } from '../../cas/commit-nodes.ts';
+import { parseThreadId } from '../../thread/thread-id.ts';
+import type { StartedThread, ThreadState } from '../../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { BranchName } from '../events.ts';
 
 /** The key under which the record of a role that runs a sub-workflow links to the definition pinned for it. */
 export const DEFINITION_KEY = 'definition';
@@ -52,4 +55,17 @@ export async function pinnedDefinition(
   const definition = await loadWorkflow(nodesBehind(engine.repository, [state.start.id]), hash);
   engine.definitions.set(hash, definition);
   return definition;
+}
+
+/** The branch that a call runs; `undefined` for a call of an agent. */
+export function branchOf(call: ThreadCall | undefined): BranchName | undefined {
+  return call?.block === undefined ? undefined : { block: call.block, key: call.key };
+}
+
+/** Tells that a thread goes on, if it is a branch. */
+export function tellContinued(engine: EngineContext, { id, start }: ThreadState): void {
+  const { call } = start.node;
+  const branch = branchOf(call);
+  if (call === undefined || branch === undefined) return;
+  engine.tell({ event: 'branch.continued', thread: id, parent: parseThreadId(call.thread), branch });
 }

@@ -1,3 +1,4 @@
+import { AgentMissing } from '../../agent/agent-errors.ts';
 import type { TokenPrice } from '../../agent/contract.ts';
 import { builtInAgents } from '../../agent/load/built-in-agents.ts';
 import { priceSchema } from '../../agent/price.ts';
@@ -10,15 +11,72 @@ import {
   NOT_EMPTY,
   objectSchema,
   recordSchema,
-  textSchema,
   type SchemaOf,
+  textSchema,
 } from '../../agent/typed-schema.ts';
+import { messageOf, UwfError } from '../../errors.ts';
+import { FileRefused } from '../../git/system/files.ts';
+import type { SnapshotLimits } from '../../git/worktree/snapshot.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { nearestName } from '../../nearest-name.ts';
+import type { Allowed, OwnRule } from '../../redaction/redactor.ts';
 import { unknownUsages } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadLimits } from '../../workflow/definition.ts';
 import { limitProperties, UNKNOWN_USAGE } from '../../workflow/notation/file-schema.ts';
-import { allowHash, ruleName } from './redact-config.ts';
-import type { SnapshotLimits } from '../../git/worktree/snapshot.ts';
+
+/** What a configuration says of secrets; `isOff` switches redaction off. */
+export type ConfigRedact = { isOff: boolean; rules: OwnRule[]; allow: Allowed[] };
+
+/** What a rule may be called. */
+const ruleName: RegExp = /^[a-z0-9]+(?:-[a-z0-9]+)*$/u;
+/** What `allowHashOf` makes of a value. */
+const allowHash: RegExp = /^[0-9a-f]+:[0-9a-f]{64}$/u;
+
+/** Reads `redact` of a configuration file, as its parser gives it; `fault` says what is wrong with it. */
+export function readRedact(value: unknown): ConfigRedact | { fault: string } {
+  const redact: ConfigRedact = { isOff: value === 'off', rules: [], allow: [] };
+  if (redact.isOff) return redact;
+  if (!isJsonObject(value)) return { fault: "redact must be 'off', or a map of 'rules' and 'allow'" };
+  const { rules = [], allow = [], ...others } = value;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) return { fault: `unknown key '${unknown}' in redact; known are rules, allow` };
+  if (!Array.isArray(rules) || !Array.isArray(allow)) return { fault: 'redact.rules and redact.allow must be lists' };
+  for (const rule of rules) {
+    if (!isTexts(rule, ['name', 'pattern'])) return { fault: 'a rule of redact.rules has a name and a pattern' };
+    const { name = '', pattern = '' } = rule;
+    if (!ruleName.test(name)) return { fault: `redact.rules: '${name}' is no name such as acme-token` };
+    try {
+      if (new RegExp(pattern, 'u').test('')) return { fault: `redact.rules: ${name} matches an empty text` };
+    } catch (error) {
+      return { fault: `redact.rules: ${name}: ${String(error)}` };
+    }
+    redact.rules.push({ name, pattern });
+  }
+  for (const one of allow) {
+    if (isTexts(one, ['rule', 'path'])) redact.allow.push({ rule: one['rule'] ?? '', path: one['path'] ?? '' });
+    else if (isTexts(one, ['hash']) && allowHash.test(one['hash'] ?? ''))
+      redact.allow.push({ hash: one['hash'] ?? '' });
+    else return { fault: "an entry of redact.allow has a rule and a path, or a hash '<salt>:<SHA-256>'" };
+  }
+  return redact;
+}
+
+/** What several files say together. Of the user's own and the machine's the last that says anything switches it off or on. */
+export function joinRedacts(files: readonly ConfigRedact[], own: readonly ConfigRedact[]): ConfigRedact {
+  return {
+    isOff: own.at(-1)?.isOff === true,
+    rules: files.flatMap(({ rules }) => rules),
+    allow: files.flatMap(({ allow }) => allow),
+  };
+}
+
+function isTexts(value: unknown, keys: readonly string[]): value is Record<string, string> {
+  return (
+    isJsonObject(value) &&
+    Object.keys(value).length === keys.length &&
+    keys.every((key) => typeof value[key] === 'string' && value[key] !== '')
+  );
+}
 
 // What a configuration file may say, as JSON Schema of draft 7, which editors know best. The reader takes its keys, types
 // and bounds from here.
@@ -236,4 +294,69 @@ export async function configFileSchema(): Promise<JsonObject> {
 
 function needsConfig({ required, oneOf }: JsonObject): boolean {
   return required !== undefined || oneOf !== undefined;
+}
+
+/** One mistake in a configuration file. */
+export type ConfigMistake = {
+  file: string;
+  /** From 1. */
+  line: number;
+  /** From 1. */
+  column: number;
+  /** A sentence that names the thing: `unknown key 'agnets'; did you mean 'agents'?` */
+  message: string;
+};
+
+/** Configuration files that are not what they have to be; every mistake in them is listed. */
+export class ConfigInvalid extends UwfError {
+  readonly mistakes: readonly ConfigMistake[];
+
+  constructor(mistakes: readonly ConfigMistake[]) {
+    const lines = mistakes.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`);
+    super(lines.join('\n'), { code: 'config-invalid', kind: 'usage', hint: 'correct the file and try again' });
+    this.mistakes = mistakes;
+  }
+}
+
+/** A configuration file is there and cannot be read. */
+export class ConfigUnreadable extends UwfError {
+  constructor(file: string, cause: unknown) {
+    const isRefused = cause instanceof FileRefused;
+    const reason = isRefused ? `it ${cause.reason}` : messageOf(cause);
+    super(`the configuration ${file} cannot be read: ${reason}`, {
+      code: 'config-unreadable',
+      kind: 'environment',
+      hint: isRefused ? cause.hint : 'look at what lies there, and at its permissions',
+      cause,
+      facts: { file },
+    });
+  }
+}
+
+/** No agent of this name is configured on this machine. */
+export class UnknownAgent extends UwfError {
+  constructor(agent: string, known: readonly string[]) {
+    const near = nearestName(agent, known);
+    super(`no agent is called '${agent}' on this machine`, {
+      code: 'unknown-agent',
+      kind: 'usage',
+      hint: near === undefined ? `there is ${known.join(', ') || 'none'}` : `did you mean '${near}'?`,
+      facts: { agent },
+    });
+  }
+}
+
+/** The error that says that no agent is configured for a role, and which lines of which file would configure one. */
+export function noAgentFor(workflow: string, role: string, file: string = '.uwf/config.yaml'): AgentMissing {
+  return new AgentMissing(`no agent is configured on this machine for role '${role}' of workflow '${workflow}'`, {
+    subject: `${workflow}.${role}`,
+    hint: [
+      `add these lines to ${file} (another agent as you like):`,
+      '',
+      'agents:',
+      '  me: { package: "builtin:human" }',
+      'roles:',
+      `  ${workflow}.${role}: me`,
+    ].join('\n'),
+  });
 }

@@ -8,11 +8,21 @@ import type { Repository } from '../../git/repository.ts';
 import { isMadeForThread, mainWorkTree } from '../../git/repository/work-trees.ts';
 import { DEFAULT_MAX_CHARACTERS } from '../../thread/context/agent-context.ts';
 import { nearestName } from '../../nearest-name.ts';
-import { ConfigInvalid, ConfigUnreadable, noAgentFor, UnknownAgent } from './config-errors.ts';
-import type { ConfigMistake } from './config-errors.ts';
-import type { ConfigContext, ConfigIsolation, ConfigLimits, ConfigSnapshot, PushMode } from './config-schema.ts';
+import {
+  type ConfigContext,
+  ConfigInvalid,
+  type ConfigIsolation,
+  type ConfigLimits,
+  type ConfigMistake,
+  type ConfigRedact,
+  type ConfigSnapshot,
+  ConfigUnreadable,
+  joinRedacts,
+  noAgentFor,
+  type PushMode,
+  UnknownAgent,
+} from './config-schema.ts';
 import type { AgentReference, ConfigSetting, ParsedConfig } from './parse-config.ts';
-import { joinRedacts, type ConfigRedact } from './redact-config.ts';
 import { isNotThere } from '../../git/format/object-errors.ts';
 import { mapValues } from '../../json.ts';
 

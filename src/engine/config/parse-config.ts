@@ -5,17 +5,18 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { withArticle } from '../../with-article.ts';
 import { faultOfValue } from '../../schema/built-in/schema-parts.ts';
-import type { ConfigMistake } from './config-errors.ts';
 import {
-  configSchema,
   type ConfigContext,
   type ConfigFile,
   type ConfigIsolation,
   type ConfigLimits,
+  type ConfigMistake,
+  type ConfigRedact,
+  configSchema,
   type ConfigSnapshot,
   type PushMode,
+  readRedact,
 } from './config-schema.ts';
-import { readRedact, type ConfigRedact } from './redact-config.ts';
 import type { Diagnostic } from '../../workflow/diagnostics/diagnostic.ts';
 import { parseSource } from '../../workflow/source/parse-source.ts';
 import type { SourceMap } from '../../workflow/source/source-map.ts';

@@ -18,7 +18,7 @@ import { isOfClass, orElse } from '../../or-else.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { findKeptTurn } from '../recovery/kept-path.ts';
-import { openUsage } from '../recovery/open-turns.ts';
+import { openUsage } from '../recovery/turn-log.ts';
 import { addUsage } from '../../schema/built-in/schema-parts.ts';
 import { setMember } from '../../json.ts';
 import { listCorrupt } from '../../verify/remembered-verdicts.ts';

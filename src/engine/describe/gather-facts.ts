@@ -1,15 +1,20 @@
-import { firstLine, lineOfOutput } from '../../thread/commit-message.ts';
-import { callingSteps, findStart, readChildEnds } from '../../thread/thread-chain.ts';
+import { readNodeAt } from '../../cas/commit-nodes.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
+import { readAnyTree } from '../../git/stores/read.ts';
+import { payloadOf } from '../../schema/built-in.ts';
+import { firstLine, lineOfOutput, nextOfMessage } from '../../thread/commit-message.ts';
+import { callingSteps, fileOf, findStart, type LightStart, readChildEnds } from '../../thread/thread-chain.ts';
+import { findNodeAt, readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
+import { CorruptThread } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId, type ThreadPointer } from '../../thread/thread-id.ts';
-import { readTextAt } from '../../thread/thread-commit.ts';
 import { callerCommit, type CommitOf, readState, stateHash, type ThreadState } from '../../thread/thread-state.ts';
 import { statusOfHead } from '../../thread/thread-status.ts';
+import { END } from '../../workflow/definition.ts';
+import { branchOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { findNextRole } from './next-role.ts';
-import { branchOf } from '../children/branch-of.ts';
-import { workflowNameOf } from './workflow-name.ts';
-import { usageOf, type ThreadFacts } from './facts.ts';
 import type { ThreadOver } from '../events.ts';
+import { type ThreadFacts, usageOf } from './facts.ts';
 
 type Place = Pick<ThreadPointer, 'id' | 'head'>;
 
@@ -99,4 +104,56 @@ export async function describeOver(
   const text = await readTextAt(engine.repository, head, 'summary.md');
   const { outcome, returnCode } = head.node;
   return { event: outcome === 'completed' ? 'thread.ended' : `thread.${outcome}`, ...common, returnCode, text };
+}
+
+/** The head of a thread, and the message of its commit. */
+type Head = { id: ObjectId; kind: ThreadCommit['kind']; commit: { message: string } };
+
+/**
+ * Finds who is next in a thread: its head tells it after a step, else the rules are asked. It is only shown: who takes a turn decides
+ * anew.
+ * @param known the state of the thread, where it was read
+ * @returns null where nobody is, or who waits has the turn
+ */
+export async function findNextRole(
+  engine: EngineContext,
+  { id, head }: { id: ThreadId; head: Head },
+  known?: ThreadState,
+): Promise<string | null> {
+  if (head.kind === 'end' || head.kind === 'suspend') return null;
+  const told = head.kind === 'step' ? nextOfMessage(head.commit.message) : undefined;
+  if (told !== undefined) return told === END ? null : told;
+  // Deciding loads much more than reading does.
+  const [{ decide }, { decisionContext }, { definitionOf }] = await Promise.all([
+    import('../../moderator/decide.ts'),
+    import('../turn/decide.ts'),
+    import('../children/sub-workflow.ts'),
+  ]);
+  const state = known ?? (await readState(engine.repository, id, head.id));
+  const { name, moderator } = await definitionOf(engine, state);
+  const decision = await decide(moderator, decisionContext(engine.repository, state, name));
+  return decision.kind === 'role' ? decision.role : null;
+}
+
+/** Names by the trees of definitions: many threads of a list have the same one. */
+const names = new WeakMap<Repository, Map<ObjectId, string>>();
+
+/** The name of the workflow that a thread runs, by its start. The rest of the definition is not read. */
+export async function workflowNameOf(repository: Repository, start: LightStart | CommitOf<'start'>): Promise<string> {
+  const path = 'workflow/workflow.json';
+  if ('index' in start) {
+    const node = await findNodeAt(repository, start, path);
+    if (node === undefined) throw new CorruptThread(start.id, `${path} is not there`);
+    return payloadOf(node, 'workflow').name;
+  }
+  const folder = fileOf(start, 'workflow');
+  const known = names.get(repository) ?? new Map<ObjectId, string>();
+  names.set(repository, known);
+  const name = folder && known.get(folder);
+  if (name !== undefined) return name;
+  const file = folder && (await readAnyTree(repository.objects, folder)).find((each) => each.name === 'workflow.json');
+  if (folder === undefined || file === undefined) throw new CorruptThread(start.id, `${path} is not there`);
+  const found = payloadOf(await readNodeAt(repository, { hash: start.node.workflow, oid: file.id }), 'workflow').name;
+  known.set(folder, found);
+  return found;
 }

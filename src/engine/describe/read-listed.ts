@@ -3,9 +3,8 @@ import type { ThreadPointer } from '../../thread/thread-id.ts';
 import { readLightCommit, readReply, startOf } from '../../thread/thread-chain.ts';
 import { stepsUpTo } from '../../thread/thread-state.ts';
 import { statusOfHead } from '../../thread/thread-status.ts';
-import { workflowNameOf } from './workflow-name.ts';
+import { findNextRole, workflowNameOf } from './gather-facts.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { findNextRole } from './next-role.ts';
 import type { ListedFacts } from './facts.ts';
 
 /**

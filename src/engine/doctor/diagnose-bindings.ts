@@ -1,18 +1,20 @@
+import type { KnownReports } from '../../agent/known-reports.ts';
 import type { UwfError } from '../../errors.ts';
 import { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { nearestName } from '../../nearest-name.ts';
-import { tasksOf, type WorkflowDefinition } from '../../workflow/definition.ts';
+import { inPlaceOf } from '../../or-else.ts';
+import { tasksOf, type ThreadLimits, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { listNames } from '../../workflow/diagnostics/did-you-mean.ts';
+import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
+import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { WorkflowNotFound } from '../../workflow/registry/find-workflow.ts';
 import { listWorkflows } from '../../workflow/registry/list-workflows.ts';
-import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
-import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
-import type { Config } from '../config/config.ts';
-import { assertFinding, problem, warning, type Diagnosis } from './diagnosis.ts';
 import { subWorkflowOf } from '../children/sub-workflow.ts';
-import { inPlaceOf } from '../../or-else.ts';
+import { bindingFor, type Config } from '../config/config.ts';
+import { findUnkept } from '../limits/unkept-limits.ts';
+import { assertFinding, type Diagnosis, problem, warning } from './diagnosis.ts';
 
 /** Each workflow that a name leads to from here; `undefined` where it cannot be loaded. */
 export type KnownWorkflows = Map<string, WorkflowDefinition | undefined>;
@@ -189,4 +191,36 @@ function hintAt(name: string, known: readonly string[], before = '', after = '')
 
 function firstLine({ message }: UwfError): string {
   return message.split('\n', 1).join('');
+}
+
+/**
+ * Names the limits of the configuration and of workflows that do not hold for an agent, because it does not report what they
+ * count. Agents whose reports are not known are left out.
+ */
+export function diagnoseLimits(
+  config: Config,
+  agent: { name: string; isUsersOwn?: boolean },
+  reports: KnownReports,
+  workflows: KnownWorkflows,
+): Diagnosis[] {
+  // The user's own agents serve other repositories too.
+  const isUsedHere = agent.isUsersOwn !== true || config.defaultAgent === agent.name;
+  const uses: { where: string; limits: (ThreadLimits | undefined)[] }[] = [
+    { where: '', limits: isUsedHere ? [config.limits] : [] },
+  ];
+  for (const definition of workflows.values()) {
+    for (const [role, { limits }] of Object.entries(definition?.roles ?? {})) {
+      if (definition === undefined || bindingFor(config, definition.name, role)?.name !== agent.name) continue;
+      const where = ` in ${definition.name}.${role}`;
+      uses.push({ where, limits: [config.limits, definition.limits, limits] });
+    }
+  }
+  const found = new Map<string, Diagnosis>();
+  for (const { where, limits } of uses) {
+    const unkept = findUnkept(agent.name, reports, limits);
+    if (unkept === undefined || found.has(unkept.text)) continue;
+    const diagnose = unkept.isRefused ? problem : warning;
+    found.set(unkept.text, diagnose('limit-unkept', `${unkept.text}${where}`, unkept.hint));
+  }
+  return [...found.values()];
 }

@@ -1,8 +1,13 @@
 import { statSync } from 'node:fs';
 import { branchesMadeFor, linkedWorkTrees } from '../../git/repository/work-trees.ts';
 import { listPointers } from '../../thread/find-thread.ts';
-import { findAsideWorkTrees, findStrayWorkTrees, sortWorkTrees } from '../isolation/collect-work-trees.ts';
-import { listWorkTrees, type ListedWorkTree } from '../isolation/find-reusable.ts';
+import {
+  findAsideWorkTrees,
+  findStrayWorkTrees,
+  type ListedWorkTree,
+  listWorkTrees,
+  sortWorkTrees,
+} from '../isolation/find-reusable.ts';
 import { gitPlace, workTreesFolder, type WorkTreesContext } from '../isolation/work-tree-folder.ts';
 import { warning, type Diagnosis } from './diagnosis.ts';
 

@@ -1,31 +1,36 @@
 import { accessSync, constants, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { orElse } from '../../or-else.ts';
 import { warnOfMode } from '../../agent/acp/known/known-agents.ts';
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
-import { findProgram } from '../../agent/processes/find-program.ts';
 import { checkAgent } from '../../agent/load/load-agent.ts';
+import { findProgram } from '../../agent/processes/find-program.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
-import { type Examination, examineRepository, MAX_GATHERED } from '../../git/maintenance/repack.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import {
+  type Examination,
+  examineRepository,
+  findLocks,
+  type FoundLock,
+  MAX_GATHERED,
+} from '../../git/maintenance/repack.ts';
 import { isOlderGit } from '../../git/process/run-git.ts';
-import { placeInside } from '../../git/repository/read-file-inside.ts';
-import { readCommit } from '../../git/stores/read.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
+import { placeInside } from '../../git/repository/read-file-inside.ts';
+import { KEEP_MS } from '../../git/stores/disk/pack-writer.ts';
+import { readCommit } from '../../git/stores/read.ts';
+import { orElse } from '../../or-else.ts';
 import { listPointers } from '../../thread/find-thread.ts';
 import { type ThreadPointer, threadTimeMs } from '../../thread/thread-id.ts';
-import { configRoot, loadConfig, type Config } from '../config/config.ts';
-import { diagnoseBindings, diagnoseVariables, type KnownWorkflows } from './diagnose-bindings.ts';
-import { diagnoseLimits } from './diagnose-limits.ts';
-import { diagnoseLocks } from './diagnose-locks.ts';
-import { diagnoseWorkTrees } from './diagnose-work-trees.ts';
-import { assertFinding, problem, throwShortage, warning, type Diagnosis } from './diagnosis.ts';
-import { LeaseDamaged } from '../engine-errors.ts';
 import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
-import { findAbandoned, findLeaseRecord, listLeases } from '../leases/find-lease.ts';
 import { listDamage } from '../../verify/verify-threads.ts';
+import { type Config, configRoot, loadConfig } from '../config/config.ts';
+import { LeaseDamaged } from '../engine-errors.ts';
+import { findAbandoned, findLeaseRecord, listLeases } from '../leases/find-lease.ts';
 import { describeInterruption, findInterruption, hintAtInterruption } from '../recovery/interruption.ts';
+import { diagnoseBindings, diagnoseLimits, diagnoseVariables, type KnownWorkflows } from './diagnose-bindings.ts';
+import { diagnoseWorkTrees } from './diagnose-work-trees.ts';
+import { assertFinding, type Diagnosis, problem, throwShortage, warning } from './diagnosis.ts';
 
 /** The first git with everything that uwf asks of it: `merge-tree --write-tree` of 2.38. */
 const OLDEST_GIT = [2, 38] as const;
@@ -264,4 +269,23 @@ function ofError(error: unknown, code: string): Diagnosis {
   throwShortage(error);
   const hint = error instanceof UwfError ? error.hint : undefined;
   return problem(code, messageOf(error), hint ?? "run 'uwf agent show <name>' to see more");
+}
+
+/** Names the locks on refs and the keeps of packs whose process is not at work on this machine. */
+function diagnoseLocks(location: RepositoryLocation): Diagnosis[] {
+  return findLocks(location).flatMap((found) => (found.holder?.isAlive === true ? [] : [ofLock(found)]));
+}
+
+function ofLock({ path, kind, holder, ageMs }: FoundLock): Diagnosis {
+  const age = `${Math.max(0, Math.round(ageMs / 1000))} s ago`;
+  const hint = 'if no git is at work in this repository, remove it; uwf never does';
+  if (kind === 'lock') return problem('locked', `${path} keeps a ref from being changed; git made it ${age}`, hint);
+  const what = `${path} keeps a pack from being folded`;
+  if (holder === undefined) return warning('pack-kept', `${what}; it is git's, made ${age}`, hint);
+  const { owner, isAlive } = holder;
+  const leftMs = isAlive === false ? 0 : KEEP_MS - ageMs;
+  const when = leftMs > 0 ? `in ${Math.ceil(leftMs / 1000)} s, unless its process works` : 'now';
+  const fate = isAlive === false ? 'has ended' : 'cannot be seen from here';
+  const message = `${what}; process ${owner.pid} of uwf on ${owner.host}, which ${fate}, made it ${age}`;
+  return warning('pack-kept', message, `'uwf gc' removes it ${when}`);
 }

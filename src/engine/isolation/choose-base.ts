@@ -5,7 +5,7 @@ import { readCommit } from '../../git/stores/read.ts';
 import { readHead, takeSnapshot } from '../../git/worktree/snapshot.ts';
 import { isThreadCommit } from '../../verify/find-chain.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { WantedBase } from './isolation.ts';
+import type { WantedBase } from './working-top.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
 import { gitPlace, workTreesFolder } from './work-tree-folder.ts';
 

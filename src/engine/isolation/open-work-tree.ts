@@ -1,44 +1,48 @@
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { constants, cpSync, existsSync, lstatSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { runProgram } from '../../agent/processes/run-program.ts';
 import { messageOf, UwfError } from '../../errors.ts';
-import { MAX_TIMER_MS } from '../../max-timer.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import { textOfPath } from '../../git/format/paths.ts';
 import { type GitPlace, runGit } from '../../git/process/run-git.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
-import { realPath } from '../../git/repository/git-directory.ts';
+import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
 import { branchesMadeFor, mainWorkTree, noteThread, relink, type ThreadNote } from '../../git/repository/work-trees.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { makeFolders } from '../../git/system/write-files.ts';
+import { missingFiles, type Unrecordable } from '../../git/worktree/file-notes.ts';
+import { INCLUDE_FILE, noteCopied } from '../../git/worktree/find-changes.ts';
 import {
   findOwnWorkTree,
   forgetGoneWorkTree,
   isFreeFolder,
   makeOwnWorkTree,
+  type MakingPlace,
   moveOwnWorkTree,
+  type OwnContent,
   refillOwnWorkTree,
   removeOwnWorkTree,
   treeOfFiles,
-  type MakingPlace,
-  type OwnContent,
 } from '../../git/worktree/own-work-tree.ts';
 import { isWithin } from '../../is-within.ts';
+import { MAX_TIMER_MS } from '../../max-timer.ts';
 import { filesOfStep, findNewestRecorded } from '../../thread/step-files.ts';
-import type { ThreadState } from '../../thread/thread-state.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
+import { admitSetup } from '../agents/admission.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { snapshotLimits } from '../workspace/record-workspace.ts';
 import type { Lease } from '../leases/lease.ts';
+import { snapshotLimits } from '../workspace/record-workspace.ts';
 import { readCheckedOut } from './choose-base.ts';
-import { equipWorkTree } from './equip-work-tree.ts';
 import { findReusable, listWorkTrees, treeAt } from './find-reusable.ts';
 import { branchNames, gitPlace, workTreeFolder } from './work-tree-folder.ts';
 
 const DEFAULT_TIMEOUT_MS = 600_000;
 
 /** Where a thread stands, as far as its files go. */
-export type FilesPlace = Pick<ThreadState, 'id' | 'start' | 'last'>;
+type FilesPlace = Pick<ThreadState, 'id' | 'start' | 'last'>;
 
 /**
  * Returns the thread's own work tree, with the files of its newest snapshot, or of its base. Makes it if it is not there.
@@ -207,4 +211,147 @@ function asideOf(folder: string): string {
     const aside = `${folder}.left-${number}`;
     if (isFreeFolder(aside)) return aside;
   }
+}
+
+const MAX_SETUP_BYTES = 1024 * 1024;
+const SETUP_GRACE_MS = 5_000;
+
+/**
+ * Makes a new work tree fit to work in: copies the ignored files that `.worktreeinclude` of the main work tree names, and runs
+ * the program that `isolation.setup` of the configuration names.
+ *
+ * A file that the new work tree would record is not copied. One that cannot be copied is told.
+ * @param lease notes that program's process group, so that the next holder can end it
+ * @param signal ends that program
+ * @throws {UwfError} `set-up-failed` if that program fails
+ * @throws the signal's reason when that is aborted
+ */
+async function equipWorkTree(
+  engine: EngineContext,
+  lease: Pick<Lease, 'setProcessGroup'>,
+  git: GitPlace,
+  thread: ThreadId,
+  signal: AbortSignal,
+): Promise<void> {
+  const top = git.location.workTree;
+  if (top === undefined) return;
+  const missing = missingFiles(await copyIncluded(git, top));
+  if (missing !== undefined) engine.tell({ event: 'work-tree.incomplete', thread, missing });
+  const setup = await admitSetup(engine, top);
+  if (setup !== undefined) await runSetup(engine, lease, setup, top, signal);
+}
+
+async function runSetup(
+  { env }: EngineContext,
+  lease: Pick<Lease, 'setProcessGroup'>,
+  argv: readonly [string, ...string[]],
+  cwd: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const unnoted = new AbortController();
+  const { exit, errorTail, isCut } = await runProgram({
+    argv,
+    cwd,
+    env: withoutPlaces(env),
+    input: '',
+    maxOutputBytes: MAX_SETUP_BYTES,
+    graceMs: SETUP_GRACE_MS,
+    signal: AbortSignal.any([signal, unnoted.signal]),
+    onStart(pgid) {
+      try {
+        lease.setProcessGroup(pgid);
+      } catch (error) {
+        unnoted.abort(error);
+      }
+    },
+    onOutput: () => {},
+    onAside: () => {},
+  });
+  if (exit === 0 && !isCut) return;
+  const said = errorTail.trim();
+  const how = isCut ? `it wrote more than ${MAX_SETUP_BYTES} bytes and was ended` : exit;
+  throw new UwfError(`'${argv.join(' ')}' failed in the new work tree (${how})${said === '' ? '' : `: ${said}`}`, {
+    code: 'set-up-failed',
+    kind: 'environment',
+    hint: 'isolation.setup of the configuration names it; mend it, and run the thread again',
+  });
+}
+
+/**
+ * Copies the ignored files that `.worktreeinclude` of the main work tree names, except those that the new work tree does not
+ * ignore, and notes them.
+ *
+ * @param top the top of the new work tree
+ * @returns files that could not be copied
+ */
+async function copyIncluded(git: GitPlace, top: string): Promise<Unrecordable[]> {
+  const from = mainWorkTree(git.location);
+  const isWanted = from !== undefined && lstatSync(join(from, INCLUDE_FILE), { throwIfNoEntry: false })?.isFile();
+  const left: Unrecordable[] = [];
+  const leave = (path: string, reason: string): void => void left.push({ path, reason });
+  const paths = isWanted === true ? await ignoredInBoth(git, { from, top }, leave) : [];
+  // Before there is a copy: a killed process leaves none that is not known.
+  noteCopied(git.location, paths);
+  if (from === undefined) return left;
+  for (const path of paths) {
+    const name = textOfPath(path);
+    if (name === undefined) leave(path, 'has a name that is not UTF-8');
+    else tryToCopy(join(from, name), join(top, name), (reason) => leave(path, reason));
+  }
+  return left;
+}
+
+function tryToCopy(from: string, to: string, leave: (reason: string) => void): void {
+  try {
+    // A reflink where the file system has them; never a hard link, which a write in place would reach through.
+    const options = { mode: constants.COPYFILE_FICLONE, recursive: true, verbatimSymlinks: true, force: false };
+    cpSync(from, to, options);
+  } catch (error) {
+    const code = errnoOf(error);
+    // No other file could be copied either.
+    if (code === undefined || code === 'ENOSPC' || code === 'EDQUOT') throw error;
+    leave(`cannot be copied: ${messageOf(error)}`);
+  }
+}
+
+type Places = { from: string; top: string };
+
+/** Paths in Latin-1. */
+async function ignoredInBoth(
+  git: GitPlace,
+  { from, top }: Places,
+  leave: (path: string, reason: string) => void,
+): Promise<string[]> {
+  const { commonDir } = git.location;
+  const main = { ...git, location: { gitDir: commonDir, commonDir, workTree: from } };
+  const listing = ['ls-files', '-z', '--others', '--ignored'];
+  const [named, ignored] = await Promise.all([
+    runGit({ ...main, args: [...listing, `--exclude-from=${INCLUDE_FILE}`] }),
+    runGit({ ...main, args: [...listing, '--exclude-standard'] }),
+  ]);
+  const isIgnored = new Set(pathsIn(ignored));
+  const wanted = pathsIn(named).filter((path) => {
+    if (!isIgnored.has(path)) return false;
+    // git does not look through a link, and the copy would be elsewhere.
+    const isReached = !isBelowOther(top, path);
+    if (!isReached) leave(path, 'is below a link or a file in the new work tree');
+    return isReached;
+  });
+  if (wanted.length === 0) return [];
+  const input = Buffer.from(wanted.map((path) => `${path}\0`).join(''), 'latin1');
+  return pathsIn(await runGit({ ...git, args: ['check-ignore', '-z', '--stdin'], input, codes: [0, 1] }));
+}
+
+/** Tells whether something other than a folder is where a folder of a path has to be. */
+function isBelowOther(top: string, path: string): boolean {
+  for (let to = path.indexOf('/'); to !== -1; to = path.indexOf('/', to + 1)) {
+    const folder = Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path.slice(0, to), 'latin1')]);
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    if (found?.isDirectory() !== true) return found !== undefined;
+  }
+  return false;
+}
+
+function pathsIn(listed: Buffer): string[] {
+  return listed.toString('latin1').split('\0').slice(0, -1);
 }

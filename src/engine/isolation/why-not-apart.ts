@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { isIsolated } from '../../workflow/definition.ts';
+import { mainWorkTree, noteThread } from '../../git/repository/work-trees.ts';
 import {
   describeMissing,
   describeOutside,
@@ -7,13 +7,17 @@ import {
   type OutsideChanges,
   unresolvedIn,
 } from '../../git/worktree/file-notes.ts';
-import { mainWorkTree } from '../../git/repository/work-trees.ts';
+import { findOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
+import { filesOfStep } from '../../thread/step-files.ts';
 import type { TraceDraft } from '../../thread/step-trace.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
+import { isIsolated } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
-import { gitPlace } from './work-tree-folder.ts';
+import { gitPlace, workTreeFolder } from './work-tree-folder.ts';
 
 /**
  * Says why a finished turn is held, although its reply was accepted: its files could not be recorded completely, or have
@@ -65,4 +69,17 @@ function hasNamedOne(engine: EngineContext, { main, given }: OutsideChanges, tra
       .some((rest) => !/^[\w.-]/.test(rest));
   const calls = trace?.turns.flatMap(({ toolCalls }) => toolCalls) ?? [];
   return calls.some((call) => tops.some((top) => isNamed(call.arguments, top)));
+}
+
+/** Notes in a thread's work tree that its files are those of the step that was just stored. */
+export async function noteFiles(
+  engine: EngineContext,
+  thread: ThreadId,
+  { id, head }: Pick<ThreadState, 'id' | 'head'>,
+): Promise<void> {
+  if (head.kind !== 'step' || id !== thread) return;
+  const found = await findOwnWorkTree(gitPlace(engine), workTreeFolder(engine, thread));
+  const commit = (await filesOfStep(engine.repository, head))?.commit;
+  if (found?.note === undefined || commit === undefined) return;
+  noteThread(found.location, { ...found.note, at: head.id, commit });
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { orElse, tryTo } from '../../or-else.ts';
-import { isGroupAlive } from '../../agent/processes/process-group.ts';
+import { endGroupLedBy, isGroupAlive } from '../../agent/processes/process-group.ts';
 import { UwfError } from '../../errors.ts';
-import { identityOf, ownIdentity, type ProcessIdentity } from '../../git/system/process-identity.ts';
 import { isNotThere } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
+import { identityOf, isAlive, ownIdentity, type ProcessIdentity } from '../../git/system/process-identity.ts';
+import { orElse, tryTo } from '../../or-else.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { handOverFailed, LeaseDamaged } from '../engine-errors.ts';
 import { inProcessLeases, leasePath } from './find-lease.ts';
@@ -15,14 +15,13 @@ import {
   createRecordFile,
   isHolderAlive,
   LEASE_MS,
+  type LeaseRecord,
   mayBeHeld,
   prepareLeaseFolder,
   readLeaseRecord,
   replaceRecordFile,
-  type LeaseRecord,
+  type UnreadableRecord,
 } from './lease-file.ts';
-import { isStopRequested, removeStopRequest } from './stop-request.ts';
-import { takeOverLease } from './take-over-lease.ts';
 
 /** Another process works on the thread. */
 export class LeaseHeld extends UwfError {
@@ -244,4 +243,136 @@ function takeInProcess(repository: Repository, thread: ThreadId, adopt: string |
       if (leases.get(thread)?.token === record.token) leases.delete(thread);
     },
   };
+}
+
+/** How long the agent of a dead holder has to end by itself. */
+const GRACE_MS = 5_000;
+const claimMark = '.claim-';
+
+/**
+ * The outcome of an attempt to displace the lease of an ended process: this process has it now, another process has or
+ * claims it, or the lease has changed since it was found and must be read again.
+ */
+type TakeOver = { kind: 'taken' } | { kind: 'held'; by: LeaseRecord } | { kind: 'changed' };
+
+/**
+ * Displaces the lease of a dead holder, once its agent's process group is gone, which this sees to.
+ *
+ * The right to do so is a claim file named by the dead lease's token, which exactly one process can create; a claimant
+ * that died in turn is displaced in the same way. Tokens are never used twice, so that a claim on a lease that has been
+ * displaced meanwhile is void.
+ * @param dead what was found; looked at again under the claim
+ * @param record what is put in its place
+ */
+export async function takeOverLease(
+  path: string,
+  dead: LeaseRecord | UnreadableRecord,
+  record: LeaseRecord,
+  nowMs: number,
+): Promise<TakeOver> {
+  const claims: string[] = [];
+  for (let token = tokenOf(dead); ;) {
+    const claim = path + claimMark + token;
+    if (createRecordFile(claim, record)) {
+      claims.push(claim);
+      break;
+    }
+    const claimant = readLeaseRecord(claim);
+    // Gone again: its claimant has finished.
+    if (claimant === undefined) return { kind: 'changed' };
+    if (claimant !== 'unreadable' && isHolderAlive(claimant, nowMs)) return { kind: 'held', by: claimant };
+    claims.push(claim);
+    // A torn claim does not name its claimant, so the next process may claim that claim.
+    token = claimant === 'unreadable' ? `${token}-torn` : claimant.token;
+  }
+  try {
+    const current = readLeaseRecord(path);
+    // A claimant that died may have finished the exchange before it did.
+    if (current === undefined || tokenOf(current) !== tokenOf(dead)) return { kind: 'changed' };
+    if (current !== 'unreadable') {
+      // What was found may be older than the last thing that the holder wrote before it died: a group.
+      const { processGroups } = current;
+      const ends = processGroups.map(
+        async (group) => (await endGroupLedBy(group, GRACE_MS)) || isAlive(group) === 'other-host',
+      );
+      if ((await Promise.all(ends)).includes(false)) return { kind: 'held', by: current };
+    }
+    replaceRecordFile(path, record);
+    removeStopRequest(path);
+    removeVoidClaims(path, claims);
+    return { kind: 'taken' };
+  } finally {
+    for (const claim of claims) rmSync(claim, { force: true });
+  }
+}
+
+function tokenOf(record: LeaseRecord | UnreadableRecord): string {
+  return record === 'unreadable' ? record : record.token;
+}
+
+/** Claims on leases that are gone: their claimants died after the exchange, or will see that they came too late. */
+function removeVoidClaims(path: string, own: readonly string[]): void {
+  const folder = dirname(path);
+  for (const name of readdirSync(folder)) {
+    const claim = join(folder, name);
+    if (name.startsWith(basename(path) + claimMark) && !own.includes(claim)) rmSync(claim, { force: true });
+  }
+}
+
+const POLL_MS = 50;
+
+/**
+ * Asks the process that has a lease to end the work on that thread alone. The request is a file beside the lease, with the
+ * lease's token and the process that asks: it is void for any other lease, and once that process has ended.
+ * @returns what withdraws it, when the process that asked has done what it stopped the thread for
+ */
+export function requestStop(repository: Repository, thread: ThreadId, lease: LeaseRecord): () => void {
+  const { stateDir } = repository;
+  if (stateDir === undefined) throw new Error('only a lease on disk can hear a request');
+  const path = leasePath(stateDir, thread);
+  const holder = ownIdentity();
+  replaceRecordFile(requestPath(path), { ...lease, holder, processGroups: [] });
+  const withdraw = (): void => {
+    const found = readLeaseRecord(requestPath(path));
+    // Another process may have asked for the same since.
+    if (found !== undefined && found !== 'unreadable' && found.holder.pid === holder.pid) removeStopRequest(path);
+  };
+  // One that stays is void when this process has ended.
+  return () => tryTo(withdraw);
+}
+
+/** Tells whether the work under a lease is asked to end. */
+function isStopRequested(leaseFile: string, token: string): boolean {
+  return findRequest(leaseFile, token) !== undefined;
+}
+
+/** Waits until the process that asked to end the work under a lease has done what it wanted, or has ended itself. */
+export async function stopDone(
+  { stateDir, now }: Repository,
+  thread: ThreadId,
+  token: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (stateDir === undefined) return;
+  const path = leasePath(stateDir, thread);
+  for (let request = findRequest(path, token); request !== undefined; request = findRequest(path, token)) {
+    if (signal.aborted) return;
+    if (!isHolderAlive(request, now())) return removeStopRequest(path);
+    await sleep(POLL_MS);
+  }
+}
+
+/** Removes what was asked of a lease before this one. */
+function removeStopRequest(leaseFile: string): void {
+  rmSync(requestPath(leaseFile), { force: true });
+}
+
+function findRequest(leaseFile: string, token: string): LeaseRecord | undefined {
+  const path = requestPath(leaseFile);
+  const found = existsSync(path) ? readLeaseRecord(path) : undefined;
+  return found !== undefined && found !== 'unreadable' && found.token === token ? found : undefined;
+}
+
+function requestPath(leaseFile: string): string {
+  return `${leaseFile}.stop`;
 }

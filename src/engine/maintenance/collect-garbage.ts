@@ -13,7 +13,7 @@ import { findKept } from '../../thread/find-kept.ts';
 import { EVERYWHERE, findDamaged, listPointers } from '../../thread/find-thread.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
-import { collectWorkTrees } from '../isolation/collect-work-trees.ts';
+import { collectWorkTrees } from '../isolation/find-reusable.ts';
 import type { WorkTreesContext } from '../isolation/work-tree-folder.ts';
 import { clearLeftSteps } from '../turn/step-folder.ts';
 import { removeRunTrees } from '../limits/enter-run-tree.ts';

@@ -1,12 +1,9 @@
 import type { AttemptDraft } from '../../thread/draft-commit.ts';
 import type { TraceDraft } from '../../thread/step-trace.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { wholeText } from '../turn/accept.ts';
-import type { TryReply } from '../turn/run.ts';
+import { type TryReply, wholeText } from '../turn/accept.ts';
 import type { ChosenStep } from '../turn/step.ts';
-import { findOpenTurns } from './open-turns.ts';
-import { seal, unseal, type Sealed } from './seal.ts';
-import type { OpenTurn } from './turn-log.ts';
+import { findOpenTurns, type OpenTurn, seal, type Sealed, unseal } from './turn-log.ts';
 
 /** A reply as its agent gave it, and what belongs to it. */
 export type ArrivedReply = { reply: TryReply; session: string | undefined; trace: TraceDraft | undefined };

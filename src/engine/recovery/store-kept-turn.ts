@@ -9,9 +9,15 @@ import { definitionOf } from '../children/sub-workflow.ts';
 import { storeTurn } from '../turn/store-turn.ts';
 import type { FinishedTurn } from '../turn/step.ts';
 import { RedactionFailed } from '../../redaction/redactor.ts';
-import { forgetKeptTurn, readKeptTurn, type KeptTurn, type KeptWorkspace } from './kept-turn.ts';
-import { HOW_TO_ALLOW, ReplyNotStored } from './kept-turn-errors.ts';
-import { isTurnStored } from './open-turns.ts';
+import {
+  forgetKeptTurn,
+  HOW_TO_ALLOW,
+  type KeptTurn,
+  type KeptWorkspace,
+  readKeptTurn,
+  ReplyNotStored,
+} from './kept-turn.ts';
+import { isTurnStored } from './turn-log.ts';
 
 /**
  * Stores the turn of a thread that an earlier command could not store, if this machine keeps one. To be called under the

@@ -1,24 +1,25 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { constants, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { assertThere } from '../../git/repository/git-directory.ts';
-import { makeFolders, share } from '../../git/system/write-files.ts';
-import { READ, readRegularFile } from '../../git/system/files.ts';
-import { APPEND, writeOwnFile } from '../../git/system/state-files.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { ObservedOthers } from '../isolation/observe-others.ts';
-import { isJsonObject } from '../../json.ts';
+import { assertThere } from '../../git/repository/git-directory.ts';
+import { READ, readRegularFile } from '../../git/system/files.ts';
+import { APPEND, writeOwnFile } from '../../git/system/state-files.ts';
+import { makeFolders, share } from '../../git/system/write-files.ts';
+import { isJsonObject, parseJson } from '../../json.ts';
 import { orElse, succeeds, tryTo } from '../../or-else.ts';
 import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import type { AttemptDraft } from '../../thread/draft-commit.ts';
+import { findThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
+import type { ObservedOthers } from '../isolation/observe-others.ts';
 import { readSummed, writeSummed } from '../leases/summed-line.ts';
 import type { FinishedTurn } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
-import type { Sealed } from './seal.ts';
 
 /** How a turn began, as far as it takes to store what becomes of it. */
-export type BegunTurn = Pick<FinishedTurn, 'role' | 'rule' | 'prompt' | 'agent' | 'startedAtMs'> & {
+type BegunTurn = Pick<FinishedTurn, 'role' | 'rule' | 'prompt' | 'agent' | 'startedAtMs'> & {
   /** The commit that it goes on from; of one that does a step again, that step's. */
   head: ObjectId;
   again?: { word: string; as: ThreadId } | undefined;
@@ -139,7 +140,7 @@ function pathOf({ stateDir }: Repository, thread: ThreadId): string | undefined 
 }
 
 /** Reads the turns of a thread's log, oldest first, those too whose outcome was stored just before their process died. */
-export function readTurnLog(repository: Repository, thread: ThreadId): OpenTurn[] {
+function readTurnLog(repository: Repository, thread: ThreadId): OpenTurn[] {
   const path = pathOf(repository, thread);
   const turns: OpenTurn[] = [];
   const text =
@@ -185,4 +186,70 @@ export function usageOfTurn({ refused, used }: OpenTurn): Usage | null {
     refused.reduce<Usage | null>((sum, { usage }) => addUsage(sum, usage), null),
     used,
   );
+}
+
+const ALGORITHM = 'aes-256-gcm';
+
+/** An encrypted value, in base64. */
+export type Sealed = { iv: string; tag: string; data: string };
+
+/** Encrypts a value of JSON. @param key 32 bytes */
+export function seal(value: unknown, key: Uint8Array): Sealed {
+  const iv = randomBytes(12);
+  const cipher = createCipheriv(ALGORITHM, key, iv);
+  const data = Buffer.concat([cipher.update(JSON.stringify(value)), cipher.final()]);
+  return { iv: iv.toString('base64'), tag: cipher.getAuthTag().toString('base64'), data: data.toString('base64') };
+}
+
+/** Decrypts a value; `undefined` if it was not sealed with this key. */
+export function unseal({ iv, tag, data }: Sealed, key: Uint8Array): unknown {
+  const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64'), { authTagLength: 16 });
+  decipher.setAuthTag(Buffer.from(tag, 'base64'));
+  const text = orElse(() => Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()]), '');
+  return parseJson(text.toString());
+}
+
+/** Finds the turns of a thread of which no outcome is stored, oldest first. */
+export async function findOpenTurns(repository: Repository, thread: ThreadId): Promise<OpenTurn[]> {
+  const turns = readTurnLog(repository, thread);
+  const last = turns.at(-1);
+  if (last?.arrivedAtMs === undefined) return turns;
+  const { head, role, startedAtMs, arrivedAtMs: completedAtMs, isHeld } = last;
+  // Its process may have died between storing it and forgetting the log.
+  const pointer = await findThread(repository, thread);
+  const turn = { role, startedAtMs, completedAtMs };
+  return pointer && (await isTurnStored(repository, pointer.head, head, turn, isHeld)) ? [] : turns;
+}
+
+/**
+ * Tells whether the outcome of a turn is stored in a thread.
+ * @param from the head of the thread
+ * @param until the commit that the turn went on from
+ * @param isStep whether only a step counts
+ */
+export async function isTurnStored(
+  repository: Repository,
+  from: ObjectId,
+  until: ObjectId,
+  { role, startedAtMs, completedAtMs }: Pick<FinishedTurn, 'role' | 'startedAtMs' | 'completedAtMs'>,
+  isStep = false,
+): Promise<boolean> {
+  const { readChain } = await import('../../thread/thread-chain.ts');
+  for await (const { id, kind, node } of readChain(repository, from)) {
+    if (kind === 'step') {
+      if (node.role === role && node.startedAtMs === startedAtMs && node.completedAtMs === completedAtMs) return true;
+    } else if (kind === 'suspend' && !isStep && node.role === role && node.suspendedAtMs === completedAtMs) return true;
+    if (id === until) return false;
+  }
+  return false;
+}
+
+/** What the open turns of a thread have used, by their roles: it was spent, and no commit says so yet. */
+export async function openUsage(repository: Repository, thread: ThreadId): Promise<ReadonlyMap<string, Usage>> {
+  const sums = new Map<string, Usage>();
+  for (const turn of await findOpenTurns(repository, thread)) {
+    const sum = addUsage(sums.get(turn.role) ?? null, usageOfTurn(turn));
+    if (sum !== null) sums.set(turn.role, sum);
+  }
+  return sums;
 }

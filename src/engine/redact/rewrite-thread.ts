@@ -1,16 +1,17 @@
 import { type IndexEntry, nodesBehind, readCommitNodesOnce, readNodeAt } from '../../cas/commit-nodes.ts';
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
-import { type EncodedNode, encodeNode, getNode, type Node, type StoredNode } from '../../cas/node.ts';
 import { PINNED_FOLDER, type Subtree, type TreeFile, writeNodeTree } from '../../cas/node-tree.ts';
-import type { Commit } from '../../git/format/objects.ts';
-import type { ObjectBatch } from '../../git/stores/publish.ts';
+import { type EncodedNode, encodeNode, getNode, type Node, type StoredNode } from '../../cas/node.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
-import { readCommit, readTree } from '../../git/stores/read.ts';
+import type { Commit } from '../../git/format/objects.ts';
 import type { Repository } from '../../git/repository.ts';
+import type { ObjectBatch } from '../../git/stores/publish.ts';
+import { readCommit, readTree } from '../../git/stores/read.ts';
 import { isJsonObject, type JsonObject, type JsonValue, mapTexts } from '../../json.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { isThreadType, payloadOf, type TypeName, typeNameOf } from '../../schema/built-in.ts';
+import { builtIn, isThreadType, payloadOf, type TypeName, typeNameOf } from '../../schema/built-in.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import type { AgentRecord } from '../../schema/built-in/workflow.ts';
 import { schemaWords } from '../../schema/json-schema/walk-schema.ts';
 import { schemaOfMeta } from '../../schema/links.ts';
 import { type Beside, messageOfCommit, nextOfMessage } from '../../thread/commit-message.ts';
@@ -19,6 +20,7 @@ import {
   eventOf,
   indexedFolder,
   kindOfFile,
+  readTextAt,
   readThreadCommit,
   textPaths,
   type ThreadEvent,
@@ -26,9 +28,7 @@ import {
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { Redaction } from './redaction.ts';
-import { type CutText, findCutSecrets, withWholeSecrets } from './cut-secrets.ts';
 import { type CleanFiles, RecordedFilesRewriter } from './rewrite-recorded-files.ts';
-import type { AgentRecord } from '../../schema/built-in/workflow.ts';
 
 /** Types whose nodes say how much was taken out of what belongs to them. */
 const ofTurns = ['thread-start', 'thread-step', 'thread-suspend', 'thread-resume', 'attempt'] as const;
@@ -291,4 +291,53 @@ async function besideOfRewritten(
   const [reply, summary] = [await getNode(behind, content), await getNode(behind, node.summary)];
   if (payloadOf(reply, 'content').text !== payloadOf(summary, 'content').text) return {};
   return { last: { agent: await agentOf(agent), meta: redaction.value(meta) } };
+}
+
+/** A text that ends within a secret, and the same text to the end of that secret. */
+type CutText = { cut: string; whole: string };
+
+/**
+ * Finds the summaries of branches that the step of a block has cut within a secret. No rule knows what is left of the secret,
+ * and the end of the branch has it whole.
+ */
+async function findCutSecrets(
+  repository: Repository,
+  redactor: Redactor,
+  { parents }: Pick<Commit, 'parents'>,
+  nodes: Iterable<StoredNode>,
+): Promise<CutText[]> {
+  const cuts: CutText[] = [];
+  for (const node of nodes) {
+    if (node.type !== builtIn['thread-step']) continue;
+    const { order, branches } = payloadOf(node, 'thread-step').meta;
+    if (!Array.isArray(order) || !isJsonObject(branches)) continue;
+    for (const [at, key] of order.entries()) {
+      const branch = typeof key === 'string' ? branches[key] : undefined;
+      const told = isJsonObject(branch) && isJsonObject(branch['end']) ? branch['end']['summary'] : undefined;
+      const parent = parents[at + 1];
+      if (typeof told !== 'string' || parent === undefined) continue;
+      const end = await readThreadCommit(repository, parent);
+      if (end.kind !== 'end') continue;
+      const summary = await readTextAt(repository, end, 'summary.md');
+      const hit = redactor
+        .redactText(summary)
+        .hits.find(({ start, end: to }) => start < told.length && told.length < to);
+      if (hit && summary.startsWith(told)) cuts.push({ cut: told, whole: summary.slice(0, hit.end) });
+    }
+  }
+  return cuts;
+}
+
+/** A text in which the secrets that were cut are whole, so that they are found. */
+function withWholeSecrets(text: string, cuts: readonly CutText[]): string {
+  let result = text;
+  // The text of the step has the summaries without spaces around them. Where a text is whole already, it stays.
+  for (const { cut, whole } of cuts) {
+    const more = whole.trim();
+    result = result
+      .split(more)
+      .map((part) => part.replaceAll(cut.trim(), () => more))
+      .join(more);
+  }
+  return result;
 }

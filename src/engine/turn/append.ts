@@ -6,7 +6,7 @@ import { errnoOf } from '../../git/format/object-errors.ts';
 import { roleWhileUndecided } from '../../moderator/decision.ts';
 import { isStoredHere } from '../children/turn-calls.ts';
 import { findCalledSince } from '../../thread/find-children.ts';
-import { usageOfLeft } from '../limits/usage-of-children.ts';
+import { usageOfLeft } from '../limits/allowance.ts';
 import { type AgentRecord, RULES_PACKAGE } from '../../schema/built-in/workflow.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { endThread } from '../../thread/end-thread.ts';
@@ -15,9 +15,14 @@ import type { ThreadState } from '../../thread/thread-state.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import { relinkOwnTree } from '../isolation/work-tree-folder.ts';
 import { whyNotApart } from '../isolation/why-not-apart.ts';
-import { findHeldTurn, forgetHeldTurn, holdTurn, reasonOfSecrets } from '../recovery/held-turn.ts';
-import { keepTurn } from '../recovery/kept-turn.ts';
-import { ReplyNotStored } from '../recovery/kept-turn-errors.ts';
+import {
+  findHeldTurn,
+  forgetHeldTurn,
+  holdTurn,
+  keepTurn,
+  reasonOfSecrets,
+  ReplyNotStored,
+} from '../recovery/kept-turn.ts';
 import { FilesHoldSecrets, recordWorkspace, type TurnFiles } from '../workspace/record-workspace.ts';
 import { uncheckedReply } from './accept.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -60,7 +65,7 @@ export async function appendTurn(
     after = await storeInstead(step, turn, whole, error);
   }
   if (isOwn) {
-    const { noteFiles } = await import('../isolation/note-files.ts');
+    const { noteFiles } = await import('../isolation/why-not-apart.ts');
     await noteFiles(engine, state.id, after);
   }
   return after;

@@ -9,8 +9,17 @@ import { sealArrived, type ArrivedTurn } from '../recovery/arrived-reply.ts';
 import type { TurnLog } from '../recovery/turn-log.ts';
 import type { Redaction } from '../redact/redaction.ts';
 import { TurnListener } from '../trace/turn-listener.ts';
-import { acceptReply, askAgain, giveUp, uncheckedReply } from './accept.ts';
-import { goesOnByItself, inWholeCharacters, runAgent, withinGrace, type TryReply } from './run.ts';
+import {
+  acceptReply,
+  askAgain,
+  giveUp,
+  goesOnByItself,
+  inWholeCharacters,
+  runAgent,
+  type TryReply,
+  uncheckedReply,
+  withinGrace,
+} from './accept.ts';
 import { clearLeftSteps, makeStepFolder, removeStepFolder } from './step-folder.ts';
 import type { PreparedStep, TakenTurn, TurnEnd } from './step.ts';
 

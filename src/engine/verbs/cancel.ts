@@ -7,7 +7,7 @@ import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { storeOpenTurns } from '../turn/store-turn.ts';
-import { usageOfLeft } from '../limits/usage-of-children.ts';
+import { usageOfLeft } from '../limits/allowance.ts';
 import { afterStop } from './stop.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 

@@ -2,7 +2,7 @@ import { findBlock } from '../../workflow/definition.ts';
 import { failureReason } from '../../thread/thread-status.ts';
 import { type AgentRecord, isPerson } from '../../schema/built-in/workflow.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
-import { blockRecord } from '../blocks/pin-blocks.ts';
+import { blockRecord } from '../blocks/prepare-block.ts';
 import { pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';
 import { getBinding } from '../config/config.ts';
 import type { EngineContext } from '../engine-context.ts';

@@ -4,7 +4,7 @@ import { findCalledNow, findPokeId } from '../../thread/find-children.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import { hintToResume, statusOfHead } from '../../thread/thread-status.ts';
 import { readState, type StepEntry, type ThreadState, withLeft } from '../../thread/thread-state.ts';
-import { usageOfLeft } from '../limits/usage-of-children.ts';
+import { usageOfLeft } from '../limits/allowance.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';

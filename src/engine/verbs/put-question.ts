@@ -5,21 +5,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { writeAnswer } from '../../agent/human/answer-reply.ts';
 import { askHuman } from '../../agent/human/human-agent.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import { isPerson } from '../../schema/built-in/workflow.ts';
 import { assembleContext } from '../../thread/context/agent-context.ts';
-import { findThread } from '../../thread/find-thread.ts';
 import { outlineSuspension } from '../../thread/context/exchange.ts';
-import type { ThreadState } from '../../thread/thread-state.ts';
+import { findThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { commonRequest } from '../agents/common-request.ts';
-import { admitWish } from '../agents/prepare-agent.ts';
+import type { CommitOf, ThreadState } from '../../thread/thread-state.ts';
+import { admitWish, commonRequest } from '../agents/prepare-agent.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
+import { bindingFor } from '../config/config.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { readCurrent } from '../leases/with-thread.ts';
 import { runTreeOf } from '../limits/enter-run-tree.ts';
 import { askAgain } from '../turn/accept.ts';
 import { getRole, tellPerson } from '../turn/prepare.ts';
-import { asksPerson, type Suspended } from './asks-person.ts';
 import { decideRole, partsForRole } from './preview-context.ts';
 
 /** What became of a question that was put to the person at the terminal. */
@@ -138,4 +138,16 @@ async function ask(engine: EngineContext, state: Suspended, elsewhere: AbortSign
   } finally {
     rmSync(stepDir, { recursive: true, force: true });
   }
+}
+
+/** A thread that is suspended. */
+export type Suspended = ThreadState & { head: CommitOf<'suspend'> };
+
+/** Tells whether a thread waits for the reply of a role that a person of this machine has. */
+export async function asksPerson(engine: EngineContext, state: ThreadState): Promise<boolean> {
+  const { head } = state;
+  if (head.kind !== 'suspend' || head.node.cause !== 'human') return false;
+  const { name } = await definitionOf(engine, state);
+  const agent = bindingFor(engine.config, name, head.node.role);
+  return agent !== undefined && isPerson(agent);
 }

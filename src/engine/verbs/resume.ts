@@ -1,25 +1,33 @@
-import { findLimitWaitedAt } from '../limits/allowance.ts';
-import { WaitsAtLimit } from '../limits/limits.ts';
 import type { Repository } from '../../git/repository.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
+import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readState, stateHash, type ThreadState } from '../../thread/thread-state.ts';
-import { statusOfHead } from '../../thread/thread-status.ts';
+import { asksForWords, statusOfHead } from '../../thread/thread-status.ts';
 import { admitThreads } from '../agents/admission.ts';
-import type { EngineContext } from '../engine-context.ts';
-import { branchOf, tellContinued } from '../children/branch-of.ts';
+import { branchOf, tellContinued } from '../children/sub-workflow.ts';
 import { findWaitingChild, findWaitingChildren } from '../children/waiting-children.ts';
-import type { ThreadOver } from '../events.ts';
-import { LeaseHeld, type Lease } from '../leases/lease.ts';
 import { describeOver } from '../describe/gather-facts.ts';
-import { asksPerson } from './asks-person.ts';
-import { joinThread } from './join.ts';
-import { runOn, runThread } from './run.ts';
-import { assertCanReopen, assertAsSeen, storeReopened, storeResumption, type ResumeOptions } from './store-answer.ts';
-import { takeUpWaiting } from './take-up.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { ThreadOver } from '../events.ts';
+import { type Lease, LeaseHeld } from '../leases/lease.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
+import { findLimitWaitedAt } from '../limits/allowance.ts';
+import { WaitsAtLimit } from '../limits/limits.ts';
+import { joinThread } from './join.ts';
+import { asksPerson } from './put-question.ts';
+import { runOn, runThread } from './run.ts';
+import {
+  type AnswerOptions,
+  assertAsSeen,
+  assertCanReopen,
+  type ResumeOptions,
+  storeReopened,
+  storeResumption,
+} from './store-answer.ts';
 
 type Resumption = Omit<ResumeOptions, 'adoptLease'>;
 
@@ -122,7 +130,7 @@ async function runResumed(
 }
 
 /** An answer to a caller is meant for the child that asked. Of several branches, only the person knows which. */
-export async function findAnsweredChild(
+async function findAnsweredChild(
   engine: EngineContext,
   state: ThreadState,
   answer: string | undefined,
@@ -170,13 +178,13 @@ async function checkState(
  * Refuses an answer to the question of a child that does not wait here: a fork has none yet, and one that another repository
  * has was not fetched. Nothing would hear it.
  */
-export function assertHears({ id, head }: ThreadState, answer: string | undefined): void {
+function assertHears({ id, head }: ThreadState, answer: string | undefined): void {
   if (answer === undefined || head.kind !== 'suspend' || head.node.cause !== 'child') return;
   const hint = `'uwf fetch' brings a child from where it was called; 'uwf thread resume ${id}' takes the turn again, and calls what is not here once more`;
   throw new WrongThreadState(id, 'suspended', 'no child thread of it waits for an answer here', hint);
 }
 
-export async function assertWithinLimits(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<void> {
+async function assertWithinLimits(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<void> {
   const reached = await findLimitWaitedAt(engine, state, more);
   if (reached) throw new WaitsAtLimit(state.id, reached);
 }
@@ -226,4 +234,104 @@ async function isDecided(engine: EngineContext, state: ThreadState): Promise<boo
 async function findCaller(repository: Repository, { start: { node } }: ThreadState): Promise<ThreadState | undefined> {
   const caller = node.call && (await findThread(repository, parseThreadId(node.call.thread)));
   return caller && readState(repository, caller.id, caller.head);
+}
+
+/** Stores an answer to a suspended thread, or to the child that asked, and runs nothing; see `Engine.answer`. */
+export async function answerThread(
+  engine: EngineContext,
+  thread: string,
+  answer: AnswerOptions = {},
+): Promise<ThreadId> {
+  const current = await readCurrent(engine.repository, thread);
+  if (current.end) return (await storeReopened(engine, current, answer)).id;
+  await store(engine, current.id, answer);
+  return current.id;
+}
+
+async function store(engine: EngineContext, thread: ThreadId, given: AnswerOptions): Promise<void> {
+  const { answer, more } = given;
+  await withThread(engine, thread, undefined, async (state: ThreadState) => {
+    const taken = answer === undefined ? await takeUpWaiting(engine, state, more) : undefined;
+    // The thread itself goes on when no child of it waits any more.
+    if (taken !== undefined) return void (taken.more && (await storeResumption(engine, state, taken)));
+    const child = await findAnsweredChild(engine, state, answer);
+    if (child !== undefined) return store(engine, child, given);
+    assertHears(state, answer);
+    await assertWithinLimits(engine, state, more);
+    await storeResumption(engine, state, given);
+  });
+}
+
+/** Causes that a new try may do away with. The others need a person who has seen what happened in that thread. */
+const passing: ReadonlySet<SuspendCause> = new Set([
+  'agent',
+  'invalid-reply',
+  'timeout',
+  'limit',
+  'interrupted',
+  'rule',
+]);
+
+/**
+ * Takes up the children that a suspended thread waits for, where no words are needed and the thread can then run them by itself:
+ * all branches of a block, and children that wait at a limit of the thread that `more` raises.
+ * @returns how much more the thread itself is given; undefined if nothing was taken up
+ */
+export async function takeUpWaiting(
+  engine: EngineContext,
+  state: ThreadState,
+  more?: MoreLimits,
+): Promise<{ more?: MoreLimits } | undefined> {
+  if (more !== undefined && (await isWaitedAt(engine, state, state.id))) {
+    return (await takeUpBelow(engine, state, more, state.id)) ? { more } : undefined;
+  }
+  const waiting = await findWaitingChildren(engine, state);
+  if (waiting.length < 2 || waiting.every(({ branch }) => branch === undefined)) return undefined;
+  return (await takeUpBelow(engine, state, more)) ? {} : undefined;
+}
+
+/** Tells whether a child of a thread, however far below, waits at a limit of a caller. */
+async function isWaitedAt(engine: EngineContext, state: ThreadState, caller: ThreadId): Promise<boolean> {
+  for (const { thread } of await findWaitingChildren(engine, state)) {
+    const child = await readCurrent(engine.repository, thread);
+    if ((await findLimitWaitedAt(engine, child))?.caller === caller) return true;
+    if (await isWaitedAt(engine, child, caller)) return true;
+  }
+  return false;
+}
+
+/**
+ * Resumes the children that a thread waits for, without running them.
+ * @param caller whom `more` is given, above all of them; default: each child that waits at a limit
+ * @returns false if no child goes on
+ */
+async function takeUpBelow(
+  engine: EngineContext,
+  state: ThreadState,
+  more?: MoreLimits,
+  caller?: ThreadId,
+): Promise<boolean> {
+  let isAny = false;
+  for (const { thread } of await findWaitingChildren(engine, state)) {
+    const isTaken = await takeUp(engine, thread, more, caller).catch(inPlaceOf(LeaseHeld, false));
+    isAny ||= isTaken;
+  }
+  return isAny;
+}
+
+/** Resumes a thread without running it, if it waits for no words. */
+async function takeUp(
+  engine: EngineContext,
+  thread: ThreadId,
+  more: MoreLimits | undefined,
+  caller: ThreadId | undefined,
+): Promise<boolean> {
+  return withThread(engine, thread, undefined, async (state) => {
+    if (state.head.kind !== 'suspend') return false;
+    const { node } = state.head;
+    const isPassing = node.cause === 'child' ? await takeUpBelow(engine, state, more, caller) : passing.has(node.cause);
+    if (!isPassing || asksForWords(node) || (await findLimitWaitedAt(engine, state, more))) return false;
+    await storeResumption(engine, state, { more: caller === undefined ? more : undefined });
+    return true;
+  });
 }

@@ -1,15 +1,15 @@
-import type { ThreadState } from '../../thread/thread-state.ts';
 import { UwfError } from '../../errors.ts';
+import type { ThreadState } from '../../thread/thread-state.ts';
 import { admitThreads } from '../agents/admission.ts';
+import { describeOver } from '../describe/gather-facts.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import type { Lease } from '../leases/lease.ts';
-import { describeOver } from '../describe/gather-facts.ts';
 import { inSlot } from '../leases/slots.ts';
-import type { TurnWish } from '../turn/step.ts';
-import { storeKept, takeStep, type Stepped } from '../turn/take-step.ts';
-import { Interrupted } from '../limits/turn-clock.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
+import { Interrupted } from '../limits/turn-clock.ts';
+import type { StepOutcome, TurnWish } from '../turn/step.ts';
+import { type Stepped, storeKept, takeStep } from '../turn/take-step.ts';
 
 /** `agent` does the next turn, whatever is configured; those after it are the configured ones'. */
 export type RunOptions = LeaseOptions & Pick<TurnWish, 'agent' | 'allowSecrets'>;
@@ -71,4 +71,18 @@ async function stepUntilOver(
     ({ over } = stepped.outcome);
   }
   return over;
+}
+
+export type StepOptions = LeaseOptions & TurnWish;
+
+/** Does one step of a thread; see `Engine.step`. */
+export async function stepThread(
+  engine: EngineContext,
+  thread: string,
+  { adoptLease, ...wish }: StepOptions = {},
+): Promise<StepOutcome> {
+  return withThread(engine, thread, adoptLease, async (before, lease) => {
+    const kept = await storeKept(engine, before);
+    return (kept ?? (await inSlot(engine, before, (inner) => takeStep(inner, lease, before, wish)))).outcome;
+  });
 }

@@ -11,12 +11,11 @@ import { prepareHashing } from '../../cas/hash.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { admitWorkflow } from '../agents/admission.ts';
 import { bindingFor, getBinding } from '../config/config.ts';
-import { branchOf } from '../children/branch-of.ts';
+import { branchOf, subWorkflowOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { describeThread, type ThreadView } from '../describe/describe.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
-import { wantsIsolation, type WantedBase } from '../isolation/isolation.ts';
-import { subWorkflowOf } from '../children/sub-workflow.ts';
+import { type WantedBase, wantsIsolation } from '../isolation/working-top.ts';
 import { tellTaken } from '../engine-context.ts';
 import { schemaWords } from '../../schema/json-schema/walk-schema.ts';
 import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
@@ -89,7 +88,7 @@ export async function start(
     agents[role] = await prepareRecord(engine, binding, children[role]?.hash);
   }
   if (definition.blocks !== undefined) {
-    const { pinBlocks } = await import('../blocks/pin-blocks.ts');
+    const { pinBlocks } = await import('../blocks/prepare-block.ts');
     const pinned = await pinBlocks(engine, batch, definition, (child) => cleanDefinition(redaction, child));
     Object.assign(agents, pinned.agents);
     Object.assign(children, pinned.children);

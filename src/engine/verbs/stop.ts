@@ -9,8 +9,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { cannotStop } from '../engine-errors.ts';
 import { findLease, findLeaseRecord, findLeasesOf } from '../leases/find-lease.ts';
 import type { LeaseRecord } from '../leases/lease-file.ts';
-import { LeaseHeld, takeLease } from '../leases/lease.ts';
-import { requestStop } from '../leases/stop-request.ts';
+import { LeaseHeld, requestStop, takeLease } from '../leases/lease.ts';
 import { clearLeftSteps } from '../turn/step-folder.ts';
 import { inPlaceOf } from '../../or-else.ts';
 

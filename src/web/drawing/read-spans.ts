@@ -1,5 +1,5 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import { ownKey } from '../../engine/describe/fold-children.ts';
+import { ownKey } from '../../engine/describe/describe-children.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';

@@ -1,7 +1,7 @@
 import type { Html } from '../html.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
-import { foldChildren, ownKey } from '../../engine/describe/fold-children.ts';
+import { foldChildren, ownKey } from '../../engine/describe/describe-children.ts';
 import { plural } from '../../format-time.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { checkAgent } from '../../../src/agent/load/load-agent.ts';
 import { bindingFor, getBinding, loadConfig } from '../../../src/engine/config/config.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
-import { ConfigInvalid, ConfigUnreadable } from '../../../src/engine/config/config-errors.ts';
+import { ConfigInvalid, ConfigUnreadable } from '../../../src/engine/config/config-schema.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { temporaryFolder } from '../../helpers/agent-request.ts';
 

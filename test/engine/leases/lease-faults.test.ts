@@ -9,8 +9,7 @@ import {
   replaceRecordFile,
   type LeaseRecord,
 } from '../../../src/engine/leases/lease-file.ts';
-import { LeaseHeld, takeLease } from '../../../src/engine/leases/lease.ts';
-import { takeOverLease } from '../../../src/engine/leases/take-over-lease.ts';
+import { LeaseHeld, takeLease, takeOverLease } from '../../../src/engine/leases/lease.ts';
 import { readSummed, writeSummed } from '../../../src/engine/leases/summed-line.ts';
 import { StorageFull, StorageReadOnly, TooManyOpenFiles } from '../../../src/git/format/object-errors.ts';
 import { ownIdentity } from '../../../src/git/system/process-identity.ts';

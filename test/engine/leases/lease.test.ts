@@ -23,8 +23,7 @@ import {
   replaceRecordFile,
   type LeaseRecord,
 } from '../../../src/engine/leases/lease-file.ts';
-import { LeaseHeld, takeLease, takeLeaseFile } from '../../../src/engine/leases/lease.ts';
-import { takeOverLease } from '../../../src/engine/leases/take-over-lease.ts';
+import { LeaseHeld, takeLease, takeLeaseFile, takeOverLease } from '../../../src/engine/leases/lease.ts';
 import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import { formatIdentity, identityOf, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import type { ProcessIdentity } from '../../../src/git/system/process-identity.ts';

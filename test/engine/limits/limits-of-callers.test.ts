@@ -5,7 +5,7 @@ import { readingContext } from '../../../src/engine/engine-context.ts';
 import type { AgentBinding } from '../../../src/agent/load/agent-binding.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
 import { hintToAnswer } from '../../../src/engine/describe/describe.ts';
-import { usageOfChildren } from '../../../src/engine/limits/usage-of-children.ts';
+import { usageOfChildren } from '../../../src/engine/limits/allowance.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import type { Limits, MoreLimits } from '../../../src/schema/built-in/schema-parts.ts';
 import { findCalledNow } from '../../../src/thread/find-children.ts';

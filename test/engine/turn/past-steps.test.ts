@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pastSteps } from '../../../src/engine/turn/past-steps.ts';
+import { pastSteps } from '../../../src/engine/turn/decide.ts';
 import { ALL_SEEN, NOTHING_SEEN, type StepsSeen } from '../../../src/expression/analysis/steps-seen.ts';
 import { appendStep } from '../../../src/thread/append-step.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';

@@ -1,5 +1,10 @@
-import { eachThread, inOrder, type ListOptions, type ThreadSummary } from '../../../engine/describe/list-threads.ts';
-import { isLongList } from '../../../engine/describe/newest-first.ts';
+import {
+  eachThread,
+  inOrder,
+  isLongList,
+  type ListOptions,
+  type ThreadSummary,
+} from '../../../engine/describe/list-threads.ts';
 import type { Interruption } from '../../../engine/recovery/interruption.ts';
 import type { ListChange } from '../../../engine/describe/follow-threads.ts';
 import type { UwfError } from '../../../errors.ts';

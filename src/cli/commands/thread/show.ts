@@ -1,5 +1,4 @@
-import { waitingChildren, type ChildView } from '../../../engine/describe/describe-children.ts';
-import { foldChildren, ownKey } from '../../../engine/describe/fold-children.ts';
+import { type ChildView, foldChildren, ownKey, waitingChildren } from '../../../engine/describe/describe-children.ts';
 import { describeThread, hintToAnswer, type ThreadView } from '../../../engine/describe/describe.ts';
 import { describeInterruption, hintAtInterruption } from '../../../engine/recovery/interruption.ts';
 import type { SuspensionOutline } from '../../../thread/context/exchange.ts';
