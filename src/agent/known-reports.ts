@@ -1,5 +1,4 @@
-import { nameOfKnown } from './acp/known/known-agents.ts';
-import { trialsOf } from './acp/known/tried-agents.ts';
+import { nameOfKnown, trialsOf } from './acp/known-agents.ts';
 import type { AgentBinding } from './load/agent-binding.ts';
 
 /** Whether an agent reports the tokens that its turns use, and what they cost; absent where that is not known. */

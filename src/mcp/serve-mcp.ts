@@ -4,7 +4,7 @@ import { checkValue } from '../agent/extract/check-value.ts';
 import { recordAsked } from '../agent/mcp/mcp-record.ts';
 import type { AskedOfServer } from '../agent/mcp/mcp-record.ts';
 import { McpStreamTransport } from '../agent/mcp/mcp-stream-transport.ts';
-import { OutputFlood } from '../agent/processes/output-lines.ts';
+import { OutputFlood } from '../agent/processes/program-output.ts';
 import { whenAborted } from '../agent/processes/within.ts';
 import { messageOf, UwfError } from '../errors.ts';
 import { isJsonObject, parseJson } from '../json.ts';

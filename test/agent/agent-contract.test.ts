@@ -2,8 +2,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 
 import { builtInAgents } from '../../src/agent/load/built-in-agents.ts';
-import { describeAgent } from '../../src/agent/contract-suite/describe-agent.ts';
-import { readyTurn, finishTurn } from '../../src/agent/contract-suite/take-turn.ts';
+import { describeAgent, finishTurn, readyTurn } from '../../src/agent/contract-suite/describe-agent.ts';
 import { builtInContracts } from '../contracts/agent.ts';
 
 const contracts = await builtInContracts();

@@ -2,7 +2,7 @@ import { afterAll } from 'vitest';
 
 import { builtInAgents } from '../../src/agent/load/built-in-agents.ts';
 import type { ChildOutcome } from '../../src/agent/contract.ts';
-import type { AgentContract } from '../../src/agent/contract-suite/agent-contract.ts';
+import type { AgentContract } from '../../src/agent/contract-suite/describe-agent.ts';
 import { fixtureAgent } from '../helpers/agent-request.ts';
 import { bundledAcpAgent } from '../helpers/bundled-acp-agent.ts';
 import { startModelServer } from '../helpers/model-server.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { descendantsOf } from '../../src/agent/processes/process-table.ts';
+import { descendantsOf } from '../../src/agent/processes/process-group.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import {
   createTemporaryRepository,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { runningProcesses } from '../../src/agent/processes/process-table.ts';
+import { runningProcesses } from '../../src/agent/processes/process-group.ts';
 import { expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { chain, config, createScene, createPatientScene, unfinishedBelow, until } from './scene.ts';
 import type { RunningUwf, Scene } from './scene.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 
 // Our tests use the same request as the tests of agents' authors.
-export { agentRequest, temporaryFolder, type ObservedRequest } from '../../src/agent/contract-suite/agent-request.ts';
+export { agentRequest, temporaryFolder, type ObservedRequest } from '../../src/agent/contract-suite/describe-agent.ts';
 
 /** The absolute path of a program in `fixtures/agents/`. */
 export function fixtureAgent(name: string): string {

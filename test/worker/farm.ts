@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { descendantsOf } from '../../src/agent/processes/process-table.ts';
+import { descendantsOf } from '../../src/agent/processes/process-group.ts';
 import { createScene, startUwf, type RunningUwf, type Scene } from '../faults/scene.ts';
 import { createTemporaryFolder, expectCleanFsck, runGit } from '../helpers/temporary-repository.ts';
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { expect, test } from 'vitest';
-import { descendantsOf } from '../../src/agent/processes/process-table.ts';
+import { descendantsOf } from '../../src/agent/processes/process-group.ts';
 import { until } from '../faults/scene.ts';
 import { startGitHttpServer } from '../helpers/git-http-server.ts';
 import { startRedisServer } from '../helpers/redis-server.ts';

@@ -1,3 +1,4 @@
+import type * as Sdk from '@agentclientprotocol/sdk/unstable';
 import {
   commandLineSchema,
   flagSchema,
@@ -7,11 +8,10 @@ import {
   objectSchema,
   recorded,
   recordSchema,
+  type SchemaOf,
   textSchema,
 } from '../typed-schema.ts';
-import type { SchemaOf } from '../typed-schema.ts';
-import { permissionsSchema } from './permissions/permission-policy.ts';
-import type { Permissions } from './permissions/permission-policy.ts';
+import { type Permissions, permissionsSchema } from './permissions/permission-policy.ts';
 
 /** The configuration of `builtin:acp`, defaults not yet filled in. */
 export type AcpConfig = {
@@ -84,3 +84,12 @@ export const acpConfigSchema: SchemaOf<AcpConfig> = objectSchema(
     }),
   },
 );
+
+/**
+ * The SDK of the Agent Client Protocol, loaded when the first agent is started.
+ *
+ * Version 1 of the protocol with the additions that are not yet part of it: the tokens of a prompt are among them.
+ */
+export function loadSdk(): Promise<typeof Sdk> {
+  return import('@agentclientprotocol/sdk/unstable');
+}

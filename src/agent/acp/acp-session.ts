@@ -5,23 +5,22 @@ import type { JsonObject } from '../../json.ts';
 import { isJsonObject } from '../../json.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { AgentReply, AgentRequest } from '../contract.ts';
-import { headAndTail, MAX_SAID_CHARACTERS } from '../processes/head-and-tail.ts';
-import { DEFAULT_GRACE_MS, DEFAULT_MAX_OUTPUT_BYTES, DEFAULT_START_TIMEOUT_MS } from './acp-config.ts';
-import type { AcpConfig } from './acp-config.ts';
-import { acpEnvironment } from './process/acp-environment.ts';
-import { AgentProcess } from './process/agent-process.ts';
+import { headAndTail, MAX_SAID_CHARACTERS, OutputFlood } from '../processes/program-output.ts';
+import {
+  type AcpConfig,
+  DEFAULT_GRACE_MS,
+  DEFAULT_MAX_OUTPUT_BYTES,
+  DEFAULT_START_TIMEOUT_MS,
+  loadSdk,
+} from './acp-config.ts';
+import { acpEnvironment, AgentProcess } from './agent-process.ts';
 import { createClientApp } from './client-handlers.ts';
-import { loadSdk } from './load-sdk.ts';
-import { toolsMissing, untilToolsAreListed, uwfMcpServer } from './own-tools/mcp-server.ts';
-import { warnOfMode } from './known/known-agents.ts';
-import { isAuthRequired, notAuthorized } from './not-authorized.ts';
-import { OutputFlood } from '../processes/output-lines.ts';
-import { openSession } from './open-session.ts';
-import type { OpenSession } from './open-session.ts';
-import { PromptTurn } from './turn/prompt-turn.ts';
-import { checkedAnswer, failedAttempt, removeReportedResult, replyOfPrompt } from './turn/reply-of-prompt.ts';
-import { costCountingOf, nameOfSession, readSessionName, SessionCost } from './usage/session-cost.ts';
-import { usageOfPrompt } from './usage/usage-of-prompt.ts';
+import { toolsMissing, untilToolsAreListed, uwfMcpServer } from './own-tools.ts';
+import { warnOfMode } from './known-agents.ts';
+import { isAuthRequired, notAuthorized, openSession, type OpenSession } from './open-session.ts';
+import { PromptTurn, usageOfPrompt } from './prompt-turn.ts';
+import { checkedAnswer, failedAttempt, removeReportedResult, replyOfPrompt } from './reply-of-prompt.ts';
+import { costCountingOf, nameOfSession, readSessionName, SessionCost } from './usage.ts';
 import { whenAborted, within } from '../processes/within.ts';
 import { WorkingFolder } from '../files/working-folder.ts';
 

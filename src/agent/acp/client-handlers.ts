@@ -1,13 +1,13 @@
 import type { ClientApp, RequestError as RequestErrorType } from '@agentclientprotocol/sdk/unstable';
 
 import type { Access } from '../files/guarded-paths.ts';
-import { PathFault } from '../files/path-fault.ts';
+import { PathFault } from '../files/open-unmoved.ts';
 import { isJsonObject } from '../../json.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { deedOfReading, deedOfRunning, deedOfWriting, type Deed } from './permissions/deed.ts';
-import type { PromptTurn } from './turn/prompt-turn.ts';
+import type { PromptTurn } from './prompt-turn.ts';
 import { NotPermitted } from './permissions/permission-gate.ts';
-import { loadSdk } from './load-sdk.ts';
+import { loadSdk } from './acp-config.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 
 /**

@@ -14,7 +14,7 @@ import {
   recordSchema,
   textSchema,
 } from '../typed-schema.ts';
-import { findProgram } from '../processes/find-program.ts';
+import { findProgram } from '../processes/start-program.ts';
 import { describeEnd, runProgram } from '../processes/run-program.ts';
 import type { ProgramResult } from '../processes/run-program.ts';
 import type { ValueOf } from '../typed-schema.ts';

@@ -1,8 +1,8 @@
 /**
  * `uwf/agent-contract`: what the author of an agent needs in a test. Runs under vitest only.
  */
-export type { AgentContract, AgentTurn } from './agent-contract.ts';
-export { agentRequest, type ObservedRequest } from './agent-request.ts';
+export type { AgentContract, AgentTurn } from './describe-agent.ts';
+export { agentRequest, type ObservedRequest } from './describe-agent.ts';
 export { describeAgent } from './describe-agent.ts';
 export type {
   Agent,

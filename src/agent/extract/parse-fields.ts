@@ -1,11 +1,9 @@
 import type * as Yaml from 'yaml';
 import type { Alias, CST, Document, LineCounter, Node } from 'yaml';
-
-import { isJsonObject } from '../../json.ts';
-import type { JsonObject } from '../../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 
 /** The fields of a front matter, or what is wrong with them, in words for the agent that wrote them. */
-export type ParsedFields = { kind: 'ok'; fields: JsonObject } | { kind: 'invalid'; errors: string[] };
+type ParsedFields = { kind: 'ok'; fields: JsonObject } | { kind: 'invalid'; errors: string[] };
 
 /** Structured results are small; a long text belongs into the reply's body. */
 const MAX_CHARACTERS = 262_144;
@@ -129,4 +127,25 @@ function lineOf(lines: LineCounter, offset: number, firstLine: number): number {
 
 function invalid(error: string): ParsedFields {
   return { kind: 'invalid', errors: [error] };
+}
+
+/**
+ * Writes fields as YAML front matter, the lines `---` left out; each line with its end.
+ *
+ * Lists and objects inside are written as JSON, which YAML 1.2 reads as well. YAML reads back the very same values.
+ */
+export function renderFields(fields: JsonObject): string {
+  return Object.entries(fields)
+    .map(([name, value]) => `${renderText(name)}: ${renderValue(value)}\n`)
+    .join('');
+}
+
+function renderValue(value: JsonValue): string {
+  return typeof value === 'string' ? renderText(value) : JSON.stringify(value);
+}
+
+/** Only words that nothing else in YAML looks like go without quotes. */
+function renderText(text: string): string {
+  const isPlain = /^[A-Za-z_$][\w$]*(?:[ ./-][\w$]+)*$/u.test(text) && !/^(?:true|false|null)$/iu.test(text);
+  return isPlain ? text : JSON.stringify(text);
 }

@@ -1,19 +1,15 @@
-import { constants, lstatSync, readdirSync, statSync } from 'node:fs';
-import type { Stats } from 'node:fs';
+import { constants, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
-
-import { orElse } from '../../or-else.ts';
-import { discoverRepository } from '../../git/repository/discover.ts';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { isDotGit } from '../../git/format/paths.ts';
-import { realPath, forSearchIn } from '../../git/repository/git-directory.ts';
+import { type GitPlace, runGit } from '../../git/process/run-git.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../git/repository.ts';
-import { findNamedPaths, pathsOfUser, workTreesOfUser } from './git-named-paths.ts';
-import type { NamedPaths } from './git-named-paths.ts';
-import { openUnmoved } from './open-unmoved.ts';
-import { PathFault } from './path-fault.ts';
+import { discoverRepository } from '../../git/repository/discover.ts';
+import { forSearchIn, realPath } from '../../git/repository/git-directory.ts';
 import { isWithin } from '../../is-within.ts';
 import { mapValues } from '../../json.ts';
+import { orElse } from '../../or-else.ts';
+import { openUnmoved, PathFault } from './open-unmoved.ts';
 
 /** What an agent wants to do with a path. */
 export type Access = 'read' | 'write';
@@ -235,4 +231,78 @@ function isAmong(real: string, paths: readonly string[]): boolean {
 
 function folded(path: string): string {
   return path.normalize('NFKC').toLowerCase();
+}
+
+/** Paths that mean something to git or to uwf. */
+type NamedPaths = {
+  /** Folders of hooks. */
+  hooks: string[];
+  /** Files that git reads as configuration, or would if they were there. */
+  configuration: string[];
+  /** Files of passwords, and what uwf keeps for the user. */
+  secret: string[];
+};
+
+/**
+ * The paths that are fixed for a user.
+ *
+ * Source: git-config(1), git-credential-store(1), "FILES"; the XDG Base Directory Specification.
+ */
+function pathsOfUser(env: GitEnvironment): NamedPaths {
+  const { HOME: home, XDG_CONFIG_HOME: xdg } = env;
+  const inHome = (...names: string[]): string[] => (home === undefined ? [] : names.map((name) => join(home, name)));
+  const users = [...(xdg !== undefined && isAbsolute(xdg) ? [xdg] : []), ...inHome('.config')];
+  const states = statesOfUser(env);
+  return {
+    hooks: [],
+    configuration: [...inHome('.gitconfig'), ...users.map((folder) => join(folder, 'git', 'config'))],
+    secret: [
+      ...inHome('.git-credentials', '.netrc'),
+      ...users.map((folder) => join(folder, 'git', 'credentials')),
+      ...[...users, ...states].map((folder) => join(folder, 'uwf')),
+    ],
+  };
+}
+
+/** The folders in which uwf makes the work trees of threads, which lie among its folders of the user. */
+function workTreesOfUser(env: GitEnvironment): string[] {
+  return statesOfUser(env).map((folder) => join(folder, 'uwf', 'worktrees'));
+}
+
+function statesOfUser({ HOME: home, XDG_STATE_HOME: state }: GitEnvironment): string[] {
+  const inHome = home === undefined ? [] : [join(home, '.local/state')];
+  return state !== undefined && isAbsolute(state) ? [state, ...inHome] : inHome;
+}
+
+/**
+ * Finds the files that git would run, obey or trust in a repository, by its effective configuration; none without git, or
+ * where that is broken.
+ *
+ * Source: git-config(1), `--show-origin`, "Includes", `core.hooksPath`; git-credential-store(1), `--file`.
+ */
+async function findNamedPaths(git: GitPlace): Promise<NamedPaths> {
+  const named: NamedPaths = { hooks: [], configuration: [], secret: [] };
+  const top = git.location.workTree ?? git.location.gitDir;
+  const meant = (path: string, from: string): string =>
+    resolve(from, path.replace(/^~(?=\/|$)/u, git.env['HOME'] ?? '~'));
+  for (const { origin, key, value } of await listWithOrigin(git)) {
+    const file = origin.startsWith('file:') ? resolve(top, origin.slice('file:'.length)) : undefined;
+    if (file !== undefined) named.configuration.push(file);
+    if (key === 'core.hookspath') named.hooks.push(meant(value, top));
+    if (/^include(?:if\..*)?\.path$/su.test(key)) named.configuration.push(meant(value, dirname(file ?? top)));
+    const store = /^credential\..*helper$/su.test(key) ? /--file[= ]\s*(\S+)/u.exec(value)?.[1] : undefined;
+    if (store !== undefined) named.secret.push(meant(store, top));
+  }
+  return named;
+}
+
+async function listWithOrigin(git: GitPlace): Promise<{ origin: string; key: string; value: string }[]> {
+  const args = ['config', '--list', '--null', '--show-origin', '--includes'];
+  const printed = await runGit({ ...git, args }).catch(() => Buffer.from(''));
+  const fields = printed.toString('utf8').split('\0');
+  return Array.from({ length: Math.floor(fields.length / 2) }, (_, at) => {
+    const entry = fields[2 * at + 1] ?? '';
+    const [key = '', ...value] = entry.split('\n');
+    return { origin: fields[2 * at] ?? '', key, value: value.join('\n') };
+  });
 }

@@ -1,12 +1,9 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { PathFault } from './path-fault.ts';
-
 /** `make`: the folders on the way are made where they are missing. */
-export type MakeOptions = { make?: boolean };
+type MakeOptions = { make?: boolean };
 
 /** To hold a folder needs no right to list it (Linux; Node has no name for it). */
 const O_PATH = process.platform === 'linux' ? 0o10000000 : 0;
@@ -68,5 +65,28 @@ async function makeFolder(real: string): Promise<void> {
     });
   } finally {
     await parent.handle.close();
+  }
+}
+
+/**
+ * Why a path cannot be used:
+ *
+ * - `outside`: it leads out of the working folder, by its name or through a symbolic link
+ * - `refused`: it belongs to git or to uwf
+ * - `moved`: it leads elsewhere than when it was checked: a link or another folder has replaced a part of it
+ * - `unreadable`: what lies there cannot be read or written as a file
+ */
+type PathFaultKind = 'outside' | 'refused' | 'moved' | 'unreadable';
+
+/** A path that an agent cannot use through uwf. The message names it. */
+export class PathFault extends Error {
+  readonly kind: PathFaultKind;
+  /** What is wrong, as the end of a sentence about the path. */
+  readonly reason: string;
+
+  constructor(kind: PathFaultKind, path: string, reason: string) {
+    super(`${path} ${reason}`);
+    this.kind = kind;
+    this.reason = reason;
   }
 }

@@ -6,7 +6,7 @@ import { isNotThere } from '../../git/format/object-errors.ts';
 import type { GitEnvironment } from '../../git/repository.ts';
 import { WorkingFolderMissing } from '../processes/start-program.ts';
 import { GuardedPaths } from './guarded-paths.ts';
-import { PathFault } from './path-fault.ts';
+import { PathFault } from './open-unmoved.ts';
 
 /** As many symbolic links as Linux itself follows (path_resolution(7)). */
 const MAX_LINKS = 40;

@@ -1,25 +1,20 @@
-import type { ModelMessage } from 'ai';
-
+import type { LanguageModelUsage, ModelMessage, ToolModelMessage } from 'ai';
 import type { JsonObject } from '../../json.ts';
+import { addUsage } from '../../schema/built-in/schema-parts.ts';
+import type { AgentReply, AgentRequest, Usage } from '../contract.ts';
 import { splitFrontMatter } from '../extract/front-matter.ts';
-import type { AgentReply, AgentRequest } from '../contract.ts';
 import { priced } from '../price.ts';
-import { askModel } from './model/ask-model.ts';
-import type { ModelAnswer } from './model/ask-model.ts';
-import { fitMessages } from './conversation.ts';
-import type { Conversation } from './conversation.ts';
 import type { LlmConfig } from './llm-config.ts';
-import { modelFailure, ModelUnavailable } from './retry/model-failure.ts';
+import { askModel, type ModelAnswer } from './model/ask-model.ts';
 import type { OpenModel } from './model/open-model.ts';
+import { modelFailure, ModelUnavailable, withRetries } from './retry/model-failure.ts';
 import type { ToolBox } from './tools/tool-box.ts';
-import type { UsageMeter } from './usage-meter.ts';
-import { withRetries } from './retry/with-retries.ts';
 
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_CONTEXT_CHARACTERS = 400_000;
 
 /** What a conversation is held with. */
-export type Talk = {
+type Talk = {
   config: LlmConfig;
   opened: OpenModel;
   system: string;
@@ -191,4 +186,83 @@ function replyOf({ beside, text, result, stopReason }: Said, meter: UsageMeter):
 function bodyOf(text: string): string {
   const split = splitFrontMatter(text);
   return split.kind === 'missing' ? text : split.body;
+}
+
+/** What was said with the model in the attempts of a turn. It is stored nowhere, and ends with the agent. */
+export type Conversation = {
+  messages: ModelMessage[];
+  /** What the first attempt was told. */
+  readonly prompt: string;
+  /** The answers of the model so far. */
+  turns: number;
+  /** What they cost, in US dollars, by the configured price. */
+  costUsd: number;
+};
+
+/** What a prompt adds to a conversation: the corrections without the prompt that the model knows. */
+export function newInput({ prompt: known }: Conversation, prompt: string): string {
+  const isRepeated = prompt.startsWith(known) && prompt.length > known.length;
+  return isRepeated ? prompt.slice(known.length).trimStart() : prompt;
+}
+
+/** How many of the newest messages stay as they are. */
+const KEPT_MESSAGES = 6;
+const PLACEHOLDER = '[left out, since the conversation grew long; call the tool again if you need it]';
+
+/**
+ * Makes room in a conversation that has grown too long: results of tools, the oldest first, are left out and say so.
+ *
+ * What was asked, what the model said and the newest messages stay whole, so the outcome may still be too long.
+ * @param maxCharacters from which length on; characters of the JSON of all messages
+ */
+function fitMessages(messages: readonly ModelMessage[], maxCharacters: number): ModelMessage[] {
+  let excess = messages.reduce((sum, message) => sum + lengthOf(message), 0) - maxCharacters;
+  return messages.map((message, index) => {
+    if (excess <= 0 || message.role !== 'tool' || index >= messages.length - KEPT_MESSAGES) return message;
+    const shorter = withoutResults(message);
+    excess -= lengthOf(message) - lengthOf(shorter);
+    return shorter;
+  });
+}
+
+function withoutResults(message: ToolModelMessage): ToolModelMessage {
+  const content = message.content.map((part) =>
+    part.type === 'tool-result' ? { ...part, output: { type: 'text' as const, value: PLACEHOLDER } } : part,
+  );
+  return { ...message, content };
+}
+
+function lengthOf(message: ModelMessage): number {
+  return JSON.stringify(message.content).length;
+}
+
+/** Counts what the answers of a model have used. */
+export class UsageMeter {
+  #total: Usage = { inputTokens: 0, outputTokens: 0, turns: 0 };
+
+  /** Takes in one answer and gives what it alone has used. */
+  add({ inputTokens, outputTokens, inputTokenDetails: caches }: LanguageModelUsage): Usage {
+    const { cacheReadTokens, cacheWriteTokens } = caches;
+    const usage: Usage = {
+      inputTokens: inputTokens ?? 0,
+      outputTokens: outputTokens ?? 0,
+      turns: 1,
+      // The library says 0 as well where the server said nothing.
+      ...(cacheReadTokens && { cacheReadTokens }),
+      ...(cacheWriteTokens && { cacheWriteTokens }),
+      ...((inputTokens === undefined || outputTokens === undefined) && { isAtLeast: true }),
+    };
+    this.#total = addUsage(this.#total, usage) ?? usage;
+    return usage;
+  }
+
+  /** Takes in an answer that broke off: it was paid for, and its server did not say how much. */
+  addUnknown(): Usage {
+    this.#total = { ...this.#total, isAtLeast: true };
+    return this.#total;
+  }
+
+  get total(): Usage {
+    return this.#total;
+  }
 }

@@ -3,14 +3,11 @@ import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
 import { asValidated } from '../typed-schema.ts';
 import { RESULT_TOOL } from '../extract/result-tool.ts';
-import { newInput } from './conversation.ts';
-import type { Conversation } from './conversation.ts';
-import { converse } from './converse.ts';
+import { type Conversation, converse, newInput, UsageMeter } from './converse.ts';
 import { llmConfigSchema } from './llm-config.ts';
 import type { LlmConfig } from './llm-config.ts';
 import { openModel } from './model/open-model.ts';
 import { openToolBox } from './tools/open-tool-box.ts';
-import { UsageMeter } from './usage-meter.ts';
 
 /** Signs of life without a word of their own are told no more often than this. */
 const SIGN_MS = 500;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 
 import { runProgram } from './run-program.ts';
 import type { ProgramResult, ProgramRun } from './run-program.ts';
-import { endStrays, findStrays } from './stray-processes.ts';
+import { endStrays, findStrays } from './process-group.ts';
 
 const SHELL = '/bin/sh';
 const UNSHARE = ['/usr/bin/unshare', '/bin/unshare'];

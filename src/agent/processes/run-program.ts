@@ -3,10 +3,8 @@ import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { AgentBroken } from '../agent-errors.ts';
-import { OutputTail } from './output-buffer.ts';
-import { HeadAndTail } from './head-and-tail.ts';
-import { endProcessGroup } from './process-group.ts';
-import { endStrays, findStrays } from './stray-processes.ts';
+import { HeadAndTail, OutputTail } from './program-output.ts';
+import { endProcessGroup, endStrays, findStrays } from './process-group.ts';
 import { closeStreams, startProgram } from './start-program.ts';
 import type { ProgramStart, StartedProgram } from './start-program.ts';
 import { whenAborted } from './within.ts';

@@ -1,5 +1,4 @@
-import { sendSignal } from '../../agent/processes/send-signal.ts';
-import { findStrays } from '../../agent/processes/stray-processes.ts';
+import { findStrays, sendSignal } from '../../agent/processes/process-group.ts';
 import { readRunTree } from '../../engine/limits/run-tree.ts';
 import { isAlive } from '../../git/system/process-identity.ts';
 import { orElse } from '../../or-else.ts';

@@ -1,9 +1,9 @@
 import { accessSync, constants, lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { warnOfMode } from '../../agent/acp/known/known-agents.ts';
+import { warnOfMode } from '../../agent/acp/known-agents.ts';
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { checkAgent } from '../../agent/load/load-agent.ts';
-import { findProgram } from '../../agent/processes/find-program.ts';
+import { findProgram } from '../../agent/processes/start-program.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';

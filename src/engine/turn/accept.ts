@@ -1,6 +1,6 @@
 import type { AgentReply, AgentRequest } from '../../agent/contract.ts';
 import { extractReply } from '../../agent/extract/extract-reply.ts';
-import { renderFields } from '../../agent/extract/render-fields.ts';
+import { renderFields } from '../../agent/extract/parse-fields.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import { checkReply } from '../../moderator/check-reply.ts';

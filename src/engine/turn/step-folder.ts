@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { endStrays, findStrays } from '../../agent/processes/stray-processes.ts';
+import { endStrays, findStrays } from '../../agent/processes/process-group.ts';
 import { readIfThere } from '../../git/repository/git-directory.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../../git/system/process-identity.ts';
 import { namesIn, sizeOf } from '../../git/system/files.ts';

@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fieldWords, plainOrJson } from '../../agent/extract/field-words.ts';
-import { propertiesOf, requiredOf, schemaVariants } from '../../agent/extract/schema-variants.ts';
+import {
+  fieldWords,
+  plainOrJson,
+  propertiesOf,
+  requiredOf,
+  schemaVariants,
+} from '../../agent/extract/schema-variants.ts';
 import { isJsonObject, setMember, type JsonObject, type JsonValue } from '../../json.ts';
 
 /** A part of a form that is filled in. */

@@ -1,4 +1,4 @@
-import { replyTemplate } from '../../agent/human/reply-template.ts';
+import { replyTemplate } from '../../agent/human/answer-reply.ts';
 import { threadToAnswer } from '../../engine/describe/describe.ts';
 import { limitOptions } from '../../engine/limits/limits.ts';
 import { onlyChoice } from '../forms/schema-form.tsx';

@@ -1,5 +1,5 @@
 import { extractReply } from '../../agent/extract/extract-reply.ts';
-import { renderFields } from '../../agent/extract/render-fields.ts';
+import { renderFields } from '../../agent/extract/parse-fields.ts';
 import type { JsonObject } from '../../json.ts';
 import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
 import type { SchemaError } from '../../schema/json-schema/schema-error.ts';

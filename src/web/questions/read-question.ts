@@ -1,4 +1,4 @@
-import { replyTemplate } from '../../agent/human/reply-template.ts';
+import { replyTemplate } from '../../agent/human/answer-reply.ts';
 import { findRole } from '../../workflow/definition.ts';
 import { definitionOf } from '../../engine/children/sub-workflow.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { extractReply } from '../../../src/agent/extract/extract-reply.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { renderFields } from '../../../src/agent/extract/render-fields.ts';
+import { renderFields } from '../../../src/agent/extract/parse-fields.ts';
 
 const anything = { type: 'object' };
 

@@ -1,7 +1,7 @@
 import type { LanguageModelUsage } from 'ai';
 import { expect, test } from 'vitest';
 
-import { UsageMeter } from '../../../src/agent/llm/usage-meter.ts';
+import { UsageMeter } from '../../../src/agent/llm/converse.ts';
 
 function answer(input: number | undefined, output: number, read?: number, write?: number): LanguageModelUsage {
   return {

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { AgentBroken } from '../../../src/agent/agent-errors.ts';
 import type { Agent, AgentEvent, AgentReply, AgentRequest } from '../../../src/agent/contract.ts';
-import { eventFaults, replyFaults } from '../../../src/agent/load/contract-faults.ts';
-import { holdToContract } from '../../../src/agent/load/hold-to-contract.ts';
+import { eventFaults, holdToContract, replyFaults } from '../../../src/agent/load/hold-to-contract.ts';
 import { agentRequest } from '../../helpers/agent-request.ts';
 
 /** An agent as JavaScript lets one be written: nothing that it gives is checked by a compiler. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { OutputFlood, readOutputLines } from '../../../src/agent/processes/output-lines.ts';
+import { OutputFlood, readOutputLines } from '../../../src/agent/processes/program-output.ts';
 
 async function linesOf(chunks: string[], maxBytes = 100): Promise<string[]> {
   const lines: string[] = [];

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { expect, onTestFinished, test } from 'vitest';
 
-import { endProcessGroup } from '../../../src/agent/processes/process-group.ts';
-import { descendantsOf, runningProcesses } from '../../../src/agent/processes/process-table.ts';
+import { descendantsOf, endProcessGroup, runningProcesses } from '../../../src/agent/processes/process-group.ts';
 import { fixtureAgent } from '../../helpers/agent-request.ts';
 
 test('a grandchild is found below its grandparent, in the group of its parent', async () => {

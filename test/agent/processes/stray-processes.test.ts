@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 
-import { runningProcesses } from '../../../src/agent/processes/process-table.ts';
-import { endStrays, findStrays } from '../../../src/agent/processes/stray-processes.ts';
+import { endStrays, findStrays, runningProcesses } from '../../../src/agent/processes/process-group.ts';
 import { temporaryFolder } from '../../helpers/agent-request.ts';
 
 /**

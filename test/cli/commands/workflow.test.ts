@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { trials, trialsOf } from '../../../src/agent/acp/known/tried-agents.ts';
+import { trials, trialsOf } from '../../../src/agent/acp/known-agents.ts';
 import { createCliRepository, createLoopRepository, loopWorkflow } from '../../helpers/cli.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 

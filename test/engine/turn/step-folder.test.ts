@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { runningProcesses } from '../../../src/agent/processes/process-table.ts';
+import { runningProcesses } from '../../../src/agent/processes/process-group.ts';
 import { clearLeftSteps, makeStepFolder } from '../../../src/engine/turn/step-folder.ts';
 import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';

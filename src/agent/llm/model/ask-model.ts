@@ -1,17 +1,15 @@
-import type { LanguageModel, LanguageModelUsage, ModelMessage, ToolSet } from 'ai';
-
+import type { LanguageModel, LanguageModelUsage, ModelMessage, TextStreamPart, ToolSet } from 'ai';
+import { messageOf } from '../../../errors.ts';
 import type { JsonValue } from '../../../json.ts';
 import type { LlmConfig } from '../llm-config.ts';
-import { mergeDeltas } from './merge-deltas.ts';
 import { AnswerTooLarge, ModelUnavailable } from '../retry/model-failure.ts';
 import type { Tool } from '../tools/tool.ts';
-import { messageOf } from '../../../errors.ts';
 
 /** The limit of an answer with its thoughts and the arguments of its calls: far more than any model produces at once. */
 const MAX_ANSWER_CHARACTERS = 8 * 1024 * 1024;
 
 /** What the model is asked. */
-export type ModelQuestion = {
+type ModelQuestion = {
   model: LanguageModel;
   system: string;
   messages: readonly ModelMessage[];
@@ -20,7 +18,7 @@ export type ModelQuestion = {
 };
 
 /** Told while the answer arrives. */
-export type AnswerEvents = {
+type AnswerEvents = {
   onText: (text: string) => void;
   onThought: (text: string) => void;
   /** Something arrived that is neither, such as a piece of a tool's arguments. */
@@ -129,4 +127,44 @@ export async function askModel(
     // Ends a request that still runs.
     request.abort();
   }
+}
+
+type Part = TextStreamPart<ToolSet>;
+/** A piece of what the model says, thinks, or calls a tool with. */
+type Delta = Extract<Part, { type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta' }>;
+
+/** Pieces are merged up to this many characters. */
+const MAX_MERGED_CHARACTERS = 4096;
+
+/**
+ * A transformation of a stream of the AI SDK: tells every piece at once, and passes on a few large ones in their place.
+ *
+ * The SDK keeps each part of an answer until it is over, which for an answer in many small pieces is hundreds of times the
+ * answer itself. Pieces of tools' arguments are not passed on at all: the whole call follows them.
+ */
+function mergeDeltas(onDelta: (kind: Delta['type'], text: string) => void): TransformStream<Part, Part> {
+  let held: Exclude<Delta, { type: 'tool-input-delta' }> | undefined;
+  const release = (controller: TransformStreamDefaultController<Part>): void => {
+    if (held !== undefined) controller.enqueue(held);
+    held = undefined;
+  };
+  return new TransformStream<Part, Part>({
+    transform(part, controller) {
+      if (part.type === 'tool-input-delta') {
+        onDelta(part.type, part.delta);
+      } else if (part.type === 'text-delta' || part.type === 'reasoning-delta') {
+        onDelta(part.type, part.text);
+        if (held?.type === part.type && held.id === part.id) held = { ...held, ...part, text: held.text + part.text };
+        else {
+          release(controller);
+          held = part;
+        }
+        if (held.text.length >= MAX_MERGED_CHARACTERS) release(controller);
+      } else {
+        release(controller);
+        controller.enqueue(part);
+      }
+    },
+    flush: release,
+  });
 }

@@ -1,10 +1,11 @@
-import { AgentNotAuthorized, RequestRefused } from '../../agent-errors.ts';
-import { isJsonObject, parseJson } from '../../../json.ts';
-import type { LlmConfig } from '../llm-config.ts';
-import { saysTooLong, TOO_LONG_HINT } from './too-long.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../../errors.ts';
 import { errnoOf } from '../../../git/format/object-errors.ts';
+import { isJsonObject, parseJson } from '../../../json.ts';
 import { isNumber, isString, objectOf, recordOf } from '../../../shape.ts';
+import { AgentNotAuthorized, RequestRefused } from '../../agent-errors.ts';
+import type { LlmConfig, RetryConfig } from '../llm-config.ts';
+import { saysTooLong, TOO_LONG_HINT } from './too-long.ts';
 
 /** The model could not be asked, or did not answer to the end; asking again may help. */
 export class ModelUnavailable extends Error {
@@ -162,4 +163,37 @@ function timeAfter(nowMs: number, ms: number): number | undefined {
 
 function readNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d+(?:\.\d+)?$/u.test(text.trim()) ? Number(text) : undefined;
+}
+
+const DEFAULTS = { maxRetries: 4, baseDelayMs: 1000, maxDelayMs: 30_000, maxRetryAfterMs: 600_000 };
+
+/**
+ * Does something until it works or trying again makes no sense.
+ *
+ * Tries again after a {@link ModelUnavailable}: as long later as the server asks, else after a pause that doubles each
+ * time and is cut by chance by up to a quarter, so that many do not come back at once.
+ * @param onPause told before each pause
+ * @throws {ModelUnavailable} the last one, when no try is left; everything else at once; the signal's reason when aborted
+ */
+export async function withRetries<Result>(
+  attempt: () => Promise<Result>,
+  config: RetryConfig,
+  signal: AbortSignal,
+  onPause: (failure: ModelUnavailable, delayMs: number) => void,
+): Promise<Result> {
+  const { maxRetries, baseDelayMs, maxDelayMs, maxRetryAfterMs } = { ...DEFAULTS, ...config };
+  for (let retry = 0; ; retry += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      signal.throwIfAborted();
+      const asked = error instanceof ModelUnavailable ? error.facts.retryAfterMs : undefined;
+      if (!(error instanceof ModelUnavailable) || error.facts.isFinal || retry >= maxRetries) throw error;
+      if (asked !== undefined && asked > maxRetryAfterMs) throw error;
+      const backoffMs = Math.min(baseDelayMs * 2 ** retry, maxDelayMs) * (1 - Math.random() / 4);
+      const delayMs = asked ?? backoffMs;
+      onPause(error, delayMs);
+      await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
+  }
 }

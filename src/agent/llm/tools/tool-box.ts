@@ -4,7 +4,7 @@ import { InvalidSchema } from '../../../schema/json-schema/schema-error.ts';
 import { checkValue } from '../../extract/check-value.ts';
 import type { AgentEvent } from '../../contract.ts';
 import type { RequestedCall } from '../model/ask-model.ts';
-import { headAndTail } from '../../processes/head-and-tail.ts';
+import { headAndTail } from '../../processes/program-output.ts';
 import { ToolRefused } from './tool.ts';
 import type { Tool } from './tool.ts';
 import { messageOf } from '../../../errors.ts';

@@ -1,5 +1,11 @@
-import { findKnownAgents, isConfigured, knownAgents, nameOfKnown } from '../../../agent/acp/known/known-agents.ts';
-import { trialsOf, type AgentTrial } from '../../../agent/acp/known/tried-agents.ts';
+import {
+  type AgentTrial,
+  findKnownAgents,
+  isConfigured,
+  knownAgents,
+  nameOfKnown,
+  trialsOf,
+} from '../../../agent/acp/known-agents.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { configHere } from '../../open/open-config.ts';
 import { openForReading } from '../../open/open-repository.ts';

@@ -1,4 +1,4 @@
-import { warnOfMode } from '../../../agent/acp/known/known-agents.ts';
+import { warnOfMode } from '../../../agent/acp/known-agents.ts';
 import { builtInNames, describeAgentPackage } from '../../../agent/load/load-agent-package.ts';
 import { configRoot } from '../../../engine/config/config.ts';
 import { isJsonObject, type JsonObject } from '../../../json.ts';
