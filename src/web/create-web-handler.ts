@@ -1,6 +1,5 @@
 import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
-import { loadOnce } from './load-once.ts';
 import type { WebOptions } from './web-options.ts';
 
 /**
@@ -25,4 +24,14 @@ function assertSecret({ secret, key }: WebOptions): void {
     kind: 'usage',
     hint: `give ${isEmpty ? 'a token or a password that cannot be guessed' : '32 random bytes'}`,
   });
+}
+
+/** Loads something once, at the first call. After a failure, such as too many open files, the next call tries again. */
+export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  const forget = (error: unknown): never => {
+    loading = undefined;
+    throw error;
+  };
+  return () => (loading ??= load().catch(forget));
 }

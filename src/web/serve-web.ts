@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { UwfError } from '../errors.ts';
-import { loadOnce } from './load-once.ts';
+import { loadOnce } from './create-web-handler.ts';
 
 /** No free port was found, or this user may not listen there. */
 class CannotListen extends UwfError {

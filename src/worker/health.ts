@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { UwfError } from '../errors.ts';
 import type { Bell } from './bell.ts';
-import { formatMetrics, METRICS_TYPE, type WorkerInfo } from './metrics.ts';
-import type { WorkerMonitor } from './monitor.ts';
+import { formatMetrics, METRICS_TYPE, type WorkerInfo, type WorkerMonitor } from './monitor.ts';
 
 /** Where the health of a worker is served. */
 export type HealthAddress = { host: string; port: number };

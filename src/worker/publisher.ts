@@ -1,17 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UwfError } from '../errors.ts';
+import type { EngineContext, EngineOptions } from '../engine/engine-context.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { EngineEvent } from '../engine/events.ts';
+import { UwfError } from '../errors.ts';
+import type { Repository } from '../git/repository.ts';
 import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import type { Remote } from '../git/transport/remote.ts';
+import { fetchSelection } from '../sync/fetch-threads.ts';
+import { placesNow, selectPatterns } from '../sync/plan-fetch.ts';
 import { type PushFence, pushOnce } from '../sync/push-threads.ts';
+import type { SyncOptions } from '../sync/report.ts';
 import { readTracked, refsOf, sortRefs } from '../sync/shared-refs.ts';
 import { findThread } from '../thread/find-thread.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import { fetchSelection } from '../sync/fetch-threads.ts';
-import { placesNow, selectPatterns } from '../sync/plan-fetch.ts';
-import { ClaimLost } from './claims.ts';
-import type { TurnLock } from './turn-queue.ts';
-import type { TurnWorld } from './turn-world.ts';
+import { ClaimLost, type WorkerIdentity } from './claims.ts';
+import type { JobFinder } from './find-jobs.ts';
+import type { TellTrouble, TurnJob, TurnLock } from './turn-queue.ts';
 
 /** A remote that is away is tried again after this time, which doubles each time, in ms. */
 const FIRST_RETRY_MS = 500;
@@ -179,4 +183,46 @@ export class Publisher {
     for (const thread of removed.keys()) scope.delete(thread);
     return pushOnce(repository, remote, { there, scope, refused: new Set(), fence }, sync);
   }
+}
+
+/** What taking turns needs. */
+export type TurnWorld = {
+  repository: Repository;
+  remote: Remote;
+  finder: JobFinder;
+  /** The worker, for people. */
+  identity: Pick<WorkerIdentity, 'worker' | 'host'>;
+  /** Decides about threads without running them. */
+  context: EngineContext;
+  /** Opens an engine for one turn. */
+  openEngine: (
+    options: Required<Pick<EngineOptions, 'signal' | 'onEvent'>> & Pick<EngineOptions, 'catchUp'>,
+  ) => Promise<Engine>;
+  /** How a push looks for secrets and for commits of the user's code. */
+  sync: SyncOptions;
+  /** Whether the worker takes further turns: not while it is stopping. */
+  goesOn: () => boolean;
+  onEvent: (event: EngineEvent) => void;
+  /** Is told which threads were published. */
+  onPublished: (threads: readonly ThreadId[]) => Promise<void>;
+  onTrouble: TellTrouble;
+  /** Is told of a job that this worker cannot do as it is: an agent is missing or not agreed to, or the step must not leave. */
+  onUnable: (job: TurnJob, error: UwfError) => void;
+};
+
+/**
+ * Publishes threads that have ended here, and of which the remote has no ref any more. It leaves those that are not published, to
+ * be tried again.
+ * @throws {RemoteUnreachable}
+ */
+export async function sendLostEnds(
+  { repository, remote, sync }: Pick<TurnWorld, 'repository' | 'remote' | 'sync'>,
+  ends: Set<ThreadId>,
+): Promise<void> {
+  if (ends.size === 0) return;
+  const { pushOnce } = await import('../sync/push-threads.ts');
+  const facts = { there: [], scope: new Set(ends), refused: new Set<string>() };
+  const { report } = await pushOnce(repository, remote, facts, sync);
+  const isDone = report.held.length === 0 && report.rejected.length === 0;
+  for (const thread of isDone ? ends : report.threads.map((change) => change.thread)) ends.delete(thread);
 }

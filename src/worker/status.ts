@@ -8,8 +8,7 @@ import type { Repository } from '../git/repository.ts';
 import { iso } from '../iso.ts';
 import { tryTo } from '../or-else.ts';
 import { arrayOf, isNumber, isString, objectOf, orNull } from '../shape.ts';
-import type { WorkerInfo } from './metrics.ts';
-import type { WorkerMonitor } from './monitor.ts';
+import type { WorkerInfo, WorkerMonitor } from './monitor.ts';
 
 /** What a worker of this repository does, for other processes of this machine. */
 export type WorkerStatus = {

@@ -17,9 +17,8 @@ import { findThread } from '../thread/find-thread.ts';
 import { readState } from '../thread/thread-state.ts';
 import { activeRef, type ThreadId } from '../thread/thread-id.ts';
 import { ClaimLost } from './claims.ts';
-import { Publisher, StepHeldBack } from './publisher.ts';
+import { Publisher, StepHeldBack, type TurnWorld } from './publisher.ts';
 import type { TurnJob, TurnLock, TurnVerdict } from './turn-queue.ts';
-import type { TurnWorld } from './turn-world.ts';
 
 /** A turn that has left nothing so many times is not begun again: it may end each worker that takes it, and each pays for it. */
 const MAX_LOSSES = 3;

@@ -3,11 +3,13 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { liquidEngine } from '../../src/expression/template/liquid-engine.ts';
-import { BRANCHES, CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/analysis/function-names.ts';
-import { blockProperties, branchProperties, eachProperties } from '../../src/workflow/notation/block-file-schema.ts';
+import { BRANCHES, CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/analysis/syntax-tree.ts';
 import {
+  blockProperties,
+  branchProperties,
   checkProperties,
   conditionProperties,
+  eachProperties,
   edgeProperties,
   limitProperties,
   roleProperties,

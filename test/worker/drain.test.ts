@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { UwfError } from '../../src/errors.ts';
-import { Drain } from '../../src/worker/drain.ts';
+import { Drain } from '../../src/worker/worker.ts';
 import { turnJob } from './bullmq/turn-job.ts';
 
 const MINUTE_MS = 60_000;

@@ -2,8 +2,7 @@ import { Server } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Bell } from '../../src/worker/bell.ts';
 import { serveHealth } from '../../src/worker/health.ts';
-import { formatMetrics } from '../../src/worker/metrics.ts';
-import { WorkerMonitor } from '../../src/worker/monitor.ts';
+import { formatMetrics, WorkerMonitor } from '../../src/worker/monitor.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 
 const info = { version: '1.2.3', worker: 'a "box"\n\\', remote: 'origin' };

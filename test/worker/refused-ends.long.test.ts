@@ -18,7 +18,7 @@ import { Claims } from '../../src/worker/claims.ts';
 import type { JobFinder } from '../../src/worker/find-jobs.ts';
 import { takeTurns } from '../../src/worker/take-turn.ts';
 import type { TurnLock } from '../../src/worker/turn-queue.ts';
-import type { TurnWorld } from '../../src/worker/turn-world.ts';
+import type { TurnWorld } from '../../src/worker/publisher.ts';
 import { startGitHttpServer, type GitHttpServer } from '../helpers/git-http-server.ts';
 import {
   createTemporaryFolder,

@@ -10,7 +10,7 @@ import { parseThreadId } from '../../src/thread/thread-id.ts';
 import { RemoteView } from '../../src/worker/remote-view.ts';
 import { createLoopRepository } from '../helpers/cli.ts';
 import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
-import { sendLostEnds } from '../../src/worker/send-lost-ends.ts';
+import { sendLostEnds } from '../../src/worker/publisher.ts';
 import { pushThread } from './pushed-thread.ts';
 
 /** Has a repository refuse every push. @returns what ends that */

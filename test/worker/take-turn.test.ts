@@ -15,7 +15,7 @@ import { ClaimLost } from '../../src/worker/claims.ts';
 import type { JobFinder } from '../../src/worker/find-jobs.ts';
 import { takeTurns } from '../../src/worker/take-turn.ts';
 import type { TurnLock } from '../../src/worker/turn-queue.ts';
-import type { TurnWorld } from '../../src/worker/turn-world.ts';
+import type { TurnWorld } from '../../src/worker/publisher.ts';
 import { createBlockFixture, withBlock } from '../engine/blocks/block-fixture.ts';
 import { reply, scripted, statuses, workflow } from '../engine/engine-fixture.ts';
 import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { createEngineContext } from '../../engine/engine-context.ts';
 import { runWorker } from '../../worker/worker.ts';
-import { listVersions } from '../../workflow/registry/list-versions.ts';
+import { listVersions } from '../../workflow/registry/find-workflow.ts';
 import { CLAIM_DEADLINES } from '../../sync/claims.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { parseCount, parseDuration } from '../command-line/parse-value.ts';

@@ -1,5 +1,5 @@
 import { formatDiagnostic, type Diagnostic, type DiagnosticPart } from '../../workflow/diagnostics/diagnostic.ts';
-import type { SourceText } from '../../workflow/source/source-text.ts';
+import type { SourceText } from '../../workflow/source/source-map.ts';
 import type { Palette } from './palette.ts';
 import { harmless } from './width.ts';
 

@@ -1,8 +1,7 @@
 import type { Repository } from '../../git/repository.ts';
 import { Bell } from '../../worker/bell.ts';
 import type { HealthAddress } from '../../worker/health.ts';
-import type { WorkerInfo } from '../../worker/metrics.ts';
-import { WorkerMonitor } from '../../worker/monitor.ts';
+import { type WorkerInfo, WorkerMonitor } from '../../worker/monitor.ts';
 import { removeStatus, writeStatus } from '../../worker/status.ts';
 import { parsePort } from '../command-line/parse-value.ts';
 import { UsageError } from '../errors/usage-error.ts';

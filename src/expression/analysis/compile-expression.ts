@@ -1,12 +1,24 @@
-import { reasonForChild } from './confinement.ts';
+import { inPlaceOf } from '../../or-else.ts';
 import { ExpressionSyntaxError } from '../expression-errors.ts';
-import { findUnsafeUses, type UnsafeUse } from './find-unsafe-uses.ts';
-import { REFUSED_FUNCTIONS } from './function-names.ts';
 import { keepLoaded, takeLoaded } from './load-expression.ts';
 import { plainComparison, seenByComparison } from './plain-comparison.ts';
-import { NOTHING_SEEN, stepsSeen, withoutRoles, type StepsSeen } from './steps-seen.ts';
-import { isSyntaxNode, nodesOf, offsetOf, variableName, type SyntaxNode, type VariableUse } from './syntax-tree.ts';
-import { inPlaceOf } from '../../or-else.ts';
+import { NOTHING_SEEN, stepsSeen, type StepsSeen, withoutRoles } from './steps-seen.ts';
+import {
+  childrenOf,
+  isSyntaxNode,
+  JSONATA_FUNCTIONS,
+  LITERALS,
+  nodeAt,
+  nodeList,
+  nodesOf,
+  offsetOf,
+  PLAIN_OPERATORS,
+  REFUSED_FUNCTIONS,
+  STEP_FUNCTIONS,
+  type SyntaxNode,
+  variableName,
+  type VariableUse,
+} from './syntax-tree.ts';
 
 /** A valid expression, and the properties that decide how it is evaluated. Plain data. */
 export type CompiledExpression = {
@@ -105,4 +117,144 @@ export async function parseExpression(source: string): Promise<SyntaxNode> {
   // Kept for the evaluation of the rule, which mostly follows: parsing takes as long as that.
   keepLoaded(source, loaded);
   return tree;
+}
+
+/**
+ * Functions whose call takes time linear in an argument and returns a result no larger than it.
+ *
+ * Not in the list: functions that make new large values ($uppercase, $split, $reverse, $append), that are quadratic ($sort,
+ * $distinct), that run patterns, or that build strings without a bound ($string, $join, $replace, $pad).
+ */
+const TAME_FUNCTIONS: ReadonlySet<string> = new Set([
+  ...`count sum max min average number floor ceil round abs sqrt power boolean not exists type keys lookup length substring
+      error assert map filter single sift each contains substringBefore substringAfter`.split(/\s+/),
+  ...STEP_FUNCTIONS,
+]);
+
+/** Allowed only with a short literal to look for: a search for a long needle in a crafted text takes minutes. */
+const SEARCH_FUNCTIONS: ReadonlySet<string> = new Set(['contains', 'substringBefore', 'substringAfter']);
+const MAX_NEEDLE = 256;
+
+const TAME_TYPES: ReadonlySet<string> = new Set([
+  ...LITERALS,
+  ...'path name variable wildcard condition block filter sort bind'.split(' '),
+]);
+
+/**
+ * Returns why an expression must be evaluated in a process that can be killed; `undefined` if it may be evaluated here.
+ *
+ * JSONata checks its limits (time, depth, length of a sequence) between two nodes, never inside a function or an operator. This
+ * process therefore evaluates only what does little between two nodes: no recursion, no builder that multiplies, no pattern.
+ * The lists name what is allowed, so a function that JSONata adds later is not.
+ */
+function reasonForChild(root: SyntaxNode): string | undefined {
+  const tameLambdas = new Set<SyntaxNode>();
+  for (const node of nodesOf(root)) {
+    if (node.type === 'function')
+      nodeList(node, 'arguments').forEach((argument) => argument.type === 'lambda' && tameLambdas.add(argument));
+    const reason = reasonForShape(node) ?? reasonForNode(node, tameLambdas);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
+}
+
+// Grouping builds objects; a tuple stream (@, #, %) multiplies lists between two looks at the clock.
+function reasonForShape(node: SyntaxNode): string | undefined {
+  if (node.group !== undefined) return 'grouping';
+  return node.tuple === true ? 'a join' : undefined;
+}
+
+function reasonForNode(node: SyntaxNode, tameLambdas: ReadonlySet<SyntaxNode>): string | undefined {
+  switch (node.type) {
+    case 'variable':
+      return reasonForVariable(node);
+    case 'function':
+      return reasonForCall(node);
+    case 'lambda':
+      // JSONata turns a signature into a regular expression and matches it with the arguments of every call.
+      if (node.signature !== undefined) return 'a function with a signature';
+      return tameLambdas.has(node) || node.thunk === true ? undefined : 'a function of its own';
+    case 'binary':
+      return PLAIN_OPERATORS.has(node.value) ? undefined : `the operator ${String(node.value)}`;
+    case 'unary':
+      return reasonForUnary(node);
+    default:
+      if (TAME_TYPES.has(node.type)) return undefined;
+      return node.type === 'regex' ? 'a regular expression' : `a '${node.type}' node`;
+  }
+}
+
+function reasonForVariable(node: SyntaxNode): string | undefined {
+  const name = variableName(node);
+  return name === undefined || !JSONATA_FUNCTIONS.has(name) || TAME_FUNCTIONS.has(name) ? undefined : `$${name}`;
+}
+
+// A call of anything but a known function, a local one above all, is how recursion begins.
+function reasonForCall(node: SyntaxNode): string | undefined {
+  const procedure = nodeAt(node, 'procedure');
+  const name = procedure && variableName(procedure);
+  if (name === undefined || !TAME_FUNCTIONS.has(name))
+    return name !== undefined && JSONATA_FUNCTIONS.has(name) ? `$${name}` : 'a call of a computed function';
+  if (!SEARCH_FUNCTIONS.has(name)) return undefined;
+  const needle = nodeList(node, 'arguments').at(-1);
+  const isShortLiteral = needle?.type === 'string' && String(needle.value).length <= MAX_NEEDLE;
+  return isShortLiteral ? undefined : `$${name} with a computed needle`;
+}
+
+function reasonForUnary(node: SyntaxNode): string | undefined {
+  if (node.value === '-') return undefined;
+  if (node.value === '[' && childrenOf(node).every((item) => LITERALS.has(item.type))) return undefined;
+  return node.value === '[' ? 'an array that it builds' : 'an object that it builds';
+}
+
+/** A forbidden use and its place in the expression. The reason completes "the expression …". */
+type UnsafeUse = { reason: string; hint: string; offset: number; length: number };
+
+/** Functions that JSONata itself looks up by name. No parameter may have such a name; other names are free. */
+const CALLED_BY_JSONATA: ReadonlySet<string> = new Set(['clone']);
+const FUNCTION_TYPES: ReadonlySet<string> = new Set(['lambda', 'partial', 'transform', 'regex']);
+
+/**
+ * Finds where an expression binds the name of one of JSONata's functions, and where a transform would change a function
+ * (`$f ~> |$|{…}|`). Both lead into the evaluator. Uses that the syntax does not show are stopped during evaluation.
+ */
+function findUnsafeUses(nodes: readonly SyntaxNode[]): UnsafeUse[] {
+  return nodes.flatMap((node) => [...rebindings(node), ...functionTransforms(node)]);
+}
+
+function rebindings(node: SyntaxNode): UnsafeUse[] {
+  const target = node.type === 'bind' ? nodeAt(node, 'lhs') : undefined;
+  const bound = [
+    ...(target === undefined ? [] : [{ name: target.value, at: target }]),
+    ...[node.focus, node.index].map((name) => ({ name, at: node })),
+    ...(node.type === 'index' ? [{ name: node.value, at: node }] : []),
+  ].filter(({ name }) => typeof name === 'string' && JSONATA_FUNCTIONS.has(name));
+  const parameters = node.type === 'lambda' ? nodeList(node, 'arguments') : [];
+  const taken = parameters.filter(({ value }) => typeof value === 'string' && CALLED_BY_JSONATA.has(value));
+  return [...bound, ...taken.map((at) => ({ name: at.value, at }))].map(({ name, at }) => ({
+    reason: `gives $${String(name)} another value, which is a function of JSONata`,
+    hint: 'choose another name',
+    offset: offsetOf(at),
+    length: String(name).length + 1,
+  }));
+}
+
+function functionTransforms(node: SyntaxNode): UnsafeUse[] {
+  const target = node.type === 'transform' ? nodeAt(node, 'pattern') : transformed(node);
+  if (target === undefined || !givesFunction(target)) return [];
+  const length = (variableName(target)?.length ?? 0) + 1;
+  return [{ reason: 'transforms a function', hint: 'transform an object', offset: offsetOf(target), length }];
+}
+
+/** The left side of `… ~> |…|…|`. */
+function transformed(node: SyntaxNode): SyntaxNode | undefined {
+  return node.type === 'apply' && nodeAt(node, 'rhs')?.type === 'transform' ? nodeAt(node, 'lhs') : undefined;
+}
+
+function givesFunction(node: SyntaxNode): boolean {
+  if (FUNCTION_TYPES.has(node.type)) return true;
+  const name = variableName(node);
+  if (name !== undefined) return JSONATA_FUNCTIONS.has(name) || STEP_FUNCTIONS.has(name);
+  const last = nodeList(node, 'steps').at(-1) ?? nodeList(node, 'expressions').at(-1);
+  return last !== undefined && givesFunction(last);
 }

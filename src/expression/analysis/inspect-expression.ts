@@ -1,14 +1,16 @@
-import { lookThrough, parseExpression, variableUses, type CompiledExpression } from './compile-expression.ts';
-import { JSONATA_FUNCTIONS, STEP_FUNCTIONS } from './function-names.ts';
-import { findListComparisons, type ListComparison } from './list-comparison.ts';
+import { type CompiledExpression, lookThrough, parseExpression, variableUses } from './compile-expression.ts';
 import {
   childrenOf,
+  COMPARISONS,
+  filtersOf,
+  JSONATA_FUNCTIONS,
   nodeAt,
   nodeList,
   nodesOf,
   offsetOf,
-  variableName,
+  STEP_FUNCTIONS,
   type SyntaxNode,
+  variableName,
   type VariableUse,
 } from './syntax-tree.ts';
 
@@ -89,4 +91,121 @@ function childrenInContext(node: SyntaxNode): SyntaxNode[] {
   if (node.type === 'path') return nodeList(node, 'steps').slice(0, 1);
   const filters = new Set([...nodeList(node, 'predicate'), ...nodeList(node, 'stages'), nodeAt(node, 'group')]);
   return childrenOf(node).filter((child) => !filters.has(child));
+}
+
+/** A comparison of a whole list of values of steps, or of branches, with one value: false as soon as there are two. */
+export type ListComparison = {
+  list: 'steps' | 'branches';
+  /** Where the list begins, in UTF-16 units from 0. */
+  offset: number;
+  /** What was most likely meant, as JSONata: `$last('checker').ok`. */
+  suggestion: string;
+};
+
+const COMPARING: ReadonlySet<unknown> = new Set(COMPARISONS);
+const CONDITIONS: ReadonlySet<unknown> = new Set([...COMPARISONS, 'and', 'or', 'in']);
+const TESTS: ReadonlySet<unknown> = new Set(['not', 'exists', 'contains', 'boolean']);
+
+/**
+ * Finds comparisons such as `$steps[role='x'].meta.ok = true`, whose left side is a list.
+ *
+ * A list that a number narrows to one step (`$steps[-1]`, `$steps[role='x'][0]`) does not count, nor does the argument of a
+ * function. An index that may be a number counts as one, so that every report is a real mistake.
+ */
+export function findListComparisons(root: SyntaxNode): ListComparison[] {
+  const found: ListComparison[] = [];
+  for (const node of nodesOf(root)) {
+    if (node.type !== 'binary' || !COMPARING.has(node.value)) continue;
+    for (const side of [nodeAt(node, 'lhs'), nodeAt(node, 'rhs')]) {
+      const list = side && listOfSteps(side);
+      if (list !== undefined) found.push(list);
+    }
+  }
+  return found;
+}
+
+function listOfSteps(side: SyntaxNode): ListComparison | undefined {
+  const [first, ...rest] = nodeList(side, 'steps');
+  const list = first && variableName(first);
+  if (side.type !== 'path' || first === undefined || rest.length === 0) return undefined;
+  if (list !== 'steps' && list !== 'branches') return undefined;
+  const narrowing = [first, ...rest.filter((step) => step.type === 'sort')].flatMap(filtersOf);
+  if (!narrowing.every(isCondition)) return undefined;
+  const offset = offsetOf(first);
+  if (list === 'steps') return { list, offset, suggestion: suggestionFor(narrowing, rest) };
+  // Keys are unique among branches.
+  if (narrowing.some((filter) => comparedLiteral(filter, 'key') !== undefined)) return undefined;
+  return { list, offset, suggestion: '$count($branches[…])' };
+}
+
+function isCondition(filter: SyntaxNode): boolean {
+  if (filter.type === 'binary') return CONDITIONS.has(filter.value);
+  const procedure = filter.type === 'function' ? nodeAt(filter, 'procedure') : undefined;
+  return filter.type === 'path' || (procedure !== undefined && TESTS.has(variableName(procedure)));
+}
+
+function suggestionFor(filters: readonly SyntaxNode[], rest: readonly SyntaxNode[]): string {
+  const names = rest.map((step) =>
+    step.type === 'name' && typeof step.value === 'string' ? quoteName(step.value) : undefined,
+  );
+  const role = filters.length === 1 && filters[0] !== undefined ? comparedLiteral(filters[0], 'role') : undefined;
+  const isOfMeta = names[0] === 'meta' || names[0] === 'output';
+  if (role === undefined || !isOfMeta || names.includes(undefined))
+    return filters.length === 0 ? '$steps[-1]' : '$steps[…][-1]';
+  return [`$last('${role}')`, ...names.slice(1)].join('.');
+}
+
+/** The text in `role = 'x'`, whichever way round. */
+function comparedLiteral(filter: SyntaxNode, member: string): string | undefined {
+  if (filter.type !== 'binary' || filter.value !== '=') return undefined;
+  const sides = [nodeAt(filter, 'lhs'), nodeAt(filter, 'rhs')];
+  const isOfMember = sides.some(
+    (side) =>
+      side?.type === 'path' &&
+      nodeList(side, 'steps')
+        .map((step) => step.value)
+        .join('.') === member,
+  );
+  const literal = sides.find((side) => side?.type === 'string')?.value;
+  return isOfMember && typeof literal === 'string' ? literal : undefined;
+}
+
+function quoteName(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) ? name : `\`${name}\``;
+}
+
+/** What an expression can give, beside nothing. */
+type Results = ReadonlySet<string | boolean>;
+
+const TRUTHS: Results = new Set([true, false]);
+const TRUTH_OPERATORS: ReadonlySet<unknown> = new Set([...COMPARISONS, 'and', 'or', 'in']);
+const TRUTH_FUNCTIONS: ReadonlySet<string | undefined> = new Set(['boolean', 'not', 'exists', 'contains']);
+
+/**
+ * Lists the texts and truth values that an expression can give, as far as its form tells: a comparison gives true or false, a
+ * condition what its branches give, a literal itself. `undefined` if it may give others.
+ * @throws {ExpressionSyntaxError} as `compileExpression`
+ */
+export async function literalResults(source: string): Promise<Results | undefined> {
+  return resultsOf(await parseExpression(source));
+}
+
+function resultsOf(node: SyntaxNode | undefined): Results | undefined {
+  if (node === undefined) return new Set();
+  // These make a list or an object of the result.
+  if (node['keepArray'] === true || node['group'] !== undefined) return undefined;
+  const { type, value } = node;
+  if (type === 'string' || type === 'value') {
+    if (value === null) return new Set();
+    return typeof value === 'string' || typeof value === 'boolean' ? new Set([value]) : undefined;
+  }
+  if (type === 'binary') return TRUTH_OPERATORS.has(value) ? TRUTHS : undefined;
+  if (type === 'function' || type === 'apply') {
+    const procedure = nodeAt(node, type === 'apply' ? 'rhs' : 'procedure');
+    return TRUTH_FUNCTIONS.has(procedure && variableName(procedure)) ? TRUTHS : undefined;
+  }
+  if (type === 'block') return resultsOf(nodeList(node, 'expressions').at(-1));
+  if (type !== 'condition') return undefined;
+  const [first, second] = [resultsOf(nodeAt(node, 'then')), resultsOf(nodeAt(node, 'else'))];
+  return first && second && new Set([...first, ...second]);
 }

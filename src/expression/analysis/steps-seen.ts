@@ -1,6 +1,16 @@
-import { BRANCHES, JSONATA_FUNCTIONS, LITERALS, PLAIN_OPERATORS, STEP_FUNCTIONS } from './function-names.ts';
-import type { SyntaxNode } from './syntax-tree.ts';
-import { childrenOf, filtersOf, nodeAt, nodeList, variableName } from './syntax-tree.ts';
+import {
+  BRANCHES,
+  childrenOf,
+  filtersOf,
+  JSONATA_FUNCTIONS,
+  LITERALS,
+  nodeAt,
+  nodeList,
+  PLAIN_OPERATORS,
+  STEP_FUNCTIONS,
+  type SyntaxNode,
+  variableName,
+} from './syntax-tree.ts';
 import { orElse, isOfClass } from '../../or-else.ts';
 
 /**

@@ -7,8 +7,7 @@ import type { JsonValue } from '../../json.ts';
 import { assertPiped } from '../../git/process/run-git.ts';
 import { orElse } from '../../or-else.ts';
 import { packageRoot } from '../../package-root.ts';
-import { cpuTimeOf } from './cpu-time.ts';
-import type { EvaluationTask } from './evaluate-here.ts';
+import { cpuTimeOf, type EvaluationTask } from './evaluate-here.ts';
 import {
   growthSince,
   restoreError,

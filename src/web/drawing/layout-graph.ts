@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { packageRoot } from '../../package-root.ts';
-import type { GraphLine } from './compute-layout.ts';
-import type { GraphDrawing, GraphEdge, GraphNode } from './graph-drawing.ts';
+import type { GraphDrawing, GraphEdge, GraphLine, GraphNode } from './compute-layout.ts';
 
 /** A larger graph is not drawn. */
 const MAX_SIZE = 300;

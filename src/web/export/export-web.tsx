@@ -1,31 +1,36 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
+import { isNodeHash } from '../../cas/hash.ts';
+import { listThreads, type ThreadSummary } from '../../engine/describe/list-threads.ts';
 import { createEngineContext } from '../../engine/engine-context.ts';
-import { listThreads } from '../../engine/describe/list-threads.ts';
 import { UwfError } from '../../errors.ts';
+import { plural } from '../../format-time.ts';
 import type { Repository } from '../../git/repository.ts';
+import { iso } from '../../iso.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { packageRoot } from '../../package-root.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { getThread } from '../../thread/find-thread.ts';
-import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
-import { threadStatuses } from '../../thread/thread-status.ts';
-import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import { hitsInText, scanThreads, type SecretHit, type SecretPlace, SecretScan } from '../../thread/secret-scan.ts';
-import { renderText } from '../html.ts';
+import { ThreadNotFound } from '../../thread/thread-errors.ts';
+import { isThreadId, type ThreadId, type ThreadPointer } from '../../thread/thread-id.ts';
+import { threadStatuses } from '../../thread/thread-status.ts';
+import { type Html, renderText } from '../html.ts';
 import { WaitingThreads } from '../live/waiting-threads.ts';
 import { MessagePage } from '../pages/message-page.tsx';
-import { repositoryName, type Site } from '../site.ts';
-import { ExportFolder } from './export-folder.ts';
-import { ExportPage } from './export-page.tsx';
-import { onlyThreads, withChildren, withoutIds } from './export-scope.ts';
-import { exportedPages, pageFile } from './static-address.ts';
-import { ownAddresses, searchEntries, staticHtml, unescaped, type Target } from './static-html.ts';
+import { stepPage } from '../pages/step-page.tsx';
+import { threadPage } from '../pages/thread-page.tsx';
+import { ThreadItem } from '../pages/threads-page.tsx';
+import { Ago } from '../parts/labels.tsx';
+import { Page } from '../parts/layout.tsx';
+import { repositoryName, type Site, type Visit } from '../site.ts';
+import { ExportFolder, onlyThreads, withChildren, withoutIds } from './export-folder.ts';
 
 /** Addresses of pages are read as those of a server. */
 const ORIGIN = 'http://localhost';
 
-export type ExportOptions = {
+type ExportOptions = {
   repository: Repository;
   /** With their children; nothing of any other thread is written. */
   threads: readonly ThreadPointer[];
@@ -234,4 +239,161 @@ class Pages {
 
 function isStory({ pathname, searchParams }: URL): boolean {
   return /^\/t\/[^/]+$/.test(pathname) && !searchParams.has('view');
+}
+
+type ExportProps = { site: Site; threads: readonly ThreadSummary[]; nowMs: number };
+
+/** The first page of an export: its threads, and the search, which needs JavaScript. */
+function ExportPage({ site, threads, nowMs }: ExportProps): Html {
+  return (
+    <Page site={site} title="Threads">
+      <h1>Threads</h1>
+      <p class="quiet">
+        {plural(threads.length, 'thread')}, as they were at <Ago at={iso(nowMs)} nowMs={nowMs} />.
+      </p>
+      <div class="export-search" id="search" role="search" hidden>
+        <label for="words">Search what was said</label>
+        <input id="words" type="search" autocomplete="off" />
+        <p class="quiet" id="found" role="status"></p>
+        <ol id="results" aria-label="Found"></ol>
+      </div>
+      <ul class="threads">
+        {threads.map((thread) => (
+          <ThreadItem thread={thread} nowMs={nowMs} />
+        ))}
+      </ul>
+      <script src="/assets/search-index.js" defer></script>
+    </Page>
+  );
+}
+
+/** Where a link leads: a file of the export with a fragment, or nowhere in it. */
+type Target = { file: string; hash: string } | 'not-here' | 'other-thread';
+
+/** In the HTML of pages, texts and attributes have no `<`, `>` and `"` of their own: they are escaped. */
+const links = /<a\b([^>]*)>(.*?)<\/a>/gs;
+const hrefs = /\bhref="([^"]*)"/;
+
+/** The policy of the pages as an element, because a file has no headers. */
+const policy =
+  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self' file:; " +
+  "script-src 'self' file:; base-uri 'none'; form-action 'none'\"/>";
+
+/** The addresses on this server to which our own links of a page lead; those that an agent wrote are not among them. */
+function ownAddresses(html: string): string[] {
+  return [...html.matchAll(links)].flatMap(([, attributes = '']) => {
+    const href = hrefOf(attributes);
+    return href?.startsWith('/') && !isAgents(attributes) ? [href] : [];
+  });
+}
+
+/**
+ * Makes a file of a page: links lead to files or become texts, times are told as they are, and nothing asks a server.
+ * @param file its own name
+ * @param targets of the addresses that {@link ownAddresses} found
+ */
+function staticHtml(html: string, file: string, targets: ReadonlyMap<string, Target>): string {
+  return html
+    .replaceAll(/<form\b.*?<\/form>/gs, '')
+    .replaceAll(links, (whole, attributes: string, content: string) => {
+      const href = hrefOf(attributes);
+      if (href === undefined || (!isAgents(attributes) && href.startsWith('#'))) return whole;
+      // What an agent links to here lies on its machine, or on a page that is named otherwise.
+      if (isAgents(attributes)) return /^(?:https?:\/\/|mailto:)/i.test(href) ? whole : content;
+      const target = targets.get(href);
+      if (target === undefined || target === 'not-here') return content;
+      if (target === 'other-thread') return content.includes('<') ? '' : 'another thread';
+      const address = escaped(relativeFile(file, target.file) + target.hash);
+      return `<a${attributes.replace(hrefs, () => `href="${address}"`)}>${content}</a>`;
+    })
+    .replaceAll(/(<time datetime="[^"]*" title="([^"]*)">)[^<]*/g, '$1$2')
+    .replace('<meta charset="utf-8"/>', (meta) => meta + policy)
+    .replaceAll('"/assets/page.css"', () => `"${relativeFile(file, 'assets/page.css')}"`)
+    .replaceAll('"/assets/page.js"', () => `"${relativeFile(file, 'assets/search.js')}"`)
+    .replaceAll('"/assets/search-index.js"', () => `"${relativeFile(file, 'assets/search-index.js')}"`);
+}
+
+/** Links in texts of agents are marked: see `parts/markdown.ts`. */
+function isAgents(attributes: string): boolean {
+  return attributes.includes('rel="noreferrer noopener nofollow"');
+}
+
+function hrefOf(attributes: string): string | undefined {
+  const href = hrefs.exec(attributes)?.[1];
+  return href === undefined ? undefined : unescaped(href);
+}
+
+const characters: Readonly<Record<string, string>> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&amp;': '&',
+};
+
+/** The text that was escaped. */
+function unescaped(html: string): string {
+  return html.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => characters[entity] ?? entity);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+}
+
+const MAX_SEARCHED = 10_000;
+
+/** An entry of the search: where it leads, its title, and its text. */
+type SearchEntry = [address: string, title: string, text: string];
+
+/** The entries of a story: one for each thing that was said. */
+function searchEntries(html: string, file: string): SearchEntry[] {
+  const title = textIn(/<h1[^>]*>(.*?)<\/h1>/s.exec(html)?.[1] ?? '');
+  const [, ...entries] = html.split(/<li class="entry[^"]*" id="/);
+  return entries.map((entry) => {
+    const id = entry.slice(0, entry.indexOf('"'));
+    const [, heading = '', text = ''] = /^[^>]*>\s*<h2>(.*?)<\/h2>(.*?)(?:<\/ol>|$)/s.exec(entry) ?? [];
+    const name = textIn(heading.replace(/<span class="quiet">.*/s, ''));
+    return [`${file}#${id}`, `${title} · ${name}`, textIn(text).slice(0, MAX_SEARCHED)];
+  });
+}
+
+function textIn(html: string): string {
+  return unescaped(html.replaceAll(/<[^>]*>/g, ' '))
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+type ExportedPage = {
+  path: RegExp;
+  /** What of the query makes another page. */
+  query: readonly string[];
+  page: (visit: Visit, first: string, second: string) => Promise<Html>;
+};
+
+/** The pages that an export has, besides its index: those to which a page of it links. The first group names the thread. */
+const exportedPages: readonly ExportedPage[] = [
+  { path: /^\/t\/([^/]+)$/, query: ['view', 'before'], page: (visit, id) => threadPage(visit, id) },
+  { path: /^\/t\/([^/]+)\/([^/]+)$/, query: ['turns'], page: stepPage },
+];
+
+const MAX_WORD = 80;
+
+/** The file of an address, with the same name on every system: case, reserved names and length make no difference. */
+function pageFile({ pathname, searchParams }: URL): string {
+  if (pathname === '/') return 'index.html';
+  const words = pathname.slice(1).split('/').map(decodeURIComponent);
+  const query = [...searchParams].flat();
+  return `pages/${[...words, ...query].map(safeWord).join('.')}.html`;
+}
+
+function safeWord(word: string): string {
+  if (isThreadId(word) || isNodeHash(word)) return word;
+  const safe = word.replaceAll(/[^a-z0-9-]/gu, (character) => `_${character.codePointAt(0)?.toString(16)}_`);
+  if (safe.length <= MAX_WORD) return safe;
+  return `${safe.slice(0, MAX_WORD)}_${createHash('sha256').update(word).digest('hex').slice(0, 16)}`;
+}
+
+/** How one file of the export names another. */
+function relativeFile(from: string, to: string): string {
+  return posix.relative(posix.dirname(from), to);
 }

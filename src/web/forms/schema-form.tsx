@@ -1,7 +1,15 @@
 import type { SchemaError } from '../../schema/json-schema/schema-error.ts';
 import type { Html } from '../html.ts';
-import type { FormChoice, FormField, FormShape } from './form-fields.ts';
-import { memberOf, ONE_MORE, pointerOf, rowsOf, variantOf } from './read-form-fields.ts';
+import {
+  type FormChoice,
+  type FormField,
+  type FormShape,
+  memberOf,
+  ONE_MORE,
+  pointerOf,
+  rowsOf,
+  variantOf,
+} from './read-form-fields.ts';
 
 /** What a form shows beside its fields. */
 export type FormState = {

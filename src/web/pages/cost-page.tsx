@@ -6,10 +6,9 @@ import { agentAtStart } from '../../thread/step-view.ts';
 import { DAY_MS, utcDate } from '../../thread/thread-id.ts';
 import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
-import { RunsNote } from '../parts/runs-note.tsx';
+import { RunsNote } from '../parts/runs.tsx';
 import { UsageTable } from '../parts/usage-table.tsx';
-import { readRuns } from '../runs/read-runs.ts';
-import { UsageSums } from '../runs/usage-sums.ts';
+import { readRuns, UsageSums } from '../runs/read-runs.ts';
 import type { Visit } from '../site.ts';
 
 const DEFAULT_DAYS = 30;

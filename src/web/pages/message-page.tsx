@@ -1,6 +1,6 @@
 import type { Html } from '../html.ts';
 import { TypedText } from '../parts/act-form.tsx';
-import { Hint } from '../parts/command-to-paste.tsx';
+import { Hint } from '../parts/labels.tsx';
 import { Document } from '../parts/layout.tsx';
 
 type MessageProps = {

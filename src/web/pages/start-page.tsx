@@ -1,6 +1,6 @@
 import type { Html } from '../html.ts';
 import { ActForm } from '../parts/act-form.tsx';
-import { CommandToPaste } from '../parts/command-to-paste.tsx';
+import { CommandToPaste } from '../parts/labels.tsx';
 import { Page } from '../parts/layout.tsx';
 import { listStartable, type StartableWorkflow } from '../questions/list-startable.ts';
 import type { Visit } from '../site.ts';

@@ -13,16 +13,13 @@ import { scanOneCommit } from '../../thread/secret-scan.ts';
 import { readTextAt, timeOfCommit } from '../../thread/thread-commit.ts';
 import { readStepChanges, type StepChanges } from '../diff/read-file-changes.ts';
 import { stateOf } from '../live/topics.ts';
-import { Ago } from '../parts/ago.tsx';
+import { Ago, Meta, SecretMark } from '../parts/labels.tsx';
 import { FileChangesPanel } from '../parts/file-changes.tsx';
 import { Page } from '../parts/layout.tsx';
-import { Meta } from '../parts/meta.tsx';
 import { PlainText, ReplyText } from '../parts/said-text.tsx';
-import { SecretMark } from '../parts/secret-mark.tsx';
 import { ForkForm } from '../parts/thread-acts.tsx';
 import { TracePanel } from '../parts/trace.tsx';
-import { readReplyAt, textAddress } from './step-text.ts';
-import { storyAddress } from './story-address.ts';
+import { readReplyAt, storyAddress, textAddress } from './step-text.ts';
 import type { Visit } from '../site.ts';
 
 const PAGE_TURNS = 20;

@@ -8,10 +8,7 @@ import { DAY_MS, isThreadId } from '../../thread/thread-id.ts';
 import { threadStatuses } from '../../thread/thread-status.ts';
 import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
-import { Ago } from '../parts/ago.tsx';
-import { WorkflowLink } from '../parts/workflow-link.tsx';
-import { Reason } from '../parts/reason.tsx';
-import { Status } from '../parts/status.tsx';
+import { Ago, Reason, Status, WorkflowLink } from '../parts/labels.tsx';
 import type { Visit } from '../site.ts';
 
 const PAGE_THREADS = 50;

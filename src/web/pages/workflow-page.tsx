@@ -4,21 +4,23 @@ import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
 import type { BlockDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
-import { describeBranches, foldBranches, sayBlock } from '../../workflow/graph/describe-block.ts';
+import { describeBranches, foldBranches, sayBlock } from '../../workflow/graph/render-graph.ts';
 import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
 import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
-import { WorkflowNotFound, type RegisteredWorkflow } from '../../workflow/registry/find-workflow.ts';
-import { listVersions } from '../../workflow/registry/list-versions.ts';
-import { listWorkflows } from '../../workflow/registry/list-workflows.ts';
+import {
+  listVersions,
+  listWorkflows,
+  type RegisteredWorkflow,
+  WorkflowNotFound,
+} from '../../workflow/registry/find-workflow.ts';
 import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
 import { PlainText } from '../parts/said-text.tsx';
 import { RunsPanel, VersionsTable } from '../parts/runs.tsx';
 import { UsageTable } from '../parts/usage-table.tsx';
 import { WorkflowGraph } from '../parts/workflow-graph.tsx';
-import { readRuns, type Runs } from '../runs/read-runs.ts';
-import { UsageSums } from '../runs/usage-sums.ts';
+import { readRuns, type Runs, UsageSums } from '../runs/read-runs.ts';
 import type { Visit } from '../site.ts';
 
 const MAX_VERSIONS = 20;

@@ -4,12 +4,10 @@ import { formatTime } from '../../format-time.ts';
 import { FormFields, onlyChoice, type FormState } from '../forms/schema-form.tsx';
 import { commandToAnswer } from '../questions/command-to-answer.ts';
 import { WORDS, type TypedAnswer } from '../questions/read-answer.ts';
-import { readQuestion, type WaitingQuestion } from '../questions/read-question.ts';
-import { splitPermission } from '../questions/split-permission.ts';
-import { withoutTemplate } from '../questions/without-template.ts';
+import { readQuestion, splitPermission, type WaitingQuestion, withoutTemplate } from '../questions/read-question.ts';
 import type { Visit } from '../site.ts';
 import { ActForm } from './act-form.tsx';
-import { CommandToPaste } from './command-to-paste.tsx';
+import { CommandToPaste } from './labels.tsx';
 import { ReplyText } from './said-text.tsx';
 
 type AnswerProps = {

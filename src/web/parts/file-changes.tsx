@@ -1,6 +1,5 @@
 import { plural } from '../../format-time.ts';
-import type { DiffLine } from '../diff/line-diff.ts';
-import type { FileChanges, ShownFile } from '../diff/read-file-changes.ts';
+import type { DiffLine, FileChanges, ShownFile } from '../diff/read-file-changes.ts';
 import type { Html } from '../html.ts';
 
 /** Files with more lines than this together are folded. */

@@ -1,13 +1,10 @@
 import { formatCount, formatDuration, plural } from '../../format-time.ts';
-import type { Html } from '../html.ts';
 import { iso } from '../../iso.ts';
 import { threadStatuses } from '../../thread/thread-status.ts';
 import type { RegisteredWorkflow } from '../../workflow/registry/find-workflow.ts';
-import type { Run, Runs } from '../runs/read-runs.ts';
-import { percentile, tokensOf } from '../runs/usage-sums.ts';
-import { Ago } from './ago.tsx';
-import { RunsNote } from './runs-note.tsx';
-import { Status } from './status.tsx';
+import type { Html } from '../html.ts';
+import { MAX_RUNS, percentile, type Run, type Runs, tokensOf } from '../runs/read-runs.ts';
+import { Ago, Status } from './labels.tsx';
 import { dollars } from './usage-table.tsx';
 
 /** So many runs are listed; the list of threads has the others. */
@@ -169,5 +166,16 @@ export function VersionsTable({ versions, runs, nowMs }: VersionsProps): Html | 
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** Says what a sum leaves out. */
+export function RunsNote({ runs: { hasOlder, unread } }: { runs: Runs }): Html | null {
+  if (!hasOlder && unread === 0) return null;
+  return (
+    <p class="quiet">
+      {hasOlder && `Only the newest ${formatCount(MAX_RUNS)} threads are summed up. `}
+      {unread > 0 && `Of ${plural(unread, 'thread')} the usage is not read yet: load the page again to read more.`}
+    </p>
   );
 }

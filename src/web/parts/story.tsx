@@ -1,23 +1,21 @@
 import type { ThreadView } from '../../engine/describe/describe.ts';
+import type { JournalPlace } from '../../engine/journal/read-journal.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
 import { readSaidUpTo, type Said } from '../../thread/read-said.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import { isOver } from '../../thread/thread-status.ts';
 import type { Html } from '../html.ts';
-import { readRunningTurn } from '../live/running-turn.ts';
-import { textAddress } from '../pages/step-text.ts';
-import { STORY_STEPS } from '../pages/story-address.ts';
+import type { TurnPart } from '../live/live-event.ts';
+import { placeText } from '../live/live.ts';
+import { readRunningTurn, type RunningTurn } from '../live/running-turn.ts';
+import { STORY_STEPS, textAddress } from '../pages/step-text.ts';
 import type { TypedAnswer } from '../questions/read-answer.ts';
-import { nameOfLimit } from '../questions/read-question.ts';
-import { withoutTemplate } from '../questions/without-template.ts';
+import { nameOfLimit, withoutTemplate } from '../questions/read-question.ts';
 import type { Visit } from '../site.ts';
-import { Ago } from './ago.tsx';
-import { By } from './by.tsx';
 import { AnswerPanel } from './answer-panel.tsx';
-import { Meta } from './meta.tsx';
-import { RunningTurnPanel } from './running-turn.tsx';
+import { Ago, By, Meta, SecretMark, secretsIn } from './labels.tsx';
 import { MAX_SHOWN, ReplyText, SaidText } from './said-text.tsx';
-import { SecretMark, secretsIn } from './secret-mark.tsx';
 import { ThreadActs } from './thread-acts.tsx';
 
 type StoryProps = {
@@ -163,4 +161,49 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
 function More({ more }: { more: MoreLimits }): Html {
   const allowed = Object.entries(more).map(([name, amount]) => `${amount} ${nameOfLimit(name)}`);
   return <p class="reason">allowed {allowed.join(', ')}</p>;
+}
+
+type TurnProps = {
+  thread: ThreadId;
+  turn: RunningTurn | undefined;
+  /** Up to where the journal was read: the browser asks for what comes behind. */
+  place: JournalPlace | undefined;
+  isRunning: boolean;
+};
+
+/** The turn that goes on; the browser adds what the agent says while one looks. Empty between two turns. */
+function RunningTurnPanel({ thread, turn, place, isRunning }: TurnProps): Html {
+  return (
+    <section
+      id="turn"
+      class="entry turn"
+      data-journal={thread}
+      data-place={placeText(place)}
+      hidden={turn === undefined}
+      aria-live="off"
+      aria-label="The turn that goes on"
+    >
+      {turn && (
+        <>
+          <h2>
+            {turn.number}. {turn.role}{' '}
+            <span class="quiet">{isRunning ? `${turn.agent} is at work`.trim() : 'was cut off'}</span>
+          </h2>
+          <div class="parts">
+            {turn.parts.map((part) => (
+              <Part part={part} />
+            ))}
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Part({ part: { kind, text } }: { part: TurnPart }): Html {
+  return (
+    <p class="part" data-kind={kind}>
+      {text}
+    </p>
+  );
 }

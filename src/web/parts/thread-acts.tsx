@@ -4,7 +4,7 @@ import { isOver } from '../../thread/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Visit } from '../site.ts';
 import { ActForm } from './act-form.tsx';
-import { CommandToPaste } from './command-to-paste.tsx';
+import { CommandToPaste } from './labels.tsx';
 
 type ActsProps = { visit: Visit; view: ThreadView };
 

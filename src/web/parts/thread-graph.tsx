@@ -6,7 +6,7 @@ import { formatCount } from '../../format-time.ts';
 import { readPath, type ThreadPath } from '../drawing/read-path.ts';
 import { readRunningTurn } from '../live/running-turn.ts';
 import { WorkflowGraph, type PathTaken } from './workflow-graph.tsx';
-import { DataTable } from './data-table.tsx';
+import { DataTable } from './labels.tsx';
 
 type ThreadGraphProps = { engine: EngineContext; view: ThreadView };
 

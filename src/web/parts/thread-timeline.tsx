@@ -3,12 +3,17 @@ import type { ThreadView } from '../../engine/describe/describe.ts';
 import { formatCount, formatDuration, formatTime, plural } from '../../format-time.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Usage } from '../../schema/built-in/schema-parts.ts';
-import { layoutTimeline, type TimelineDrawing, type TimelineLane } from '../drawing/layout-timeline.ts';
-import { readSpans, type Span } from '../drawing/read-spans.ts';
-import { textWidth } from '../drawing/text-width.ts';
+import {
+  layoutTimeline,
+  readSpans,
+  type Span,
+  textWidth,
+  type TimelineDrawing,
+  type TimelineLane,
+} from '../drawing/layout-timeline.ts';
 import type { Visit } from '../site.ts';
 import { addressOfView } from './view-tabs.tsx';
-import { DataTable } from './data-table.tsx';
+import { DataTable } from './labels.tsx';
 
 type TimelineProps = {
   visit: Visit;

@@ -1,6 +1,6 @@
 import { formatCount } from '../../format-time.ts';
 import type { Html } from '../html.ts';
-import { costOf, tokensOf, type UsageRow } from '../runs/usage-sums.ts';
+import { costOf, tokensOf, type UsageRow } from '../runs/read-runs.ts';
 
 type UsageTableProps = {
   /** What a row is. */

@@ -3,10 +3,10 @@ import type { Html } from '../html.ts';
 import { formatCount, plural } from '../../format-time.ts';
 import { START, END, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { shownBranches, edgesOf, isReserved, titleOf, type Edge } from '../../workflow/graph/render-graph.ts';
-import type { DrawnLine, GraphDrawing } from '../drawing/graph-drawing.ts';
+import type { DrawnLine, GraphDrawing } from '../drawing/compute-layout.ts';
 import { layoutGraph } from '../drawing/layout-graph.ts';
-import { textWidth } from '../drawing/text-width.ts';
-import { DataTable } from './data-table.tsx';
+import { textWidth } from '../drawing/layout-timeline.ts';
+import { DataTable } from './labels.tsx';
 
 /** The path that a thread took through its workflow. */
 export type PathTaken = {

@@ -1,6 +1,6 @@
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { listWorkflowFiles } from '../../workflow/load/resolve-workflow.ts';
-import { listWorkflows } from '../../workflow/registry/list-workflows.ts';
+import { listWorkflows } from '../../workflow/registry/find-workflow.ts';
 
 /** A workflow that can be started by its name; of a file, the description is not read. */
 export type StartableWorkflow = { name: string; description: string };

@@ -1,16 +1,16 @@
 import { replyTemplate } from '../../agent/human/answer-reply.ts';
-import { findRole } from '../../workflow/definition.ts';
 import { definitionOf } from '../../engine/children/sub-workflow.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
 import { findLimitWaitedAt } from '../../engine/limits/allowance.ts';
 import { limitOptions, type LimitReached } from '../../engine/limits/limits.ts';
-import type { EngineContext } from '../../engine/engine-context.ts';
 import type { JsonObject } from '../../json.ts';
 import { limitBounds } from '../../schema/built-in/schema-parts.ts';
-import { asksForWords } from '../../thread/thread-status.ts';
-import { readState } from '../../thread/thread-state.ts';
 import type { SuspensionOutline } from '../../thread/context/exchange.ts';
-import { formOf, type FormShape } from '../forms/form-fields.ts';
+import { readState } from '../../thread/thread-state.ts';
+import { asksForWords } from '../../thread/thread-status.ts';
+import { findRole } from '../../workflow/definition.ts';
+import { formOf, type FormShape } from '../forms/read-form-fields.ts';
 
 /** What a suspended thread waits for. */
 export type WaitingQuestion = {
@@ -90,4 +90,20 @@ async function wantedBy(
   const shape = formOf(schema);
   if (shape === undefined) return { kind: 'text', schema, template: replyTemplate(schema) };
   return shape.fields.length === 0 ? { kind: 'text' } : { kind: 'reply', schema, shape };
+}
+
+/**
+ * Splits the reason with which a turn waits for a permission: what would be done, and how to allow it for good. `undefined` for
+ * another text.
+ */
+export function splitPermission(reason: string): { deed: string; howTo: string } | undefined {
+  // The agent's words of the deed can contain the words that uwf adds, so the last of these are looked for.
+  const [, deed, howTo] =
+    /^.*? asks for a permission: ([^]*)(?:;|\n) ?(answer it with yes or no[^]*)$/u.exec(reason) ?? [];
+  return deed === undefined || howTo === undefined ? undefined : { deed, howTo };
+}
+
+/** Removes the template of an answer from the end of a role's text, because the page shows a form for it. */
+export function withoutTemplate(text: string): string {
+  return text.replace(/(?:^|\n\n)---\n[^]*\n---\s*$/u, '');
 }

@@ -13,8 +13,7 @@ import { readAnswerForm } from '../questions/read-answer.ts';
 import { readQuestion } from '../questions/read-question.ts';
 import { listStartable } from '../questions/list-startable.ts';
 import type { SeenThread, Visit, WebActions } from '../site.ts';
-import { answerFailure } from './failure-routes.tsx';
-import { limitBody } from './guard-routes.tsx';
+import { answerFailure, limitBody } from './guard-routes.tsx';
 import type { VisitOf, WebApp, WebContext } from './web-app.ts';
 
 /** The longest form: an answer. */

@@ -1,23 +1,35 @@
-import { Hono } from 'hono';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
 import { prepareHashing } from '../../cas/hash.ts';
 import { createEngineContext } from '../../engine/engine-context.ts';
-import { assertThere } from '../../git/repository/git-directory.ts';
 import type { Repository } from '../../git/repository.ts';
+import { assertThere } from '../../git/repository/git-directory.ts';
+import { packageRoot } from '../../package-root.ts';
 import { createRedactor } from '../../redaction/create-redactor.ts';
 import { SecretScan } from '../../thread/secret-scan.ts';
-import type { WebOptions } from '../web-options.ts';
 import { Sessions } from '../guard/session.ts';
-import { Live } from '../live/live.ts';
+import type { Html } from '../html.ts';
+import { Live, shownIn } from '../live/live.ts';
 import { WaitingThreads } from '../live/waiting-threads.ts';
-import { repositoryName, type Site } from '../site.ts';
+import { costPage } from '../pages/cost-page.tsx';
+import { diffPage } from '../pages/diff-page.tsx';
+import { inboxPage } from '../pages/inbox-page.tsx';
+import { startPage } from '../pages/start-page.tsx';
+import { stepPage } from '../pages/step-page.tsx';
+import { stepText } from '../pages/step-text.ts';
+import { threadPage } from '../pages/thread-page.tsx';
+import { threadsPage } from '../pages/threads-page.tsx';
+import { workflowPage } from '../pages/workflow-page.tsx';
+import { workflowsPage } from '../pages/workflows-page.tsx';
+import { repositoryName, type Site, type Visit } from '../site.ts';
+import type { WebOptions } from '../web-options.ts';
 import { addActions } from './action-routes.tsx';
-import { addAssets } from './asset-routes.ts';
-import { addFailures } from './failure-routes.tsx';
-import { addGuard } from './guard-routes.tsx';
-import { addLive } from './live-route.ts';
+import { addFailures, addGuard } from './guard-routes.tsx';
 import { addLogin } from './login-routes.tsx';
-import { addPages } from './page-routes.ts';
 import type { VisitOf, WebApp } from './web-app.ts';
 
 /** Makes all routes of the page; see `createWebHandler`. */
@@ -53,4 +65,85 @@ export async function createApp(repository: Repository, options: WebOptions): Pr
   addLive(app, new Live(engine, site.waiting), signal ?? new AbortController().signal);
   addFailures(app);
   return app;
+}
+
+const assetTypes: Readonly<Record<string, string>> = {
+  'page.css': 'text/css; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'stream-worker.js': 'text/javascript; charset=utf-8',
+};
+
+/** The files that every page loads. */
+function addAssets(app: WebApp): void {
+  for (const [name, type] of Object.entries(assetTypes)) {
+    app.get(`/assets/${name}`, (context) => {
+      context.header('Content-Type', type);
+      return context.body(readFileSync(join(packageRoot(), 'dist', 'web', name)));
+    });
+  }
+}
+
+type Page = (visit: Visit, parameter: (name: string) => string) => Promise<Html>;
+
+/** What is shown at which address. */
+const pages: Readonly<Record<string, Page>> = {
+  '/': threadsPage,
+  '/inbox': inboxPage,
+  '/start': (visit) => startPage(visit),
+  '/t/:thread': (visit, parameter) => threadPage(visit, parameter('thread')),
+  '/t/:thread/:step': (visit, parameter) => stepPage(visit, parameter('thread'), parameter('step')),
+  '/diff/:range': (visit, parameter) => diffPage(visit, parameter('range')),
+  '/w': workflowsPage,
+  '/w/:workflow': (visit, parameter) => workflowPage(visit, parameter('workflow')),
+  '/cost': costPage,
+};
+
+/** The pages, which change nothing. */
+function addPages(app: WebApp, visitOf: VisitOf): void {
+  for (const [path, page] of Object.entries(pages)) {
+    app.get(path, async (context) =>
+      context.html(await page(visitOf(context), (name) => context.req.param(name) ?? '')),
+    );
+  }
+  app.get('/t/:thread/:step/text', async (context) => {
+    const { thread, step } = context.req.param();
+    return context.text(await stepText(visitOf(context).site, thread, step));
+  });
+}
+
+const HEARTBEAT_MS = 15_000;
+/** A browser has one stream, whatever tabs it has. */
+const MAX_STREAMS = 100;
+/** A browser that reads nothing is let go when so much waits for it. It comes back with what it shows. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The stream that tells a browser of changes.
+ * @param closing ends all streams
+ */
+function addLive(app: WebApp, live: Live, closing: AbortSignal): void {
+  app.get('/live', (context) => {
+    // No client reads the stream of such a request, so it would never end.
+    if (context.req.method === 'HEAD') return context.body(null);
+    if (live.streams >= MAX_STREAMS) return context.text('too many streams are open', 503);
+    const shown = shownIn(new URL(context.req.url).searchParams);
+    return streamSSE(context, async (stream) => {
+      const ended = new AbortController();
+      const signal = AbortSignal.any([ended.signal, closing]);
+      stream.onAbort(() => ended.abort());
+      let unreadBytes = 0;
+      const send = (event: string, data: string): void => {
+        unreadBytes += data.length;
+        if (unreadBytes > MAX_UNREAD_BYTES) ended.abort();
+        const written = stream.writeSSE({ event, data });
+        void written.then(() => (unreadBytes -= data.length)).catch(() => ended.abort());
+      };
+      live.open(shown, (event) => send(event.event, JSON.stringify(event)), signal);
+      while (!signal.aborted) {
+        send('beat', '');
+        // It ends early where the stream does, and leaves no listener behind: a page is open for days.
+        await sleep(HEARTBEAT_MS, undefined, { signal }).catch(() => undefined);
+      }
+    });
+  });
 }

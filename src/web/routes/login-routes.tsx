@@ -4,8 +4,7 @@ import type { LoginSecret } from '../web-options.ts';
 import { areSame, type Sessions } from '../guard/session.ts';
 import { LoginPage } from '../pages/login-page.tsx';
 import { MessagePage } from '../pages/message-page.tsx';
-import { limitBody } from './guard-routes.tsx';
-import { localPath } from './local-path.ts';
+import { limitBody, localPath } from './guard-routes.tsx';
 import type { WebApp } from './web-app.ts';
 
 const MAX_LOGIN_BYTES = 16 * 1024;

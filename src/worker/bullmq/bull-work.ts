@@ -1,17 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TakeTurn, TurnVerdict, Work, WorkOptions } from '../turn-queue.ts';
-import { JobAtWork } from './job-at-work.ts';
-import { keepLocks } from './keep-locks.ts';
-import { dropJob, returnJob } from './listened-queue.ts';
-import type { LockTimes, LockedJob } from './listened-queue.ts';
-import { ListenedQueues } from './listened-queues.ts';
+import { messageOf } from '../../errors.ts';
+import { monotonicMs } from '../../monotonic-ms.ts';
+import type { TakeTurn, TellTrouble, TurnJob, TurnVerdict, Work, WorkOptions } from '../turn-queue.ts';
+import { ToldTexts } from '../worker-troubles.ts';
+import {
+  dropJob,
+  type ListenedQueue,
+  ListenedQueues,
+  type LockedJob,
+  type LockTimes,
+  returnJob,
+} from './listened-queues.ts';
 import type { QueuePackages } from './load-packages.ts';
-import type { RedisConnection } from './redis-connection.ts';
-import { readStoredJob } from './stored-job.ts';
-import { Troubles } from './troubles.ts';
+import { type RedisConnection, remedyFor } from './redis-connection.ts';
+import { readStoredJob, type StoredTurn } from './stored-job.ts';
 
 /** What a worker on Redis stands on. */
-export type BullWorkParts = {
+type BullWorkParts = {
   packages: QueuePackages;
   /** For commands that are answered at once. */
   connection: RedisConnection;
@@ -127,5 +132,156 @@ export class BullWork implements Work {
     }
     this.#troubles.tell(error);
     await delay(Math.min(1000 * 2 ** failures, 30_000), undefined, { signal }).catch(() => {});
+  }
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+
+/** A job that this worker has: from its lock to its end. */
+class JobAtWork {
+  readonly #job: TurnJob;
+  readonly #losses: readonly string[];
+  /** What became of its turn, if that left nothing. */
+  #lost: string | undefined;
+  readonly #abort = new AbortController();
+  #locked: LockedJob;
+
+  constructor({ losses = [], ...job }: StoredTurn, locked: LockedJob) {
+    this.#job = job;
+    this.#losses = losses;
+    this.#locked = locked;
+  }
+
+  get locked(): LockedJob {
+    return this.#locked;
+  }
+
+  /** Goes on under another lock: this worker was given the job again, because Redis had been wiped. */
+  adopt(locked: LockedJob): void {
+    this.#locked = locked;
+  }
+
+  /** Has the agent stop. */
+  abort(reason: string): void {
+    this.#abort.abort(new Error(reason));
+  }
+
+  /** Takes the turn. A turn that throws can be tried again. */
+  async take(take: TakeTurn, onTrouble: TellTrouble): Promise<TurnVerdict> {
+    const { signal } = this.#abort;
+    const silent = Array.from({ length: this.#locked.job.stalledCounter }, () => 'a worker fell silent');
+    const losses = [...this.#losses, ...silent];
+    try {
+      return await take(this.#job, { signal, losses, lose: (what) => (this.#lost = what) });
+    } catch (error) {
+      if (!signal.aborted) onTrouble(error, this.#job.thread);
+      return 'again';
+    }
+  }
+
+  /**
+   * Ends the job in Redis. One that is to be tried again stays locked for a pause, which is longer with each time it was taken:
+   * a delayed job of BullMQ would be due by the clocks of other machines.
+   * @param stop ends the pause, and the wait for a connection
+   */
+  async settle(verdict: TurnVerdict, connection: RedisConnection, stop: AbortSignal): Promise<void> {
+    if (verdict === 'again') await this.#pause(stop);
+    const giveBack = (locked: LockedJob): Promise<void> => returnJob(locked, this.#data());
+    const end = verdict === 'again' ? giveBack : dropJob;
+    try {
+      await end(this.#locked);
+    } catch (error) {
+      if (connection.isReady) throw error;
+      await connection.untilReady(stop);
+      // If this fails too, the lock runs out, and another worker finds what the thread's ref says.
+      await end(this.#locked);
+    }
+  }
+
+  /** The data of the job with what has become of its turn; `undefined` if that is nothing new. */
+  #data(): StoredTurn | undefined {
+    return this.#lost === undefined ? undefined : { ...this.#job, losses: [...this.#losses, this.#lost] };
+  }
+
+  async #pause(stop: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([stop, this.#abort.signal]);
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (this.#locked.job.attemptsStarted - 1), MAX_PAUSE_MS);
+    // Not all that a fault of one remote has stopped come back at the same moment.
+    await delay(pauseMs * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => {});
+  }
+}
+
+/**
+ * Renews the locks of the jobs at work, aborts those whose lock another worker has, and offers the jobs of ended workers again.
+ *
+ * While Redis is away, nothing is aborted: no other worker can get the jobs there, and their agents may be close to the end.
+ * @returns ends it
+ */
+function keepLocks(
+  connection: RedisConnection,
+  atWork: ReadonlyMap<string, JobAtWork>,
+  queues: ListenedQueues,
+  { lockMs, tickMs }: LockTimes,
+  troubles: Troubles,
+): () => void {
+  let isBusy = false;
+  let readyAtMs = monotonicMs();
+  const tick = async (): Promise<void> => {
+    if (isBusy || !connection.isReady) return;
+    isBusy = true;
+    try {
+      await renew(atWork);
+      // Workers that have just come back, as this one, need time to renew locks that ran out meanwhile.
+      if (monotonicMs() - readyAtMs >= lockMs / 2) await queues.recover();
+    } catch (error) {
+      troubles.tell(error);
+    }
+    isBusy = false;
+  };
+  const onReady = (): void => {
+    readyAtMs = monotonicMs();
+    void tick();
+  };
+  const timer = setInterval(() => void tick(), tickMs);
+  connection.client.on('ready', onReady);
+  return () => {
+    clearInterval(timer);
+    connection.client.off('ready', onReady);
+  };
+}
+
+async function renew(atWork: ReadonlyMap<string, JobAtWork>): Promise<void> {
+  const byQueue = new Map<ListenedQueue, JobAtWork[]>();
+  for (const each of atWork.values()) {
+    const { queue } = each.locked;
+    byQueue.set(queue, [...(byQueue.get(queue) ?? []), each]);
+  }
+  for (const [queue, jobs] of byQueue) {
+    const lost = await queue.renew(jobs.map(({ locked }) => locked));
+    // One that got another lock meanwhile has that one.
+    for (const each of jobs) if (lost.includes(each.locked)) each.abort('another worker has the job');
+  }
+}
+
+/** Tells what goes wrong with Redis: when the connection is lost and back, and each other fault once a minute. */
+class Troubles {
+  readonly #connection: RedisConnection;
+  readonly #onTrouble: (text: string) => void;
+  /** More texts than a server has for its faults. */
+  readonly #told = new ToldTexts(100);
+
+  constructor(connection: RedisConnection, onTrouble: (text: string) => void) {
+    this.#connection = connection;
+    this.#onTrouble = onTrouble;
+    connection.tellOf(onTrouble);
+  }
+
+  tell(error: unknown): void {
+    // That the connection is lost has been told.
+    if (!this.#connection.isReady) return;
+    const text = messageOf(error);
+    if (!this.#told.isNew(text)) return;
+    this.#onTrouble(this.#told.withRemedy(`${this.#connection.address.name}: ${text}`, remedyFor(text)));
   }
 }

@@ -1,11 +1,10 @@
+import { randomBytes } from 'node:crypto';
+import type { Job, Worker } from 'bullmq';
 import { monotonicMs } from '../../monotonic-ms.ts';
-import { ListenedQueue } from './listened-queue.ts';
-import type { LockTimes, LockedJob } from './listened-queue.ts';
-import type { QueuePackages } from './load-packages.ts';
 import { isCovered } from '../turn-queue.ts';
-import { NeedsRegistry, queueOf } from './needs-registry.ts';
-import type { NeedsQueue } from './needs-registry.ts';
+import type { QueuePackages } from './load-packages.ts';
 import type { RedisConnection } from './redis-connection.ts';
+import { type NeedsQueue, NeedsRegistry, queueOf, type StoredTurn } from './stored-job.ts';
 
 /** How long a worker waits until it looks again by itself: for sets of needs that are new, and for offers that were missed. */
 const POLL_MS = 2_000;
@@ -69,4 +68,98 @@ export class ListenedQueues {
     if (this.#queues.has(queue.name) || !isCovered(queue, this.#labels)) return;
     this.#queues.set(queue.name, new ListenedQueue(this.#packages, this.#connection, queue.name, this.#times));
   }
+}
+
+/** How long locks live, and how often the locks of others are looked at. */
+export type LockTimes = { lockMs: number; tickMs: number };
+
+/** A job that this process has locked. */
+export type LockedJob = { queue: ListenedQueue; job: Job; id: string; token: string };
+
+/**
+ * One queue of BullMQ that this machine takes jobs from, by hand: BullMQ's own loop would need two connections for each
+ * queue, and counts the jobs at work for each queue alone.
+ * @see https://docs.bullmq.io/patterns/manually-fetching-jobs
+ */
+export class ListenedQueue {
+  readonly #worker: Worker<unknown, unknown>;
+  readonly #connection: RedisConnection;
+  readonly #lockMs: number;
+
+  constructor({ bullmq }: QueuePackages, connection: RedisConnection, name: string, { lockMs, tickMs }: LockTimes) {
+    this.#connection = connection;
+    this.#lockMs = lockMs;
+    const options = {
+      connection: connection.client,
+      prefix: connection.address.prefix,
+      autorun: false,
+      lockDuration: lockMs,
+      stalledInterval: tickMs,
+      // A job is only a hint: one that outlives many workers is offered on.
+      maxStalledCount: Number.MAX_SAFE_INTEGER,
+      skipVersionCheck: true,
+    };
+    // The default factory would open a second connection for each queue, to wait on.
+    this.#worker = new bullmq.Worker(name, undefined, options, (queueName, queueOptions) =>
+      bullmq.createRedisBackend(queueName, queueOptions),
+    );
+    // What fails is thrown to the caller; BullMQ prints errors without a listener.
+    this.#worker.on('error', () => {});
+  }
+
+  /** The key that BullMQ puts an element into when a job is added, for one waiting worker to take out. */
+  get marker(): string {
+    return this.#worker.toKey('marker');
+  }
+
+  /** Locks the next job, or returns `undefined` if there is none. */
+  async next(): Promise<LockedJob | undefined> {
+    const token = randomBytes(12).toString('base64url');
+    const job = await this.#worker.getNextJob(token, { block: false });
+    if (job?.id === undefined) return undefined;
+    return { queue: this, job, id: job.id, token };
+  }
+
+  /**
+   * Renews locks and returns the jobs whose lock another worker has.
+   *
+   * A lock that ran out is taken again if it is free: Redis may have been away for longer than locks live.
+   */
+  async renew(locked: readonly LockedJob[]): Promise<LockedJob[]> {
+    const [ids, tokens] = [locked.map(({ id }) => id), locked.map(({ token }) => token)];
+    const refused = await this.#worker.extendJobLocks(ids, tokens, this.#lockMs);
+    const lost: LockedJob[] = [];
+    for (const each of locked.filter(({ id }) => refused.includes(id))) {
+      const key = this.#worker.toKey(`${each.id}:lock`);
+      const isFree = await this.#connection.client.set(key, each.token, 'PX', this.#lockMs, 'NX');
+      if (isFree === null) lost.push(each);
+    }
+    return lost;
+  }
+
+  /** Offers the jobs again whose locks have run out. Of all workers, one does so in each interval. */
+  async recover(): Promise<void> {
+    await this.#worker.getBackend().moveStalledJobsToWait();
+  }
+}
+
+/** Drops a job. A job that is not there any more, because Redis was wiped, or is another worker's, is left alone. */
+export async function dropJob({ job, token }: LockedJob): Promise<void> {
+  // As it was offered, unless another program wrote the job.
+  job.opts.removeOnComplete = true;
+  await unlessGone(job.moveToCompleted(null, token, false));
+}
+
+/** Gives a job back, as the next one to be taken. @param data what it is to hold from now on, if that is something else */
+export async function returnJob({ job, token }: LockedJob, data?: StoredTurn): Promise<void> {
+  if (data !== undefined) await unlessGone(job.updateData(data));
+  await unlessGone(job.moveToWait(token));
+}
+
+async function unlessGone(done: Promise<unknown>): Promise<void> {
+  await done.catch((error: unknown) => {
+    // BullMQ's codes: -1 no such job, -2 no lock, -3 not at work, -6 the lock of another.
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (typeof code !== 'number') throw error;
+  });
 }

@@ -1,10 +1,8 @@
 import type { Queue } from 'bullmq';
 import type { TurnJob } from '../turn-queue.ts';
 import type { QueuePackages } from './load-packages.ts';
-import { NeedsRegistry, queueOf } from './needs-registry.ts';
-import type { NeedsQueue } from './needs-registry.ts';
+import { type NeedsQueue, NeedsRegistry, queueOf, storedJob } from './stored-job.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { storedJob } from './stored-job.ts';
 
 /** How many jobs go to Redis in one batch, which it works off without a pause for others. */
 const BATCH = 500;

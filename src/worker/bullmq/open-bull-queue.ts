@@ -3,8 +3,7 @@ import type { TurnQueue } from '../turn-queue.ts';
 import { BullWork } from './bull-work.ts';
 import { loadQueuePackages } from './load-packages.ts';
 import { Offers } from './offer-jobs.ts';
-import { parseRedisUrl } from './redis-address.ts';
-import { RedisConnection } from './redis-connection.ts';
+import { parseRedisUrl, RedisConnection } from './redis-connection.ts';
 
 const LOCK_MS = 30_000;
 

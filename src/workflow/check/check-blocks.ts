@@ -1,11 +1,9 @@
 import { canonicalJson } from '../../cas/canonical.ts';
-import { JSONATA_FUNCTIONS } from '../../expression/analysis/function-names.ts';
+import { JSONATA_FUNCTIONS } from '../../expression/analysis/syntax-tree.ts';
 import { isIsolated } from '../definition.ts';
-import { didYouMean } from '../diagnostics/did-you-mean.ts';
-import type { Report } from '../diagnostics/report.ts';
+import { didYouMean, type Report } from '../diagnostics/report.ts';
 import { checkRoleName } from './check-names.ts';
-import { blockSchema } from '../notation/block-schema.ts';
-import { branchesOf, type SourceBlock } from '../notation/read-blocks.ts';
+import { blockSchema, branchesOf, type SourceBlock } from '../notation/read-blocks.ts';
 import { pinnedName } from '../nodes/stored-blocks.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 

@@ -11,13 +11,12 @@ import {
   JSONATA_FUNCTIONS,
   RULE_NAMES,
   STEP_FUNCTIONS,
-} from '../../expression/analysis/function-names.ts';
+} from '../../expression/analysis/syntax-tree.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { isExpression } from '../definition.ts';
-import { didYouMean } from '../diagnostics/did-you-mean.ts';
+import { didYouMean, type Report } from '../diagnostics/report.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from './expressions-of.ts';
-import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 
 /** An expression to check; shared conditions come once. */

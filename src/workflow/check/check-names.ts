@@ -1,11 +1,9 @@
 import { basename, dirname, extname } from 'node:path';
-import { workflowName } from '../notation/file-schema.ts';
-import { roleName } from '../notation/file-schema-parts.ts';
+import { roleName, workflowName } from '../notation/file-schema.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
-import type { Report } from '../diagnostics/report.ts';
+import { didYouMean, type Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 import { END, RESUME, START } from '../definition.ts';
-import { didYouMean } from '../diagnostics/did-you-mean.ts';
 
 const nameRule = 'a name has up to 64 of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit';
 

@@ -1,7 +1,6 @@
-import { didYouMean, listNames } from '../diagnostics/did-you-mean.ts';
+import { didYouMean, listNames, type Report } from '../diagnostics/report.ts';
 import type { SourceRule } from '../notation/read-rules.ts';
 import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
-import type { Report } from '../diagnostics/report.ts';
 import { isUnconditional, splitRules, handledStatuses, statusesOfRule } from './live-rules.ts';
 import type { SchemaShape } from './schema-shape.ts';
 

@@ -1,19 +1,29 @@
 import { assertJsonValue, NotJson } from '../../cas/canonical.ts';
-import type { JsonValue } from '../../json.ts';
+import { literalResults } from '../../expression/analysis/inspect-expression.ts';
+import { ExpressionSyntaxError } from '../../expression/expression-errors.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { inPlaceOf } from '../../or-else.ts';
+import {
+  type BlockDefinition,
+  CONFLICT,
+  FAILED,
+  findBlock,
+  isExpression,
+  JOINED,
+  type WorkflowDefinition,
+} from '../definition.ts';
+import type { Diagnostic } from '../diagnostics/diagnostic.ts';
+import { Report } from '../diagnostics/report.ts';
+import { reduceWorkflow, type Reduction } from '../notation/reduce-workflow.ts';
+import type { SourceMap } from '../source/source-map.ts';
 import { checkBlocks, checkRolesOfBranches, checkStoredNames } from './check-blocks.ts';
-import { checkEnds, checkNames } from './check-names.ts';
 import { checkExpressions } from './check-expressions.ts';
+import { checkEnds, checkNames } from './check-names.ts';
 import { checkReachability } from './check-reachability.ts';
 import { checkSchemas } from './check-schemas.ts';
 import { checkStatuses } from './check-statuses.ts';
 import { checkTemplates } from './check-templates.ts';
 import { SchemaShape } from './schema-shape.ts';
-import { schemaWithStatuses } from './statuses-of-join.ts';
-import { findBlock, type WorkflowDefinition } from '../definition.ts';
-import type { Diagnostic } from '../diagnostics/diagnostic.ts';
-import { reduceWorkflow, type Reduction } from '../notation/reduce-workflow.ts';
-import { Report } from '../diagnostics/report.ts';
-import type { SourceMap } from '../source/source-map.ts';
 
 /** Where the value comes from. */
 export type ValidateOptions = {
@@ -73,4 +83,20 @@ function asJson(report: Report, value: unknown): JsonValue | undefined {
     report.error('not-json', [], error.message);
     return undefined;
   }
+}
+
+/**
+ * Returns the schema of what a block reports, with the list of its statuses if the expression of its join shows them: a comparison
+ * gives `joined` or `failed`, a condition the texts in it. The stored schema leaves them open.
+ */
+async function schemaWithStatuses(
+  schema: JsonObject,
+  { join, merge }: Pick<BlockDefinition, 'join' | 'merge'>,
+): Promise<JsonObject> {
+  if (!isExpression(join)) return schema;
+  const results = await literalResults(join).catch(inPlaceOf(ExpressionSyntaxError, undefined));
+  if (results === undefined) return schema;
+  const joined = [...results].flatMap((result) => (result === true ? JOINED : result || []));
+  const statuses = new Set([...joined, FAILED, ...(merge ? [CONFLICT] : [])]);
+  return { allOf: [schema, { properties: { $status: { enum: [...statuses] } } }] };
 }

@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import type { Place, SourceText } from '../source/source-text.ts';
+import type { Place, SourceText } from '../source/source-map.ts';
 
 /** One mistake, or one thing to think about, in a workflow. */
 export type Diagnostic = Place & {

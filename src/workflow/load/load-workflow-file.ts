@@ -5,7 +5,7 @@ import { Report } from '../diagnostics/report.ts';
 import { reduceWorkflow } from '../notation/reduce-workflow.ts';
 import { diskReader, type SourceReader } from '../source/source-reader.ts';
 import { parseSource, type ParsedSource } from '../source/parse-source.ts';
-import type { SourceText } from '../source/source-text.ts';
+import type { SourceText } from '../source/source-map.ts';
 import { validateWorkflow } from '../check/validate-workflow.ts';
 
 /** How a workflow file is read. */

@@ -10,7 +10,7 @@ import type { Repository } from '../../git/repository.ts';
 import { nameFromPath, whyNoWorkflowName } from '../check/check-names.ts';
 import type { WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
-import { listNames } from '../diagnostics/did-you-mean.ts';
+import { listNames } from '../diagnostics/report.ts';
 import { encodeWorkflow } from '../nodes/encode-workflow.ts';
 import { findWorkflow, WorkflowNotFound } from '../registry/find-workflow.ts';
 import { loadWorkflow } from '../nodes/load-workflow.ts';

@@ -9,8 +9,7 @@ import { builtIn, payloadOf, type TypeName } from '../../schema/built-in.ts';
 import { CAS_KEY } from '../../schema/find-links.ts';
 import { END, type ThreadLimits, type WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
-import { isInside, retriesBounds } from '../notation/file-schema.ts';
-import { areNeeds } from '../notation/file-schema-parts.ts';
+import { areNeeds, isInside, retriesBounds } from '../notation/file-schema.ts';
 
 /** A node is not a workflow, or not the part of one that the reader expects. */
 export class NotAWorkflow extends UwfError {

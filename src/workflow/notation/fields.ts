@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { didYouMean } from '../diagnostics/did-you-mean.ts';
-import type { Report, ReportOptions } from '../diagnostics/report.ts';
+import { didYouMean, type Report, type ReportOptions } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
-import type { Bounds } from './file-schema-parts.ts';
+import type { Bounds } from './file-schema.ts';
 
 /** Reports a value of the wrong type. @param what the value, as a message names it */
 export function reportType(

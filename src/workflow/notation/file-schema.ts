@@ -1,11 +1,168 @@
 import { isAbsolute } from 'node:path';
 import type { JsonObject } from '../../json.ts';
-import { limitBounds, limitNames, unknownUsages } from '../../schema/built-in/schema-parts.ts';
-import type { Limits } from '../definition.ts';
-import { blockProperties } from './block-file-schema.ts';
-import { fields, isolationField, label, MAX_NEEDS, needed, oneKeyOf, orFile } from './file-schema-parts.ts';
-import { roleName, text, type Bounds } from './file-schema-parts.ts';
-import { schemaKeywordTypes } from './schema-keyword-types.ts';
+import { isolations, limitBounds, limitNames, unknownUsages } from '../../schema/built-in/schema-parts.ts';
+import { keywordsOfForm } from '../../schema/json-schema/walk-schema.ts';
+import { type Limits, MAX_BRANCHES } from '../definition.ts';
+
+// Pieces of the schema of workflow files.
+
+/** Wider than a workflow's: role names go into paths percent-encoded, and United Workforce lets them be camel case. */
+export const roleName: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** A label in the `needs` of a role. */
+export const label: RegExp = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const MAX_NEEDS = 32;
+
+/** Tells whether labels are valid, in order, and each there once. */
+export function areNeeds(labels: readonly string[]): boolean {
+  const isNext = (text: string, at: number): boolean => at === 0 || (labels[at - 1] ?? '') < text;
+  return labels.length <= MAX_NEEDS && labels.every((text, at) => label.test(text) && isNext(text, at));
+}
+
+/** An integer within bounds. */
+export type Bounds = { minimum: number; maximum: number };
+
+export const text = (description: string): JsonObject => ({ description, type: ['string', 'null'] });
+export const needed = (description: string): JsonObject => ({ description, type: 'string' });
+
+/** A map with these keys, and `x-…`, which are free for anything. */
+export function fields(properties: JsonObject, required: readonly string[] = []): JsonObject {
+  return { properties, patternProperties: { '^x-': true }, additionalProperties: false, required: [...required] };
+}
+
+/** One of these keys is there and no other, if the value is a map at all. */
+function oneKeyOf(...keys: readonly string[]): JsonObject {
+  const choices = keys.map((key) => ({
+    type: 'object',
+    required: [key],
+    properties: { [key]: { not: { type: 'null' } } },
+  }));
+  return { oneOf: [...choices, { not: { type: 'object' } }] };
+}
+
+/** A value of these types, or an `!include`: to an editor that is a text, the file's name. */
+function orFile(...types: readonly string[]): JsonObject {
+  const patternErrorMessage = 'a text stands here only as the file of an !include: reply.yaml';
+  return { type: [...types, 'string'], pattern: String.raw`\.(?:ya?ml|json)$`, patternErrorMessage };
+}
+
+const isolationField = (whose: string): JsonObject => ({
+  description: `whether ${whose} in a work tree of the thread's own: 'worktree', 'strict' (and nothing else may change meanwhile), 'none', or 'shared' (several may work in one work tree)`,
+  enum: [...isolations, null],
+});
+
+/** What `type` may say. */
+export const schemaTypes: readonly string[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
+
+const schema: JsonObject = { $ref: '#/definitions/jsonSchema' };
+const keywordText: JsonObject = { type: 'string' };
+const number: JsonObject = { type: 'number' };
+const count: JsonObject = { type: 'integer', minimum: 0 };
+const flag: JsonObject = { type: 'boolean' };
+const list: JsonObject = { type: 'array' };
+const texts: JsonObject = { type: 'array', items: keywordText, uniqueItems: true };
+const typeName: JsonObject = { enum: [...schemaTypes] };
+
+const properties: JsonObject = {
+  ...all(keywordsOfForm('schema'), schema),
+  ...all(keywordsOfForm('map'), { type: 'object', additionalProperties: schema }),
+  ...all(keywordsOfForm('list'), { type: 'array', minItems: 1, items: schema }),
+  ...all(['$schema', '$id', '$ref', '$anchor', '$dynamicRef', '$dynamicAnchor', '$comment'], keywordText),
+  ...all(['pattern', 'title', 'description', 'format', 'contentEncoding', 'contentMediaType'], keywordText),
+  ...all(['maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum'], number),
+  multipleOf: { type: 'number', exclusiveMinimum: 0 },
+  ...all(['maxLength', 'minLength', 'maxItems', 'minItems', 'maxContains', 'minContains'], count),
+  ...all(['maxProperties', 'minProperties'], count),
+  ...all(['uniqueItems', 'deprecated', 'readOnly', 'writeOnly'], flag),
+  ...all(['enum', 'examples'], list),
+  required: texts,
+  dependentRequired: { type: 'object', additionalProperties: texts },
+  type: { anyOf: [typeName, { type: 'array', items: typeName, minItems: 1, uniqueItems: true }] },
+  // Of draft 7: a value is a list of names, or a schema.
+  dependencies: true,
+};
+
+/**
+ * The types of the keywords of JSON Schema 2020-12, in the words of draft 7, for the schemas in a workflow file.
+ *
+ * Source: the meta-schemas of the vocabularies of draft 2020-12, flattened. Keywords that are not named here may be anything.
+ */
+const schemaKeywordTypes: JsonObject = { properties };
+
+/** Every keyword of JSON Schema 2020-12, those of earlier drafts that are still read, and uwf's `cas_type`. */
+export const schemaKeywords: ReadonlySet<string> = new Set([
+  ...Object.keys(properties),
+  '$vocabulary',
+  'const',
+  'default',
+  'cas_type',
+]);
+
+function all(keywords: Iterable<string>, schema: JsonObject): JsonObject {
+  return Object.fromEntries([...keywords].map((keyword) => [keyword, schema]));
+}
+
+// The part of the schema of workflow files that is about blocks.
+
+export const atLeastBounds: Bounds = { minimum: 1, maximum: MAX_BRANCHES };
+export const atOnceBounds: Bounds = { minimum: 1, maximum: MAX_BRANCHES };
+
+/** The properties of a branch: what it runs, and its prompt. */
+export const branchProperties: JsonObject = {
+  workflow: text('the workflow that the branch runs: a name, a file or a hash'),
+  role: text('the role of this workflow that the branch runs, in a workflow of that role alone'),
+  prompt: {
+    ...text("a Liquid template: what the branch is told, as the prompt of a rule; 'key' is its key"),
+    pattern: '\\S',
+  },
+};
+
+export const eachProperties: JsonObject = {
+  over: needed("JSONata whose value is a list: $last('planner').phases"),
+  as: { ...needed("the name of an item in 'key' and 'prompt'"), pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$' },
+  key: needed("JSONata over the item, whose value names the branch: 'phase.id'"),
+  ...branchProperties,
+  atOnce: { description: 'how many branches run at once (64)', type: ['integer', 'null'], ...atOnceBounds },
+};
+
+const mergeProperties: JsonObject = {
+  order: { description: "whose files come first: 'key' by their keys, 'end' by who ended first", enum: ['key', 'end'] },
+};
+
+export const blockProperties: JsonObject = {
+  branches: {
+    description: 'the branches by their keys',
+    ...orFile('object', 'null'),
+    minProperties: 1,
+    propertyNames: { pattern: roleName.source },
+    additionalProperties: { ...orFile('object'), ...fields(branchProperties), ...oneKeyOf('workflow', 'role') },
+  },
+  each: {
+    description: 'a branch for each item of a list',
+    ...orFile('object', 'null'),
+    ...fields(eachProperties, ['over', 'as', 'key']),
+    ...oneKeyOf('workflow', 'role'),
+  },
+  join: {
+    description: "when the branches are joined: 'all', 'any', { atLeast: n }, or JSONata over $branches",
+    type: ['string', 'object'],
+    pattern: '\\S',
+    properties: { atLeast: { description: 'how many branches have to complete', type: 'integer', ...atLeastBounds } },
+    required: ['atLeast'],
+    additionalProperties: false,
+  },
+  onFailure: {
+    description:
+      "what happens to the other branches when the join cannot hold any more: 'wait' (the default) or 'cancel'",
+    enum: ['wait', 'cancel', null],
+  },
+  isolation: isolationField('the branches work'),
+  merge: {
+    description: "merges the files of the branches, in the order of their keys ('key') or of their ends ('end')",
+    ...orFile('object', 'null'),
+    ...fields(mergeProperties, ['order']),
+  },
+};
 
 // The schema of workflow files, in JSON Schema draft 7, which most editors support. The readers of this folder take the
 // known keys and the bounds from here. `null` counts as absent.

@@ -1,23 +1,26 @@
-import { isJsonObject, type JsonValue } from '../../json.ts';
-import { isolations } from '../../schema/built-in/schema-parts.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { closedObject, isolations } from '../../schema/built-in/schema-parts.ts';
 import {
-  tasksOf,
   type BlockDefinition,
   type BranchDefinition,
+  CONFLICT,
   type EachDefinition,
+  FAILED,
+  isExpression,
   type JoinDefinition,
+  JOINED,
+  tasksOf,
 } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
-import { blockSchema } from './block-schema.ts';
-import { readFields, reportType, type Fields } from './fields.ts';
-import { atLeastBounds, atOnceBounds, blockProperties, branchProperties, eachProperties } from './block-file-schema.ts';
+import { type Fields, readFields, reportType } from './fields.ts';
+import { atLeastBounds, atOnceBounds, blockProperties, branchProperties, eachProperties } from './file-schema.ts';
 
 /** A block, and where it stands. */
 export type SourceBlock = { name: string; block: BlockDefinition; path: Path };
 
 /** A branch of a block, or its `each`. */
-export type SourceBranch = {
+type SourceBranch = {
   branch: BranchDefinition;
   /** Absent for an `each`. */
   key?: string;
@@ -167,4 +170,41 @@ function readMerge(report: Report, parent: Fields): BlockDefinition['merge'] {
   const order = fields?.oneOf('order', ['key', 'end']);
   if (fields !== undefined && fields.get('order') === undefined) fields.reportMissing('order', "'key' or 'end'");
   return order && { order };
+}
+
+/**
+ * The schema of the meta of a block's step. It is stored with the workflow, so its text is part of the hash of every workflow
+ * with a block: a changed schema is for new workflows only.
+ */
+export function blockSchema({ join, merge }: Pick<BlockDefinition, 'join' | 'merge'>): JsonObject {
+  const isOpen = isExpression(join);
+  const statuses = [JOINED, FAILED, ...(merge ? [CONFLICT] : [])];
+  const conflicts: JsonObject = {
+    type: 'array',
+    items: closedObject({
+      path: { type: 'string' },
+      kind: { type: 'string' },
+      keys: { type: 'array', items: { type: 'string' } },
+    }),
+  };
+  return closedObject(
+    {
+      $status: isOpen ? { type: 'string', minLength: 1 } : { enum: statuses },
+      order: { type: 'array', items: { type: 'string' }, uniqueItems: true },
+      branches: {
+        type: 'object',
+        additionalProperties: closedObject({
+          status: { type: ['string', 'null'] },
+          meta: { type: ['object', 'null'] },
+          end: closedObject({
+            outcome: { enum: ['completed', 'failed', 'cancelled'] },
+            returnCode: { type: 'integer' },
+            summary: { type: 'string' },
+          }),
+        }),
+      },
+      ...(merge && { conflicts }),
+    },
+    ['conflicts'],
+  );
 }

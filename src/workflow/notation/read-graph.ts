@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { END, RESUME, START } from '../definition.ts';
-import { didYouMean } from '../diagnostics/did-you-mean.ts';
-import type { Report } from '../diagnostics/report.ts';
+import { didYouMean, type Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 import { conditionalEdgeProperties, conditionProperties, edgeProperties, startProperties } from './file-schema.ts';
 import { readFields, reportType, type Fields } from './fields.ts';

@@ -1,12 +1,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { isolations } from '../../schema/built-in/schema-parts.ts';
-import type { RoleCheck, RoleDefinition } from '../definition.ts';
+import { faultOfLimit, isolations, limitNames, unknownUsages } from '../../schema/built-in/schema-parts.ts';
+import type { Limits, RoleCheck, RoleDefinition, ThreadLimits } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
-import { readFields, reportType, type Fields } from './fields.ts';
-import { label, MAX_NEEDS } from './file-schema-parts.ts';
-import { checkProperties, isInside, retriesBounds, roleProperties } from './file-schema.ts';
-import { readLimits } from './read-limits.ts';
+import { type Fields, readFields, reportType } from './fields.ts';
+import { checkProperties, isInside, label, MAX_NEEDS, retriesBounds, roleProperties } from './file-schema.ts';
 
 const instead = {
   prompt: "a role's instructions are its 'systemPrompt'; a 'prompt' belongs to a rule",
@@ -158,4 +156,43 @@ function readNeeds(report: Report, fields: Fields): string[] {
     else labels.add(text);
   }
   return [...labels].toSorted();
+}
+
+const UNKNOWN_USAGE = 'unknownUsage';
+
+const insteadOfLimits = {
+  maxRounds: "it is called 'maxSteps'",
+  timeout: "it is called 'timeoutMs', in milliseconds",
+  [UNKNOWN_USAGE]: "it belongs under the 'limits' of the workflow",
+};
+
+/** Reads `limits` of a role; `undefined` where there are none. */
+function readLimits(report: Report, parent: Fields): Limits | undefined {
+  return limitsIn(readLimitFields(report, parent, limitNames));
+}
+
+/** Reads `limits` of a workflow; `undefined` where there are none. */
+export function readThreadLimits(report: Report, parent: Fields): ThreadLimits | undefined {
+  const fields = readLimitFields(report, parent, [...limitNames, UNKNOWN_USAGE]);
+  const limits = limitsIn(fields);
+  const unknownUsage = fields?.oneOf(UNKNOWN_USAGE, unknownUsages);
+  return unknownUsage === undefined ? limits : { ...limits, unknownUsage };
+}
+
+function readLimitFields(report: Report, parent: Fields, known: readonly string[]): Fields | undefined {
+  const value = parent.get('limits');
+  if (value === undefined) return undefined;
+  return readFields(report, value, parent.pathOf('limits'), `'limits' of ${parent.name}`, known, insteadOfLimits);
+}
+
+function limitsIn(fields: Fields | undefined): Limits | undefined {
+  const limits: Limits = {};
+  for (const name of limitNames) {
+    const limit = fields?.get(name);
+    if (limit === undefined) continue;
+    const fault = faultOfLimit(name, limit);
+    if (fault === undefined) limits[name] = Number(limit);
+    else fields?.reportFault('wrong-type', name, `'${name}' of ${fields.name} ${fault}`);
+  }
+  return Object.keys(limits).length === 0 ? undefined : limits;
 }

@@ -7,8 +7,7 @@ import { readFields, reportType, type Fields } from './fields.ts';
 import { workflowProperties } from './file-schema.ts';
 import { readBlocks, type SourceBlock } from './read-blocks.ts';
 import { readConditions, readGraph, type Condition, type Conditions } from './read-graph.ts';
-import { readThreadLimits } from './read-limits.ts';
-import { readRole, type ReadRole } from './read-role.ts';
+import { readRole, type ReadRole, readThreadLimits } from './read-role.ts';
 import { readRules, type ReadRules, type SourceRule } from './read-rules.ts';
 
 /** A role, and where it stands. */

@@ -2,12 +2,13 @@ import { readCommitNodes, readNodeAt } from '../../cas/commit-nodes.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readCommit } from '../../git/stores/read.ts';
+import { BrokenPackedRefs, type RefDamage } from '../../git/format/ref-errors.ts';
 import type { RefName } from '../../git/ref-store.ts';
 import type { Repository } from '../../git/repository.ts';
+import { readCommit } from '../../git/stores/read.ts';
 import { isJsonObject } from '../../json.ts';
 import { builtIn } from '../../schema/built-in.ts';
-import { didYouMean } from '../diagnostics/did-you-mean.ts';
+import { didYouMean } from '../diagnostics/report.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
 
 /** A workflow as the registry knows it: the newest version of a name. */
@@ -64,11 +65,7 @@ export async function findWorkflow(repository: Repository, name: string): Promis
 }
 
 /** Reads what a commit under `refs/workflows/` registered. @throws {NoRegistration} if it holds no workflow */
-export async function readRegistration(
-  repository: Repository,
-  ref: RefName,
-  commit: ObjectId,
-): Promise<RegisteredWorkflow> {
+async function readRegistration(repository: Repository, ref: RefName, commit: ObjectId): Promise<RegisteredWorkflow> {
   const { entries } = await readCommitNodes(repository, commit);
   const entry = entries?.find(({ path }) => path === 'workflow/workflow.json');
   if (entry === undefined) throw new NoRegistration(ref, commit);
@@ -83,4 +80,71 @@ export async function readRegistration(
     commit,
     registeredAtMs: committer.atMs,
   };
+}
+
+/**
+ * A ref under `refs/workflows/` that cannot be read as a registration, and why. `commit` is absent where the ref itself is
+ * damaged.
+ */
+export type UnreadableWorkflow = { name: string; ref: string; commit?: ObjectId; problem: UwfError };
+
+/**
+ * Lists the registered workflows by name, each in its newest version.
+ *
+ * Unreadable ones are returned separately, so that one broken ref does not hide the others.
+ */
+export async function listWorkflows(
+  repository: Repository,
+): Promise<{ workflows: RegisteredWorkflow[]; unreadable: UnreadableWorkflow[] }> {
+  const workflows: RegisteredWorkflow[] = [];
+  const unreadable: UnreadableWorkflow[] = [];
+  const damaged = (problem: RefDamage): void => {
+    // If packed-refs is damaged, workflows may be missing from the list, so there is none.
+    if (problem instanceof BrokenPackedRefs) throw problem;
+    unreadable.push({ name: problem.ref.slice(WORKFLOWS_PREFIX.length), ref: problem.ref, problem });
+  };
+  for (const { name: ref, id: commit } of await repository.refs.list(WORKFLOWS_PREFIX, { damaged })) {
+    try {
+      workflows.push(await readRegistration(repository, ref, commit));
+    } catch (error) {
+      if (!(error instanceof UwfError)) throw error;
+      unreadable.push({ name: ref.slice(WORKFLOWS_PREFIX.length), ref, commit, problem: error });
+    }
+  }
+  return { workflows, unreadable };
+}
+
+/**
+ * Lists the registered versions of a workflow, newest first; none if it is not registered.
+ *
+ * @throws {UwfError} `invalid-workflow-name` if no workflow can have this name
+ * @throws {NoRegistration} if a commit of the ref registers nothing
+ */
+export async function listVersions(repository: Repository, name: string, limit: number): Promise<RegisteredWorkflow[]> {
+  const versions: RegisteredWorkflow[] = [];
+  let version = await findWorkflow(repository, name);
+  while (version !== undefined) {
+    versions.push(version);
+    const [before] = (await readCommit(repository.objects, version.commit)).parents;
+    if (before === undefined || versions.length >= limit) break;
+    version = await readRegistration(repository, version.ref, before);
+  }
+  return versions;
+}
+
+/**
+ * Removes a workflow, with all its versions, from the registry. Threads that run it have their own copy and go on.
+ *
+ * @throws {WorkflowNotFound} if no workflow of this name is registered
+ * @throws {RefMoved} if another process registered a new version meanwhile; nothing is removed then
+ */
+export async function removeWorkflow(repository: Repository, name: string): Promise<void> {
+  const ref = workflowRef(name);
+  const tip = await repository.refs.read(ref);
+  if (tip === undefined) {
+    const known = await repository.refs.list(WORKFLOWS_PREFIX);
+    const names = known.map((other) => other.name.slice(WORKFLOWS_PREFIX.length));
+    throw new WorkflowNotFound(name, [ref], names);
+  }
+  await repository.refs.update([{ name: ref, expected: tip, value: null }]);
 }

@@ -3,7 +3,7 @@ import type { Node, Document, Scalar, YAMLError } from 'yaml';
 import { messageOf, UwfError } from '../../errors.ts';
 import { notationError, type Diagnostic } from '../diagnostics/diagnostic.ts';
 import { SourceUnreadable, type SourceReader } from './source-reader.ts';
-import { SourceText } from './source-text.ts';
+import { SourceText } from './source-map.ts';
 
 /** A file with all that it includes, read and parsed. */
 export type LoadedSources = {

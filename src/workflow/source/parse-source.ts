@@ -3,9 +3,8 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts';
 import { Report } from '../diagnostics/report.ts';
 import { loadSources } from './load-sources.ts';
 import { readValues } from './read-values.ts';
-import { SourceMap } from './source-map.ts';
+import { SourceMap, type SourceText } from './source-map.ts';
 import type { SourceReader } from './source-reader.ts';
-import type { SourceText } from './source-text.ts';
 
 /** A workflow's file and its includes as one JSON value, with the place of each of its parts. */
 export type ParsedSource = {

@@ -3,8 +3,7 @@ import type { Alias, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import { setMember, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { LoadedSources, ParsedFile } from './load-sources.ts';
-import type { Path, SourceMap } from './source-map.ts';
-import type { SourceText } from './source-text.ts';
+import type { Path, SourceMap, SourceText } from './source-map.ts';
 
 /** The most values with all aliases expanded. Nested anchors can multiply without bound ("billion laughs"). */
 const MAX_VALUES = 100_000;

@@ -9,7 +9,7 @@ import {
   JSONATA_FUNCTIONS,
   REFUSED_FUNCTIONS,
   RULE_NAMES,
-} from '../../../src/expression/analysis/function-names.ts';
+} from '../../../src/expression/analysis/syntax-tree.ts';
 
 async function syntaxErrorOf(source: string): Promise<ExpressionSyntaxError> {
   const error: unknown = await compileExpression(source).catch((thrown: unknown) => thrown);

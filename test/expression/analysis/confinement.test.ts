@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { compileExpression } from '../../../src/expression/analysis/compile-expression.ts';
-import { JSONATA_FUNCTIONS } from '../../../src/expression/analysis/function-names.ts';
+import { JSONATA_FUNCTIONS } from '../../../src/expression/analysis/syntax-tree.ts';
 
 async function reasonFor(source: string): Promise<string | undefined> {
   return (await compileExpression(source)).reasonForChild;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { literalResults } from '../../../src/expression/analysis/literal-results.ts';
+import { literalResults } from '../../../src/expression/analysis/inspect-expression.ts';
 
 test.each<[string, (string | boolean)[] | undefined]>([
   ['$count($branches) >= 2', [true, false]],

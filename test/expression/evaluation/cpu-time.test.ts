@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { cpuTimeOf, startTimeBox } from '../../../src/expression/evaluation/cpu-time.ts';
+import { cpuTimeOf, startTimeBox } from '../../../src/expression/evaluation/evaluate-here.ts';
 import { EvaluatorChild } from '../../../src/expression/evaluation/evaluator-child.ts';
 
 /** Keeps this process from working, as a machine does that gives its processors to others. */

@@ -4,7 +4,7 @@ import { compileExpression } from '../../../src/expression/analysis/compile-expr
 import { evaluateHere, type EvaluationTask } from '../../../src/expression/evaluation/evaluate-here.ts';
 import { evaluate } from '../../../src/expression/evaluation/evaluate.ts';
 import { sharedEvaluator } from '../../../src/expression/evaluation/evaluator-child.ts';
-import { JSONATA_FUNCTIONS } from '../../../src/expression/analysis/function-names.ts';
+import { JSONATA_FUNCTIONS } from '../../../src/expression/analysis/syntax-tree.ts';
 import type { Scope } from '../../../src/expression/evaluation/scope.ts';
 import type { JsonValue } from '../../../src/json.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { layoutGraph } from '../../../src/web/drawing/layout-graph.ts';
-import type { GraphEdge, GraphNode } from '../../../src/web/drawing/graph-drawing.ts';
+import type { GraphEdge, GraphNode } from '../../../src/web/drawing/compute-layout.ts';
 
 /** A ring of roles with rules across it. */
 function ring(size: number, rules: number): { nodes: GraphNode[]; edges: GraphEdge[] } {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { removeThread } from '../../../src/thread/remove-thread.ts';
-import { withChildren } from '../../../src/web/export/export-scope.ts';
+import { withChildren } from '../../../src/web/export/export-folder.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
 

@@ -1,7 +1,7 @@
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { watchRepository } from '../../../src/web/live/watch-repository.ts';
+import { watchRepository } from '../../../src/web/live/live.ts';
 import { createLoopRepository } from '../../helpers/cli.ts';
 
 test('a folder that cannot be looked at ends nothing, and changes in others are told', async () => {

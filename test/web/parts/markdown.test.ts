@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { markdown } from '../../../src/web/parts/markdown.ts';
+import { markdown } from '../../../src/web/parts/said-text.tsx';
 
 test('a column of a table is aligned without an inline style', () => {
   const html = markdown('| a | b |\n| ---: | --- |\n| 1 | 2 |').toString();

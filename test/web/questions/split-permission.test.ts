@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { splitPermission } from '../../../src/web/questions/split-permission.ts';
+import { splitPermission } from '../../../src/web/questions/read-question.ts';
 
 const howTo = 'answer it with yes or no, or by resuming it at a terminal; permission 1a2b';
 

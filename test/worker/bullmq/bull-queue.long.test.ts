@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe } from 'vitest';
-import { jobIdOf } from '../../../src/worker/bullmq/stored-job.ts';
-import { queueOf } from '../../../src/worker/bullmq/needs-registry.ts';
+import { jobIdOf, queueOf } from '../../../src/worker/bullmq/stored-job.ts';
 import { openBullQueue } from '../../../src/worker/bullmq/open-bull-queue.ts';
 import { describeTurnQueue } from '../../contracts/turn-queue.ts';
 import { noRedisServer, startRedisServer } from '../../helpers/redis-server.ts';

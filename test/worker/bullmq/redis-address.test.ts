@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { UwfError } from '../../../src/errors.ts';
-import { isRedisUrl, parseRedisUrl } from '../../../src/worker/bullmq/redis-address.ts';
+import { isRedisUrl, parseRedisUrl } from '../../../src/worker/bullmq/redis-connection.ts';
 
 test.each([
   ['redis://localhost', { host: 'localhost', port: 6379, database: 0, isTls: false, prefix: 'uwf' }],

@@ -19,12 +19,16 @@ import { Report } from '../../../src/workflow/diagnostics/report.ts';
 import { reduceWorkflow } from '../../../src/workflow/notation/reduce-workflow.ts';
 import { InvalidWorkflow } from '../../../src/workflow/diagnostics/diagnostic.ts';
 import { encodeWorkflow, writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
-import { findWorkflow, NoRegistration, WorkflowNotFound } from '../../../src/workflow/registry/find-workflow.ts';
-import { listWorkflows } from '../../../src/workflow/registry/list-workflows.ts';
+import {
+  findWorkflow,
+  listWorkflows,
+  NoRegistration,
+  removeWorkflow,
+  WorkflowNotFound,
+} from '../../../src/workflow/registry/find-workflow.ts';
 import { loadWorkflow, NotAWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';
 import { loadWorkflowFile } from '../../../src/workflow/load/load-workflow-file.ts';
 import { registerWorkflow } from '../../../src/workflow/registry/register-workflow.ts';
-import { removeWorkflow } from '../../../src/workflow/registry/remove-workflow.ts';
 import { listWorkflowFiles, resolveWorkflow } from '../../../src/workflow/load/resolve-workflow.ts';
 import { createMemoryRepository, expectCleanMemory } from '../../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';

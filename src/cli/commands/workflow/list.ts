@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { prepareHashing } from '../../../cas/hash.ts';
 import type { Repository } from '../../../git/repository.ts';
 import type { WorkflowDefinition } from '../../../workflow/definition.ts';
-import { listWorkflows } from '../../../workflow/registry/list-workflows.ts';
+import { listWorkflows } from '../../../workflow/registry/find-workflow.ts';
 import { loadWorkflowFile } from '../../../workflow/load/load-workflow-file.ts';
 import { listWorkflowFiles, rootOf } from '../../../workflow/load/resolve-workflow.ts';
 import { SourceUnreadable } from '../../../workflow/source/source-reader.ts';

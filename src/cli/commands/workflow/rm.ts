@@ -1,5 +1,4 @@
-import { findWorkflow } from '../../../workflow/registry/find-workflow.ts';
-import { removeWorkflow } from '../../../workflow/registry/remove-workflow.ts';
+import { findWorkflow, removeWorkflow } from '../../../workflow/registry/find-workflow.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { nothingForDataError } from '../../../thread/thread-errors.ts';

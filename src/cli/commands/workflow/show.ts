@@ -1,6 +1,6 @@
 import { resolveWorkflow } from '../../../workflow/load/resolve-workflow.ts';
 import type { BlockDefinition, Rule, WorkflowDefinition } from '../../../workflow/definition.ts';
-import { describeBranches, foldBranches, sayBlock } from '../../../workflow/graph/describe-block.ts';
+import { describeBranches, foldBranches, sayBlock } from '../../../workflow/graph/render-graph.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
