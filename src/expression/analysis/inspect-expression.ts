@@ -112,7 +112,7 @@ const TESTS: ReadonlySet<unknown> = new Set(['not', 'exists', 'contains', 'boole
  * A list that a number narrows to one step (`$steps[-1]`, `$steps[role='x'][0]`) does not count, nor does the argument of a
  * function. An index that may be a number counts as one, so that every report is a real mistake.
  */
-export function findListComparisons(root: SyntaxNode): ListComparison[] {
+function findListComparisons(root: SyntaxNode): ListComparison[] {
   const found: ListComparison[] = [];
   for (const node of nodesOf(root)) {
     if (node.type !== 'binary' || !COMPARING.has(node.value)) continue;

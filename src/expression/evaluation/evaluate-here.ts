@@ -128,7 +128,7 @@ const closed = new WeakSet<object>();
  * place of a function would have `$f` called with that environment.
  * @returns the function `$clone`
  */
-export function closeOwnFunctions(load: LoadExpression): Promise<unknown> {
+function closeOwnFunctions(load: LoadExpression): Promise<unknown> {
   return (hardened ??= closeAll(load));
 }
 
@@ -169,7 +169,7 @@ function withoutCaller(implementation: Implementation): Implementation {
  * Watches one evaluation: closes every function when it is made, and refuses a transform that would change anything but an
  * object of its own copy.
  */
-export function watchEvaluation(expression: jsonata.Expression, clone: unknown): void {
+function watchEvaluation(expression: jsonata.Expression, clone: unknown): void {
   const patterns = new WeakSet<object>();
   const updates = new WeakSet<object>();
   const look = (node: SyntaxNode, _input: unknown, frame: Frame, result: unknown): void => {
@@ -195,7 +195,7 @@ export function watchEvaluation(expression: jsonata.Expression, clone: unknown):
 }
 
 /** Tells whether JSONata takes a value for a function. */
-export function isFunctionObject(value: unknown): boolean {
+function isFunctionObject(value: unknown): boolean {
   if (typeof value === 'function') return true;
   return isObject(value) && MARKS.some((mark) => mark in value);
 }

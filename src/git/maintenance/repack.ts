@@ -122,18 +122,23 @@ export function repackInBackground(
   if (process.platform === 'win32' || location === undefined || stateDir === undefined) return undefined;
   // An error means a full or read-only disk: a later command tries again.
   return orElse(() => {
-    const packs = countSmallPacks({ location, env });
     const record = join(stateDir, 'folding.json');
-    if (packs < MAX_SMALL_PACKS || !isTimely(readDerivedJson(record, FORM, isRepacking), packs)) return undefined;
+    const last = readDerivedJson(record, FORM, isRepacking);
+    // In this order: of a repacking that ends meanwhile, the packs that it has joined are not counted.
+    if (isInProgress(last) || countSmallPacks({ location, env }) < enoughAfter(last)) return undefined;
     return isCollecting(location) ? undefined : start({ location, env }, record);
   }, undefined);
 }
 
-function isTimely(last: Repacking | undefined, packs: number): boolean {
-  if (last === undefined) return true;
-  if (last.left !== undefined) return last.left < MAX_SMALL_PACKS || packs >= last.left + MAX_SMALL_PACKS;
+function isInProgress(last: Repacking | undefined): boolean {
+  if (last === undefined || last.left !== undefined) return false;
   const holder = parseIdentity(last.holder);
-  return holder === undefined || isAlive(holder) === false || Date.now() - last.atMs >= MAX_REPACKING_MS;
+  return holder !== undefined && isAlive(holder) !== false && Date.now() - last.atMs < MAX_REPACKING_MS;
+}
+
+/** How many small packs are enough for the next repacking. */
+function enoughAfter({ left = 0 }: Partial<Repacking> = {}): number {
+  return left < MAX_SMALL_PACKS ? MAX_SMALL_PACKS : left + MAX_SMALL_PACKS;
 }
 
 function isCollecting({ commonDir }: RepositoryLocation): boolean {
