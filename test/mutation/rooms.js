@@ -32,10 +32,10 @@ export const rooms = [
   },
   {
     name: 'refs',
-    folders: ['src/git/stores/disk', 'src/git/format'],
+    folders: ['src/git/stores', 'src/git/format'],
     files: refsAndLocks,
     tests: ['test/git/stores', 'test/git/format'],
-    without: ['test/git/stores/disk/sleeping-owner.test.ts', 'test/git/stores/disk/packs.test.ts'],
+    without: ['test/git/stores/disk/packs.test.ts'],
   },
   { name: 'packs', folders: ['src/git/stores/disk'], files: /\/(?!.*(?:ref|lock))[^/]*$/, tests: ['test/git/stores'] },
 ];
