@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { knownAgents, TOPICS, trials, trialsOf } from '../../../src/agent/acp/known-agents.ts';
 import { isJsonObject } from '../../../src/json.ts';
 
-const root = join(import.meta.dirname, '../../../..');
+const root = join(import.meta.dirname, '../../..');
 
 /** The table of docs/agents.md. */
 function table(): string {
