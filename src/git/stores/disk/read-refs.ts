@@ -222,7 +222,15 @@ function worktreePrefixesBelow(prefix: string): readonly string[] {
 }
 
 /** One version of the file: git replaces the file, so an open file does not change. */
-type Snapshot = { descriptor: number; stats: BigIntStats; lines: PackedRefsLines };
+type Snapshot = {
+  descriptor: number;
+  stats: BigIntStats;
+  lines: PackedRefsLines;
+  broken: BrokenPackedRefs | undefined;
+};
+
+/** A larger file is not git's: that would be ten million refs. */
+const MAX_PACKED_BYTES = 2 ** 30;
 type Damaged = WantedRefs['damaged'];
 
 /**
@@ -303,8 +311,7 @@ export class PackedRefs {
 
   #readable(): Snapshot | undefined {
     const snapshot = this.#current();
-    const broken = snapshot?.lines.brokenEnd;
-    if (broken !== undefined) throw broken;
+    if (snapshot?.broken !== undefined) throw snapshot.broken;
     return snapshot;
   }
 
@@ -318,8 +325,11 @@ export class PackedRefs {
     const descriptor = orElse(() => openSync(this.path, READ), undefined, isNotThere);
     if (descriptor === undefined) return undefined;
     const opened = fstatSync(descriptor, { bigint: true });
-    const whole = readAt(descriptor, Buffer.allocUnsafeSlow(Number(opened.size)), 0);
-    this.#snapshot = { descriptor, stats: opened, lines: new PackedRefsLines(this.path, whole) };
+    const isTooLarge = opened.size > MAX_PACKED_BYTES;
+    const whole = readAt(descriptor, Buffer.allocUnsafeSlow(isTooLarge ? 0 : Number(opened.size)), 0);
+    const lines = new PackedRefsLines(this.path, whole);
+    const broken = isTooLarge ? new BrokenPackedRefs(this.path, 'it has more than 1 GiB') : lines.brokenEnd;
+    this.#snapshot = { descriptor, stats: opened, lines, broken };
     return this.#snapshot;
   }
 }
