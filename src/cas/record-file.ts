@@ -16,7 +16,7 @@ export const KEY_BYTES = 8;
 /** Each reader reads the whole tail. A longer one is merged with the sorted records. */
 const MAX_TAIL_RECORDS = 4096;
 
-/** A file of records is damaged. Whoever reads it removes it and works it out again. */
+/** Says that a file of records is damaged. Its reader removes the file and builds it anew. */
 export class DamagedRecords extends Error {}
 
 /** Returns the bytes of a file from one position to another, or to its end; fewer where it is shorter. They stay valid. */

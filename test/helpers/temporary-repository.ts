@@ -128,7 +128,8 @@ const harmless = /^(dangling |notice: |unreachable |Checking )/;
 
 /**
  * Waits for the repacking that a uwf has left to git when it ended, failed or was killed: it writes temporary packs, and
- * `git fsck` beside it misses the packs that it joins. Blocks, so that whoever looks at a repository need not be asynchronous.
+ * `git fsck` beside it misses the packs that it joins. It blocks, so that synchronous
+ * checks can call it.
  *
  * @param dir the repository's folder, or its `.git`
  */

@@ -5,7 +5,7 @@ import { identityOf, ownIdentity, processFields, type ProcessIdentity } from '..
 import { monotonicMs } from '../../monotonic-ms.ts';
 import { orElse, tryTo } from '../../or-else.ts';
 
-/** How long a group that got SIGKILL is waited for: only a process stuck in the kernel needs more than a moment. */
+/** How long processes that got SIGKILL are waited for: only a process stuck in the kernel needs more than a moment. */
 const KILL_WAIT_MS = 10_000;
 
 /**
@@ -127,7 +127,6 @@ export async function isTrueWithin(waitMs: number, isTrue: () => boolean): Promi
 type FoundProcess = { pid: number; startTime: string };
 
 const POLL_MS = 20;
-const STRAY_WAIT_MS = 10_000;
 
 /**
  * Finds the processes that belong to a turn but are out of its process group: what a program has started in a session of
@@ -166,7 +165,7 @@ export async function endStrays(
   signalAll(found, 'SIGTERM');
   if (await isTrueWithin(graceMs, () => !found.some(isThere))) return;
   // A program that starts others in a loop has new ones at each look, until it has ended itself.
-  const deadline = monotonicMs() + STRAY_WAIT_MS;
+  const deadline = monotonicMs() + KILL_WAIT_MS;
   for (let left = [...found]; left.length > 0 && monotonicMs() < deadline; left = stillThere(found, leader, sign)) {
     signalAll(left, 'SIGKILL');
     await isTrueWithin(POLL_MS, () => !left.some(isThere));
