@@ -220,7 +220,6 @@ export async function sendLostEnds(
   ends: Set<ThreadId>,
 ): Promise<void> {
   if (ends.size === 0) return;
-  const { pushOnce } = await import('../sync/push-threads.ts');
   const facts = { there: [], scope: new Set(ends), refused: new Set<string>() };
   const { report } = await pushOnce(repository, remote, facts, sync);
   const isDone = report.held.length === 0 && report.rejected.length === 0;

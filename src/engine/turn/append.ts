@@ -14,7 +14,7 @@ import { readTextAt } from '../../thread/thread-commit.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import { relinkOwnTree } from '../isolation/work-tree-folder.ts';
-import { whyNotApart } from '../isolation/why-not-apart.ts';
+import { noteFiles, whyNotApart } from '../isolation/why-not-apart.ts';
 import {
   findHeldTurn,
   forgetHeldTurn,
@@ -64,10 +64,7 @@ export async function appendTurn(
     if (error instanceof ThreadMoved || error instanceof ReplyNotStored) throw error;
     after = await storeInstead(step, turn, whole, error);
   }
-  if (isOwn) {
-    const { noteFiles } = await import('../isolation/why-not-apart.ts');
-    await noteFiles(engine, state.id, after);
-  }
+  if (isOwn) await noteFiles(engine, state.id, after);
   return after;
 }
 

@@ -11,7 +11,7 @@ import { objectFolderOf, objectsApart } from '../stores/quarantine.ts';
 import { fetchWhatCanBe, findUnsound, incomingObjects, landingOf, listByPrefix, withoutUnsound } from './fetch-refs.ts';
 import { isOfOtherFormat, listRemoteRefs, RemoteUnreachable } from './git-output.ts';
 import { GuestFolder, type GuestOf, incomingFolder } from './guest-folder.ts';
-import { pushRefs } from './push-refs.ts';
+import { pushBundle, pushRefs } from './push-refs.ts';
 import type { FetchRequest, IncomingObjects, PushRequest, PushResult, Remote, RemoteRef } from './remote.ts';
 
 /**
@@ -116,7 +116,6 @@ export class NativeRemote implements Remote {
     const { address, bundle, mayAsk, isConfigured } = this.#options;
     const has = (id: ObjectId): Promise<boolean> => this.#repository.objects.has(id);
     if (bundle === undefined) return pushRefs(folder, this.#options, address, request, { mayAsk, isConfigured, has });
-    const { pushBundle } = await import('./push-refs.ts');
     return pushBundle(folder, bundle, request);
   }
 

@@ -1,7 +1,7 @@
 import { statusHere } from '../../../engine/leases/find-lease.ts';
 import type { ObjectId } from '../../../git/format/object-id.ts';
 import type { Repository } from '../../../git/repository.ts';
-import { CodeHoldsSecrets, type MergeReport } from '../../../thread/code/merge-thread.ts';
+import { branchThread, CodeHoldsSecrets, mergeThread, type MergeReport } from '../../../thread/code/merge-thread.ts';
 import { findCode } from '../../../thread/code/thread-code.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import type { ThreadId, ThreadPointer } from '../../../thread/thread-id.ts';
@@ -101,12 +101,10 @@ is changed. Commits that agents made stay as they are, and the command lists tho
     try {
       await agreeToGit(cli, repository, 'sign');
       if (branch !== undefined) {
-        const { branchThread } = await import('../../../thread/code/merge-thread.ts');
         return await tell(await branchThread(repository, code, branch, how));
       }
       await agreeToGit(cli, repository, 'files');
       await agreeToGit(cli, repository, 'merge');
-      const { mergeThread } = await import('../../../thread/code/merge-thread.ts');
       const mode = squash ? 'squash' : rebase ? 'rebase' : 'merge';
       return await tell(await mergeThread(repository, code, { ...how, mode }));
     } catch (error) {
