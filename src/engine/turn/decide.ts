@@ -9,6 +9,7 @@ import { ThreadMemory } from '../../thread/context/context-history.ts';
 import { standIns, stepView, type StepView } from '../../thread/step-view.ts';
 import { readChain, readRoles } from '../../thread/thread-chain.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
 import { type CommitOf, stateCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
@@ -85,8 +86,14 @@ export function journalFacts(choice: RoleChoice | Ending): JsonObject {
   return { [choice.kind]: choice.error.message };
 }
 
-/** The last decision that this process has made in a repository: a step is decided after once before it is stored, and once after. */
-const lastDecisions = new WeakMap<Repository, { after: string; decision: Promise<Decision> }>();
+type LastDecision = { after: string; decision: Promise<Decision> };
+
+/**
+ * The last decision that this process has made of each thread: a step is decided after once before it is stored, and once after. Branches
+ * work at once, so one for a repository would not do.
+ */
+const lastDecisions = new WeakMap<Repository, Map<ThreadId, LastDecision>>();
+const MAX_LAST = 1000;
 
 /** A step waits no longer for its rules before it is stored. */
 const MAX_WAIT_MS = 250;
@@ -104,10 +111,13 @@ export function decideAfter(
   const { id, commit } = stateCommit(state);
   // What the message of a step tells changes its id, and not what rules see.
   const after = state.last === undefined ? id : `${commit.tree} ${commit.parents[0]}`;
-  const last = lastDecisions.get(repository);
+  const decisions = lastDecisions.get(repository) ?? new Map<ThreadId, LastDecision>();
+  lastDecisions.set(repository, decisions);
+  const last = decisions.get(state.id);
   if (last?.after === after) return last.decision;
+  if (decisions.size >= MAX_LAST) decisions.clear();
   const decision = decide(moderator, decisionContext(repository, state, name, imagined));
-  lastDecisions.set(repository, { after, decision });
+  decisions.set(state.id, { after, decision });
   return decision;
 }
 
