@@ -2,7 +2,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
-import { orElse } from '../../or-else.ts';
+import { inPlaceOf, orElse } from '../../or-else.ts';
 import {
   FULL_DISK,
   isNotThere,
@@ -93,14 +93,40 @@ export class RefWriter {
   }
 
   async #transact(edits: readonly RefEdit[]): Promise<void> {
-    const lines = ['start', ...edits.map((edit) => this.#command(edit)), 'prepare', 'commit', ''];
+    const lines = ['start', ...edits.map((edit) => this.#command(edit)), 'prepare', ''];
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#git.ask(lines.join('\n'), 'commit: ok');
+        await this.#git.ask(lines.join('\n'), 'prepare: ok');
+        let end = 'abort';
+        try {
+          await this.#verifyUnderLocks(edits);
+          end = 'commit';
+        } finally {
+          await this.#git.ask(`${end}\n`, `${end}: ok`);
+        }
+        return;
       } catch (error) {
         if (!(error instanceof GitFailed || error instanceof GitEnded)) throw error;
         if ((await this.#explain(error, edits, tries === MOST_TRIES)) === 'made') return;
       }
+    }
+  }
+
+  /**
+   * Compares with the expected values once more, while git holds the locks, under which no value changes.
+   *
+   * git keeps what it read of `packed-refs`, and reads it again only if inode, size or second differ (`stat_validity_check` in
+   * its statinfo.c). Packed twice within a second, all three can be as before, and git compares with values that are gone.
+   */
+  async #verifyUnderLocks(edits: readonly RefEdit[]): Promise<void> {
+    // A reftable is read again under its lock.
+    if (this.#options.refs === 'files') await this.#verify(edits);
+  }
+
+  async #verify(edits: readonly RefEdit[]): Promise<void> {
+    for (const { name, expected } of edits) {
+      const id = (await this.#options.read(name)) ?? null;
+      if (id !== expected) throw new RefMoved(name, expected, id);
     }
   }
 
@@ -109,6 +135,11 @@ export class RefWriter {
     const nothing = '0'.repeat(2 * objectIdBytes(this.#options.objects));
     if (value === expected) return `verify ${name} ${expected ?? nothing}`;
     return value === null ? `delete ${name} ${expected}` : `update ${name} ${value} ${expected ?? nothing}`;
+  }
+
+  async #isMade(edits: readonly RefEdit[]): Promise<boolean> {
+    const values = edits.map((edit) => ({ ...edit, expected: edit.value }));
+    return this.#verify(values).then(() => true, inPlaceOf(RefMoved, false));
   }
 
   /** Throws the reason why a transaction failed, unless it was made by a git that was killed, or may succeed if it is repeated. */
@@ -120,15 +151,10 @@ export class RefWriter {
     const said = failure instanceof GitFailed ? failure.said : '';
     const error = this.#refusal(said);
     if (error !== undefined) throw error;
-    const actual: (ObjectId | null)[] = [];
-    for (const { name } of edits) actual.push((await this.#options.read(name)) ?? null);
     // A killed git says nothing, and may have finished.
     const isKilled = !said.includes('fatal:');
-    if (isKilled && edits.every(({ value }, at) => actual[at] === value)) return 'made';
-    for (const [at, { name, expected }] of edits.entries()) {
-      const id = actual[at] ?? null;
-      if (id !== expected) throw new RefMoved(name, expected, id);
-    }
+    if (isKilled && (await this.#isMade(edits))) return 'made';
+    await this.#verify(edits);
     if (isLast || !(isKilled || sayings.moved.test(said))) throw failure;
     return 'repeat';
   }

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ObjectMissing } from '../../../src/git/format/object-errors.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
@@ -105,6 +106,23 @@ describe('a change', () => {
     const outcomes = await Promise.allSettled(edits.map((edit) => stores.refs.update([edit])));
     expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual(names.map((_, at) => at % 2 === 0));
     for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(RefMoved);
+  });
+
+  test('is refused where git takes packed refs for those that it read before', async () => {
+    const packedRefs = join(gitDir, 'packed-refs');
+    const { git } = repository;
+    // git tells two files apart by inode, size and second. An inode is free again once its file was replaced twice.
+    await sleep(1000 - (Date.now() % 1000));
+    git('pack-refs', '--all');
+    await stores.refs.update([{ name: thread, expected: a, value: a }]);
+    writeFileSync(packedRefs, readFileSync(packedRefs, 'utf8').replace(a, b));
+    const [c] = (await writeCommits(stores.objects, 'c')) as [ObjectId];
+    const late = stores.refs.update([{ name: thread, expected: a, value: c }]);
+    await expect(late).rejects.toMatchObject({ code: 'ref-moved', actual: b });
+    expect(git('rev-parse', thread)).toBe(b);
+    expect(locks()).toEqual([]);
+    await stores.refs.update([{ name: thread, expected: b, value: c }]);
+    expect(git('rev-parse', thread)).toBe(c);
   });
 
   test('of a symbolic ref is made where it leads, and of one ref it is made once', async () => {
