@@ -5,7 +5,6 @@ import type { JsonObject } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { EngineEvent } from '../events.ts';
 import { mayBeAtWork } from '../leases/find-lease.ts';
-import { writeSummed } from '../leases/summed-line.ts';
 import { makeFolders, share } from '../../git/system/write-files.ts';
 import { APPEND, writeOwnFile } from '../../git/system/state-files.ts';
 import { join } from 'node:path';
@@ -169,7 +168,7 @@ class ThreadJournal {
   }
 
   #gather(entry: JournalEntry): void {
-    const line = `${writeSummed(entry, shorten)}\n`;
+    const line = `${JSON.stringify(entry, shorten)}\n`;
     this.#pending.push(line);
     this.#pendingBytes += Buffer.byteLength(line);
   }

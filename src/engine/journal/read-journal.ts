@@ -1,10 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { READ } from '../../git/system/files.ts';
-import { isJsonObject } from '../../json.ts';
+import { isJsonObject, parseJson } from '../../json.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { journalPaths, type JournalEntry } from './journal.ts';
-import { readSummed } from '../leases/summed-line.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mayBeAtWork } from '../leases/find-lease.ts';
 import { orElse } from '../../or-else.ts';
@@ -179,7 +178,7 @@ class FileTail {
 }
 
 function parseLine(line: string): JournalEntry[] {
-  const value = readSummed(line);
+  const value = parseJson(line);
   // Only `journal.ts` writes there; a line that a crash cut off is no JSON.
   const isEntry = isJsonObject(value) && typeof value['event'] === 'string' && typeof value['at'] === 'number';
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- An entry of this name has these facts.

@@ -1,21 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  existsSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { constants, linkSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../git/system/state-files.ts';
-import { isWithoutHardLinks, makeFolders, share } from '../../git/system/write-files.ts';
+import { makeFolders, share } from '../../git/system/write-files.ts';
 import { asStorageError, errnoOf, isNotThere, isShortOfFiles, storing } from '../../git/format/object-errors.ts';
-import { isFarFromNow, isOlderThan, READ, readRegularFile } from '../../git/system/files.ts';
+import { isOlderThan, READ, readRegularFile } from '../../git/system/files.ts';
 import {
   formatIdentity,
   isAlive,
@@ -23,9 +12,8 @@ import {
   parseIdentity,
   type ProcessIdentity,
 } from '../../git/system/process-identity.ts';
-import { readSummed, writeSummed } from './summed-line.ts';
 import { uptime } from 'node:os';
-import { isJsonObject, type JsonObject } from '../../json.ts';
+import { isJsonObject, parseJson, type JsonObject } from '../../json.ts';
 
 /** What a lease file says. Machine-local; never put in a synced object. */
 export type LeaseRecord = {
@@ -62,7 +50,7 @@ export function readLeaseRecord(path: string): LeaseRecord | UnreadableRecord | 
     if (isShortOfFiles(error)) throw asStorageError(error, path);
     return isNotThere(error) ? undefined : 'unreadable';
   }
-  const value = readSummed(text.trimEnd());
+  const value = parseJson(text);
   return isLeaseRecord(value) ? value : 'unreadable';
 }
 
@@ -108,7 +96,6 @@ export function isHolderAlive(record: LeaseRecord, nowMs: number): boolean {
 
 /** How long a temporary file counts of a process that cannot be seen from here. */
 const TEMPORARY_MS = 3_600_000;
-const GATE_MS = 2_000;
 const temporaryName = /^tmp_([^@]+)@[0-9a-f]+$/;
 
 /**
@@ -125,34 +112,11 @@ export function createRecordFile(path: string, record: LeaseRecord): boolean {
       return true;
     } catch (error) {
       if (errnoOf(error) === 'EEXIST') return false;
-      if (!isWithoutHardLinks(error)) throw error;
-      return moveToFree(temporary, path);
+      throw error;
     } finally {
       rmSync(temporary, { force: true });
     }
   });
-}
-
-/**
- * Gives a file a name that nothing has, where there are no hard links: renaming replaces what is there, so a second file says
- * which process may rename. It is there for a moment; one that a killed process left counts no longer than {@link GATE_MS}.
- */
-function moveToFree(temporary: string, path: string): boolean {
-  const gate = `${path}.gate`;
-  try {
-    closeSync(openSync(gate, 'wx'));
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error;
-    if (isFarFromNow(gate, GATE_MS)) rmSync(gate, { force: true });
-    return false;
-  }
-  try {
-    if (existsSync(path)) return false;
-    renameSync(temporary, path);
-    return true;
-  } finally {
-    rmSync(gate, { force: true });
-  }
 }
 
 /**
@@ -189,7 +153,7 @@ function writeBeside(path: string, record: LeaseRecord): string {
   const name = `tmp_${formatIdentity(ownIdentity())}@${randomBytes(8).toString('hex')}`;
   const temporary = join(dirname(path), name);
   try {
-    writeFileSync(temporary, `${writeSummed(record)}\n`, { flag: 'wx' });
+    writeFileSync(temporary, `${JSON.stringify(record)}\n`, { flag: 'wx' });
     share(temporary);
   } catch (error) {
     rmSync(temporary, { force: true });

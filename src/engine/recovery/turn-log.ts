@@ -14,7 +14,6 @@ import type { AttemptDraft } from '../../thread/draft-commit.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ObservedOthers } from '../isolation/observe-others.ts';
-import { readSummed, writeSummed } from '../leases/summed-line.ts';
 import type { FinishedTurn } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
 
@@ -114,7 +113,7 @@ export class TurnLog {
   #write(line: Line): void {
     const lines: Line[] = this.#begun === undefined ? [line] : [{ kind: 'begun', turn: this.#begun }, line];
     // A line that could not be written whole leaves the next one alone.
-    const text = lines.map((each) => `\n${writeSummed(each)}\n`).join('');
+    const text = lines.map((each) => `\n${JSON.stringify(each)}\n`).join('');
     const path = pathOf(this.#repository, this.#thread);
     if (path === undefined) {
       const logs = inMemory.get(this.#repository) ?? new Map<ThreadId, string>();
@@ -148,8 +147,8 @@ function readTurnLog(repository: Repository, thread: ThreadId): OpenTurn[] {
       ? (inMemory.get(repository)?.get(thread) ?? '')
       : orElse(() => readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW).toString('utf8'), '');
   for (const each of text.split('\n')) {
-    const value = each === '' ? undefined : readSummed(each);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Its sum is right, so `TurnLog` wrote it.
+    const value = each === '' ? undefined : parseJson(each);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `TurnLog` wrote it: a line that was cut off is no JSON.
     if (isJsonObject(value)) takeIn(turns, value as unknown as Line);
   }
   return turns;

@@ -20,7 +20,7 @@ import {
   uncheckedReply,
   withinGrace,
 } from './accept.ts';
-import { clearLeftSteps, makeStepFolder, removeStepFolder } from './step-folder.ts';
+import { clearLeftSteps, freeReserved, makeStepFolder, removeStepFolder } from './step-folder.ts';
 import type { PreparedStep, TakenTurn, TurnEnd } from './step.ts';
 
 /** Tries after the first, where a role does not say how many. */
@@ -95,6 +95,7 @@ class Tries {
       }
       await calls.close();
       if (this.#stepDir !== undefined) removeStepFolder(this.#stepDir);
+      freeReserved(engine.repository);
     }
   }
 

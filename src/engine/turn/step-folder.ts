@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endStrays, findStrays } from '../../agent/processes/process-group.ts';
@@ -12,8 +12,11 @@ import { storing } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { JsonObject } from '../../json.ts';
 
-/** How much space is held for what the turn comes to. */
+/** How much space is held for what the turns at work come to. */
 const RESERVED_BYTES = 1024 * 1024;
+
+/** With less than this on the disk a turn that is to be stored gives the space free: what fills the disk may go on. */
+const LITTLE_BYTES = 64 * 1024 * 1024;
 
 /** How long what a killed step has started has to end by itself. */
 const GRACE_MS = 1_000;
@@ -56,14 +59,14 @@ export async function clearLeftSteps(
 /**
  * Makes the folder of a step.
  *
- * It holds the process as `holder`, the role's schema as `schema.json`, for what reports a result (`uwf mcp`), and `reserved`: space
- * on the disk that becomes free with the folder, for the reply to be stored.
- * @throws {StorageFull} / {StorageReadOnly}
+ * It holds the process as `holder`, and the role's schema as `schema.json`, for what reports a result (`uwf mcp`).
+ * @throws {StorageFull} / {StorageReadOnly}; also if there is no space to hold for the reply ({@link freeReserved})
  */
 export function makeStepFolder({ stateDir }: Repository, threadId: string, schema: JsonObject): string {
   const parent = stateDir === undefined ? tmpdir() : join(stateDir, 'steps');
   return storing(parent, () => {
     makeFolders(parent);
+    if (stateDir !== undefined) reserve(join(stateDir, RESERVED));
     const folder = mkdtempSync(join(parent, `${threadId}-`));
     share(folder);
     return fillFolder(folder, schema);
@@ -77,13 +80,37 @@ function fillFolder(folder: string, schema: JsonObject): string {
       writeFileSync(join(folder, name), text);
       share(join(folder, name));
     }
-    // Not synced: file systems account for what is written at once. Random, because some of them compress.
-    writeFileSync(join(folder, 'reserved'), randomBytes(RESERVED_BYTES));
     return folder;
   } catch (error) {
     removeStepFolder(folder);
     throw error;
   }
+}
+
+/** Space on the disk that no turn needs until the disk is full: one file for all steps of the repository. */
+const RESERVED = 'reserved';
+
+function reserve(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.size === RESERVED_BYTES) return;
+  try {
+    // Not synced: file systems account for what is written at once. Random, because some of them compress.
+    writeFileSync(path, randomBytes(RESERVED_BYTES));
+    share(path);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  }
+}
+
+/** Gives the reserved space free where little else is left, for a reply to be stored; the next step that begins needs it again. */
+export function freeReserved({ stateDir }: Repository): void {
+  if (stateDir === undefined) return;
+  const free = (): void => {
+    const { bavail, bsize } = statfsSync(stateDir);
+    if (bavail * bsize < LITTLE_BYTES) rmSync(join(stateDir, RESERVED), { force: true });
+  };
+  // The turn's result is worth more than to know why.
+  tryTo(free);
 }
 
 /** Removes the folder of a step. Errors are ignored: the turn's result is worth more. */

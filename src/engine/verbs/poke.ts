@@ -8,7 +8,7 @@ import { usageOfLeft } from '../limits/allowance.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
-import { inSlot } from '../leases/slots.ts';
+import { inSlot } from '../leases/slot.ts';
 import { withThread } from '../leases/with-thread.ts';
 import { tellTaken } from '../engine-context.ts';
 import { chooseAgain, openStep } from '../turn/decide.ts';

@@ -5,7 +5,7 @@ import { describeOver } from '../describe/gather-facts.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import type { Lease } from '../leases/lease.ts';
-import { inSlot } from '../leases/slots.ts';
+import { inSlot } from '../leases/slot.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
 import type { StepOutcome, TurnWish } from '../turn/step.ts';

@@ -60,13 +60,6 @@ function writeWhole(descriptor: number, bytes: Uint8Array): void {
   while (written < bytes.byteLength) written += writeSync(descriptor, bytes, written);
 }
 
-const withoutHardLinks = new Set(['EPERM', 'EXDEV', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
-
-/** Tells whether `link` failed because this file system has no hard links, or not between these folders. */
-export function isWithoutHardLinks(error: unknown): boolean {
-  return withoutHardLinks.has(errnoOf(error) ?? '');
-}
-
 /** How often a parent is made again that another process has removed. */
 const MAX_TRIES = 100;
 

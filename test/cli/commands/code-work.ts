@@ -2,7 +2,6 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeLease } from '../../../src/engine/leases/lease.ts';
 import { leasePath } from '../../../src/engine/leases/find-lease.ts';
-import { readSummed, writeSummed } from '../../../src/engine/leases/summed-line.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { endThread } from '../../../src/thread/end-thread.ts';
 import { suspendThread } from '../../../src/thread/suspend-thread.ts';
@@ -72,8 +71,8 @@ async function bringTo(repository: Repository, state: ThreadState, standing: Sta
   if (standing === 'interrupted') {
     const path = leasePath(repository.stateDir ?? '', state.id);
     // A process of this number that started at another time is another process.
-    const record = readSummed(readFileSync(path, 'utf8').trimEnd()) as { holder: object };
-    writeFileSync(path, `${writeSummed({ ...record, holder: { ...record.holder, startTime: '1' } })}\n`);
+    const record = JSON.parse(readFileSync(path, 'utf8')) as { holder: object };
+    writeFileSync(path, `${JSON.stringify({ ...record, holder: { ...record.holder, startTime: '1' } })}\n`);
   }
   const ends = {
     ended: { outcome: 'completed', returnCode: 0, summary: 'It parses.' },

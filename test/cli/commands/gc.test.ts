@@ -215,6 +215,6 @@ test('gc removes the folders of steps whose process has ended, and leaves those 
   writeFileSync(join(folders[0] ?? '', 'holder'), dead);
   const { removed } = (await repository.json(['gc'])) as { removed: { name: string; bytes: number }[] };
   const [folder] = removed.filter(({ name }) => name.startsWith(`uwf/steps/${killed}`));
-  expect(folder?.bytes).toBeGreaterThan(1024 * 1024);
+  expect(folder?.bytes).toBeGreaterThan(0);
   expect(folders.map((path) => existsSync(path))).toEqual([false, true]);
 });

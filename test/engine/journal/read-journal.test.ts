@@ -3,13 +3,12 @@ import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { journalPaths, type JournalEntry } from '../../../src/engine/journal/journal.ts';
 import { openJournal, type JournalReader } from '../../../src/engine/journal/read-journal.ts';
-import { writeSummed } from '../../../src/engine/leases/summed-line.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 const thread = parseThreadId('01JD0000000000000000000000');
-const lineOf = (text: string): string => `${writeSummed({ at: 1, event: 'agent.text', thread, role: 'a', text })}\n`;
+const lineOf = (text: string): string => `${JSON.stringify({ at: 1, event: 'agent.text', thread, role: 'a', text })}\n`;
 const textsOf = (entries: readonly JournalEntry[]): string[] =>
   entries.flatMap((entry) => (entry.event === 'agent.text' ? entry.text : []));
 

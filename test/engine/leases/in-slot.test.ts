@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { prepareLeaseFolder, replaceRecordFile } from '../../../src/engine/leases/lease-file.ts';
 import { takeLease, takeLeaseFile, type Lease } from '../../../src/engine/leases/lease.ts';
-import { inSlot } from '../../../src/engine/leases/slots.ts';
+import { inSlot } from '../../../src/engine/leases/slot.ts';
 import { Interrupted } from '../../../src/engine/limits/turn-clock.ts';
 import { identityOf, type ProcessIdentity } from '../../../src/git/system/process-identity.ts';
 import type { JsonObject } from '../../../src/json.ts';

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { findLease, leasePath } from '../../../src/engine/leases/find-lease.ts';
@@ -10,7 +10,6 @@ import {
   type LeaseRecord,
 } from '../../../src/engine/leases/lease-file.ts';
 import { LeaseHeld, takeLease, takeOverLease } from '../../../src/engine/leases/lease.ts';
-import { readSummed, writeSummed } from '../../../src/engine/leases/summed-line.ts';
 import { StorageFull, StorageReadOnly, TooManyOpenFiles } from '../../../src/git/format/object-errors.ts';
 import { ownIdentity } from '../../../src/git/system/process-identity.ts';
 import type { Repository } from '../../../src/git/repository.ts';
@@ -38,43 +37,6 @@ function recordOf(token: string, change: Partial<LeaseRecord> = {}): LeaseRecord
 
 /** A process that has ended: of its pid, one runs that started at another time. */
 const ended = { ...ownIdentity(), startTime: '1' };
-
-describe('on a file system without hard links, a lease file', () => {
-  const gate = (): string => `${path}.gate`;
-
-  beforeEach(() => failFs('linkSync', { code: 'EPERM' }));
-
-  test('is created once and leaves no other file', () => {
-    expect(createRecordFile(path, recordOf('a'))).toBe(true);
-    expect(createRecordFile(path, recordOf('b'))).toBe(false);
-    expect(readLeaseRecord(path)).toEqual(recordOf('a'));
-    expect(readdirSync(folder)).toEqual([name]);
-  });
-
-  test('is not created while another process may create it', () => {
-    writeFileSync(gate(), '');
-    expect(createRecordFile(path, recordOf('a'))).toBe(false);
-    expect(readdirSync(folder)).toEqual([`${name}.gate`]);
-  });
-
-  test.each([
-    ['', -3],
-    [', before the clock was set back', 3_600],
-  ])('is created after a process was killed in between%s', (_, offsetS) => {
-    writeFileSync(gate(), '');
-    const then = Date.now() / 1000 + offsetS;
-    utimesSync(gate(), then, then);
-    expect(createRecordFile(path, recordOf('a'))).toBe(false);
-    expect(createRecordFile(path, recordOf('a'))).toBe(true);
-    expect(readdirSync(folder)).toEqual([name]);
-  });
-
-  test('is not created where a file cannot be made', () => {
-    failFs('openSync', { code: 'EACCES', where: (at) => at === gate() });
-    expect(() => createRecordFile(path, recordOf('a'))).toThrow(StorageReadOnly);
-    expect(readdirSync(folder)).toEqual([]);
-  });
-});
 
 describe('where writing fails, nothing is left behind', () => {
   test('by a lease that cannot be created', async () => {
@@ -167,7 +129,7 @@ describe('between two looks at a lease', () => {
 
 describe('a claim on the lease of a process that has ended', () => {
   test.each([
-    ['has ended too', `${writeSummed(recordOf('next', { holder: ended }))}\n`, 'next'],
+    ['has ended too', `${JSON.stringify(recordOf('next', { holder: ended }))}\n`, 'next'],
     ['was torn', 'torn', 'dead-torn'],
   ])('is itself claimed by one process where its claimant %s', async (_, claim, token) => {
     createRecordFile(path, recordOf('dead', { holder: ended }));
@@ -184,18 +146,5 @@ describe('a claim on the lease of a process that has ended', () => {
     createRecordFile(path, recordOf('dead', { holder: ended, processGroups: [group] }));
     await expect(takeLease(repository, thread)).rejects.toThrow(`process ${process.pid}`);
     expect(readdirSync(folder)).toEqual([name]);
-  });
-});
-
-describe('a line with a sum', () => {
-  test('is damaged where something follows the sum', () => {
-    expect(readSummed(`${writeSummed({ a: 1 })}, "b": 2}`)).toBeUndefined();
-  });
-
-  test('ends with the FNV-1a of all before it, in eight hexadecimal digits', () => {
-    expect(writeSummed({ a: 1 })).toBe('{"a":1,"sum":"2e885536"}');
-    // One with a zero in front.
-    expect(writeSummed({ a: 156 })).toBe('{"a":156,"sum":"00740a1d"}');
-    expect(readSummed('{"a":156,"sum":"00740a1d"}')).toEqual({ a: 156 });
   });
 });

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EngineContext } from '../../../src/engine/engine-context.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
-import { inSlot } from '../../../src/engine/leases/slots.ts';
+import { inSlot } from '../../../src/engine/leases/slot.ts';
 import { Interrupted } from '../../../src/engine/limits/turn-clock.ts';
 import { createSlotFixture, stateOf, type SlotFixture } from './slot-fixture.ts';
 
@@ -53,32 +53,6 @@ describe('the slot of a thread that waits for children', () => {
     expect(events).toEqual([]);
   });
 
-  test('is taken again before threads that have had none, and after those that waited for it before', async () => {
-    const [held, children] = [gate(), gate()];
-    const order: string[] = [];
-    const engine = engineOf(1);
-    const startCaller = async (name: string): Promise<{ over: Promise<void> }> => {
-      const begun = gate();
-      const over = inSlot(engine, stateOf(), async ({ outsideSlot }) => {
-        const wait = outsideSlot(() => children.opened);
-        begun.open();
-        await wait;
-        order.push(name);
-      });
-      await begun.opened;
-      return { over };
-    };
-    const callers = [await startCaller('first'), await startCaller('second')];
-    const holder = inSlot(engine, stateOf(), () => held.opened);
-    const fresh = inSlot(engine, stateOf(), () => Promise.resolve(order.push('new')));
-    await expect.poll(() => events).toHaveLength(1);
-    children.open();
-    await expect.poll(() => events).toHaveLength(3);
-    held.open();
-    await Promise.all([...callers.map(({ over }) => over), holder, fresh]);
-    expect(order).toEqual(['first', 'second', 'new']);
-  });
-
   test('is not taken again for a thread that has begun to wait for another child meanwhile', async () => {
     const [child, later] = [gate(), gate()];
     const slot = await takeSlotFile(2);
@@ -112,4 +86,21 @@ describe('the slot of a thread that waits for children', () => {
     stop.abort(new Error('told to'));
     await expect(working).rejects.toThrow(Interrupted);
   });
+});
+
+test('200 threads of a process that wait are told once, and each has its turn, one at a time', async () => {
+  const held = await takeSlotFile(1);
+  const engine = engineOf(1);
+  let atWork = 0;
+  const work = async (): Promise<number> => {
+    atWork += 1;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    atWork -= 1;
+    return atWork;
+  };
+  const threads = Array.from({ length: 200 }, () => inSlot(engine, stateOf(), work));
+  await expect.poll(() => events).toHaveLength(200);
+  held.release();
+  expect(await Promise.all(threads)).toEqual(Array(200).fill(0));
+  expect(events).toHaveLength(200);
 });

@@ -6,7 +6,6 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { readingContext, type EngineContext } from '../../../src/engine/engine-context.ts';
 import { journalPaths } from '../../../src/engine/journal/journal.ts';
 import { openJournal } from '../../../src/engine/journal/read-journal.ts';
-import { writeSummed } from '../../../src/engine/leases/summed-line.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import type { LiveEvent } from '../../../src/web/live/live-event.ts';
@@ -139,7 +138,7 @@ test('a lease that cannot be read ends no stream', async () => {
 const thread = parseThreadId('01JD0000000000000000000000');
 const say = (path: string, text: string): void => {
   mkdirSync(dirname(path), { recursive: true });
-  appendFileSync(path, `${writeSummed({ at: 1, event: 'agent.text', thread, role: 'a', text })}\n`);
+  appendFileSync(path, `${JSON.stringify({ at: 1, event: 'agent.text', thread, role: 'a', text })}\n`);
 };
 
 test('words are told from the place that a browser has reached, each once and in order', async () => {

@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { journalPaths } from '../../../src/engine/journal/journal.ts';
-import { writeSummed } from '../../../src/engine/leases/summed-line.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { readRunningTurn, type RunningTurn } from '../../../src/web/live/running-turn.ts';
@@ -18,7 +17,7 @@ async function turnOf(entries: readonly JsonObject[], isHeld = true): Promise<Ru
   const repository = await createTemporaryRepository().open();
   const { current } = journalPaths(repository.stateDir ?? '', thread);
   mkdirSync(dirname(current), { recursive: true });
-  writeFileSync(current, entries.map((entry) => `${writeSummed(entry)}\n`).join(''));
+  writeFileSync(current, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
   return readRunningTurn(repository, { thread, steps: 3, nextRole: 'writer', holder: isHeld ? holder : null }).turn;
 }
 
