@@ -1,4 +1,4 @@
-import { nameOfKnown, trialsOf } from './acp/known-agents.ts';
+import { findKnown } from './acp/known-agents.ts';
 import type { AgentBinding } from './load/agent-binding.ts';
 
 /** Whether an agent reports the tokens that its turns use, and what they cost; absent where that is not known. */
@@ -18,10 +18,10 @@ export function knownReports(
   capabilities: readonly string[] = [],
 ): KnownReports | undefined {
   if (withoutModel.has(reference) || capabilities.includes('no-model')) return undefined;
-  const [trial] = trialsOf(nameOfKnown({ package: reference, config }) ?? '');
+  const { silentOf = [] } = findKnown({ package: reference, config }) ?? {};
   const isCounting = capabilities.includes('usage');
-  const isSilent = trial?.tokens.says === 'no';
-  const isUnpriced = trial?.cost.says === 'no' || (isCounting && !capabilities.includes('cost'));
+  const isSilent = silentOf.includes('tokens');
+  const isUnpriced = silentOf.includes('cost') || (isCounting && !capabilities.includes('cost'));
   return {
     ...((isCounting || isSilent) && { tokens: isCounting }),
     ...(price === undefined ? (isSilent || isUnpriced) && { cost: false } : !isSilent && { cost: true }),

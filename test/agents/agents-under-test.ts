@@ -63,7 +63,6 @@ export function agentUnderTest(name: AgentName, url: string, home: string): Agen
       goesOnAfterNo: true,
       config: {
         command: [join(bin, 'gemini'), '--acp', '-m', 'gemini-2.5-flash'],
-        fs: { read: false },
         env: {
           ...offline,
           GEMINI_API_KEY: 'dummy',

@@ -31,11 +31,6 @@ export type AcpConfig = {
   permissions?: Permissions;
   /** Whether the agent is given uwf's own MCP server; default true. */
   mcp?: boolean;
-  /**
-   * What of its file access the agent leaves to uwf, which keeps it in the working folder and asks for permission; both
-   * by default. The Gemini CLI needs `read: false`: it takes a file that is not there yet for one it cannot read.
-   */
-  fs?: { read?: boolean; write?: boolean };
   /** How long the agent may take until its session is open, in ms; default 300,000, as it may have to be installed first. */
   startTimeoutMs?: number;
   /** From asking a turn to stop to SIGTERM, and from there to SIGKILL, in ms each; default 5,000. */
@@ -69,14 +64,6 @@ export const acpConfigSchema: SchemaOf<AcpConfig> = objectSchema(
     mode: recorded(textSchema('the mode to ask for, where the agent has modes', NOT_EMPTY)),
     permissions: permissionsSchema,
     mcp: flagSchema("whether the agent is given uwf's own MCP server (true)"),
-    fs: objectSchema(
-      {},
-      {
-        read: flagSchema('whether it reads files through uwf (true)'),
-        write: flagSchema('whether it writes files through uwf (true)'),
-      },
-      { description: 'whether the agent is to read and write files through uwf (both true)' },
-    ),
     startTimeoutMs: duration('how long it may take until the session is open, in ms (300000)', 1),
     graceMs: duration('from asking to stop to SIGTERM, and from there to SIGKILL, in ms (5000)', 0),
     maxOutputBytes: integerSchema('bytes of standard output that one try of a turn may write (67108864)', 1024, {

@@ -14,7 +14,6 @@ import {
   loadSdk,
 } from './acp-config.ts';
 import { acpEnvironment, AgentProcess } from './agent-process.ts';
-import { createClientApp } from './client-handlers.ts';
 import { toolsMissing, untilToolsAreListed, uwfMcpServer } from './own-tools.ts';
 import { warnOfMode } from './known-agents.ts';
 import { isAuthRequired, notAuthorized, openSession, type OpenSession } from './open-session.ts';
@@ -157,7 +156,6 @@ export class AcpSession {
       this.#turn = undefined;
       for (const each of forget) each();
       clearTimeout(timer);
-      await turn.terminals.endAll();
       if (signal.aborted) await this.end();
     }
   }
@@ -172,19 +170,18 @@ export class AcpSession {
   }
 
   async #open(request: AgentRequest): Promise<void> {
-    const app = await createClientApp(() => this.#turn);
-    const { PROTOCOL_VERSION } = await loadSdk();
+    const { client, PROTOCOL_VERSION, RequestError } = await loadSdk();
+    const app = client({ name: 'uwf' }).onRequest('session/request_permission', async ({ params }) => {
+      if (this.#turn === undefined) throw RequestError.invalidRequest(undefined, 'no turn is going on');
+      return { outcome: await this.#turn.permit(params) };
+    });
     const connection = app.connect(this.#process.stream);
     this.#connection = connection;
     const { agent } = connection;
-    const isOffered = request.withoutTools !== true;
-    const { fs = {} } = this.#config;
     const about = await agent.request('initialize', {
       protocolVersion: PROTOCOL_VERSION,
-      clientCapabilities: {
-        fs: { readTextFile: isOffered && (fs.read ?? true), writeTextFile: isOffered && (fs.write ?? true) },
-        terminal: isOffered,
-      },
+      // What an agent does by itself it asks for; what it had uwf do would be asked for a second time.
+      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
       clientInfo: { name: 'uwf', title: 'uwf', version: '1' },
     });
     if (about.protocolVersion !== PROTOCOL_VERSION) {

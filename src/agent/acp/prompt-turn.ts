@@ -1,14 +1,16 @@
-import type { PromptResponse } from '@agentclientprotocol/sdk/unstable';
-import type { JsonObject } from '../../json.ts';
+import type {
+  PromptResponse,
+  RequestPermissionOutcome,
+  RequestPermissionRequest,
+} from '@agentclientprotocol/sdk/unstable';
+import { isJsonObject, type JsonObject } from '../../json.ts';
 import type { AgentRequest, Usage } from '../contract.ts';
 import { RESULT_TOOL } from '../extract/result-tool.ts';
 import type { WorkingFolder } from '../files/working-folder.ts';
 import { readAsked } from '../mcp/mcp-record.ts';
-import { type AcpConfig, DEFAULT_GRACE_MS } from './acp-config.ts';
-import { acpEnvironment } from './agent-process.ts';
+import type { AcpConfig } from './acp-config.ts';
 import { OwnTools } from './own-tools.ts';
 import { PermissionGate } from './permissions/permission-gate.ts';
-import { Terminals } from './terminals.ts';
 import { UpdateReader } from './update-reader.ts';
 import { type CostOfPrompt, fullest, nameOfSession, type SessionCost, tokensOfAnswer } from './usage.ts';
 
@@ -21,9 +23,6 @@ export class PromptTurn {
   readonly folder: WorkingFolder;
   readonly reader: UpdateReader;
   readonly gate: PermissionGate;
-  readonly terminals: Terminals;
-  /** What programs in terminals start with. */
-  readonly env: Readonly<Record<string, string>>;
   /** Why the turn has to wait for a person; undefined while it need not. */
   unanswered: string | undefined;
   /** What a person denied last, and how much the agent had said by then. */
@@ -40,14 +39,7 @@ export class PromptTurn {
     this.#reportsBefore = countReports(request.stepDir);
     this.request = request;
     this.folder = folder;
-    this.env = acpEnvironment(request.env);
-    this.terminals = new Terminals(config.graceMs ?? DEFAULT_GRACE_MS, (pgid) =>
-      request.emit({ kind: 'process-group', pgid }),
-    );
-    this.reader = new UpdateReader(
-      (event) => request.emit(event),
-      (id) => this.terminals.textOf(id),
-    );
+    this.reader = new UpdateReader((event) => request.emit(event));
     this.gate = new PermissionGate({
       request,
       folder,
@@ -86,6 +78,12 @@ export class PromptTurn {
     if (countReports(this.request.stepDir) - this.#reportsBefore <= MAX_REPORTS) return;
     this.isReportedEnough = true;
     this.#stop();
+  }
+
+  /** Answers a question for permission. */
+  permit({ toolCall, options }: RequestPermissionRequest): Promise<RequestPermissionOutcome> {
+    const call: unknown = toolCall;
+    return this.gate.answer(this.reader.readAskedCall(isJsonObject(call) ? call : {}), options);
   }
 
   /** Tells what was left open, now that the agent has finished. */

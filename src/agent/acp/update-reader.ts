@@ -23,7 +23,6 @@ export class UpdateReader {
   /** How often the model was asked, as far as one can see from outside: once, and again after each tool's result. */
   turns = 0;
   readonly #emit: (event: AgentEvent) => void;
-  readonly #terminalOutput: (id: string) => string;
   readonly #calls = new Map<string, ToolCall>();
   /** The calls that were told of, with what they were said to be called with. */
   readonly #told = new Map<string, string>();
@@ -34,10 +33,8 @@ export class UpdateReader {
   #isTurnOpen = false;
   #messageId: string | undefined;
 
-  /** @param terminalOutput gives what a terminal of this turn has written so far */
-  constructor(emit: (event: AgentEvent) => void, terminalOutput: (id: string) => string) {
+  constructor(emit: (event: AgentEvent) => void) {
     this.#emit = emit;
-    this.#terminalOutput = terminalOutput;
   }
 
   /** @throws {OutputFlood} when the reply gets longer than any reply may be */
@@ -105,7 +102,7 @@ export class UpdateReader {
   #tellResult(call: ToolCall, instead?: string): void {
     const durationMs = Math.max(0, Math.round(performance.now() - call.startedAtMs));
     const isError = instead !== undefined || call.status === 'failed';
-    const result = instead ?? call.result(this.#terminalOutput);
+    const result = instead ?? call.result();
     this.#emit({ kind: 'tool-result', id: call.id, result, durationMs, ...(isError && { isError }) });
     this.#isTurnOpen = false;
   }
@@ -240,9 +237,9 @@ export class ToolCall {
     );
   }
 
-  /** @param terminalOutput gives what a terminal has written */
-  result(terminalOutput: (id: string) => string): string {
-    const parts = objectsOf(this.#fields['content']).map((content) => textOfContent(content, terminalOutput));
+  /** What it came to, as far as the agent says. */
+  result(): string {
+    const parts = objectsOf(this.#fields['content']).map(textOfContent);
     const text = parts.filter((part) => part !== '').join('\n');
     const { rawOutput } = this.#fields;
     const said = text || (typeof rawOutput === 'string' ? rawOutput : outputOf(rawOutput));
@@ -256,10 +253,9 @@ export class ToolCall {
   }
 }
 
-function textOfContent(item: JsonObject, terminalOutput: (id: string) => string): string {
-  const { type, content, terminalId } = item;
+function textOfContent(item: JsonObject): string {
+  const { type, content } = item;
   if (type === 'content' && isJsonObject(content)) return textOfBlock(content);
-  if (type === 'terminal' && typeof terminalId === 'string') return terminalOutput(terminalId);
   if (type !== 'diff') return '';
   const { path, oldText, newText } = item;
   const sides = [['---', oldText] as const, ['+++', newText] as const];

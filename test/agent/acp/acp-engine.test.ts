@@ -157,19 +157,18 @@ test('a permission is given by an answer here, and not by one that came with the
   await expect(engine.resume(thread, { answer: 'yes' })).resolves.toMatchObject({ event: 'thread.ended' });
 });
 
-test('of a uwf that was killed, the agent and what it had run in terminals are ended by the next command', async () => {
+test('of a uwf that was killed, the agent and what it had run are ended by the next command', async () => {
   const { dir, git } = createTemporaryRepository();
   git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
   mkdirSync(join(dir, '.uwf'));
-  const allowed = { permissions: 'allow' };
-  const config = configOf({ worker: acp(['openTerminal', 'reply', 'hang'], allowed) });
+  const config = configOf({ worker: acp(['fork', 'reply', 'hang']) });
   writeFileSync(join(dir, '.uwf', 'config.yaml'), JSON.stringify(configFile(config.agents)));
   writeFileSync(join(dir, 'once.yaml'), JSON.stringify({ ...once, name: 'once' }));
   const program = resolve(import.meta.dirname, '../../../bin/uwf.js');
   const env = { PATH: process.env['PATH'] ?? '', HOME: dir, UWF_TRUST: 'all' };
   const uwf = spawn(process.execPath, [program, 'run', 'once.yaml', '-p', 'Work.'], { cwd: dir, env, stdio: 'ignore' });
   const leases = join(dir, '.git', 'uwf', 'leases');
-  const groups = await waitFor(() => groupsIn(leases).length === 2 && groupsIn(leases));
+  const groups = await waitFor(() => groupsIn(leases).length === 1 && groupsIn(leases));
   uwf.kill('SIGKILL');
   const [file = ''] = readdirSync(leases).filter((name) => name.startsWith('01'));
   expect(groups.map((pgid) => isGroupAlive(pgid))).toContain(true);
@@ -179,7 +178,7 @@ test('of a uwf that was killed, the agent and what it had run in terminals are e
     stdio: 'ignore',
   });
   await new Promise((done) => stop.once('exit', done));
-  expect(groups.map((pgid) => isGroupAlive(pgid))).toEqual([false, false]);
+  expect(groups.map((pgid) => isGroupAlive(pgid))).toEqual([false]);
 });
 
 function configFile(agents: ReturnType<typeof configOf>['agents']): JsonObject {

@@ -136,9 +136,9 @@ test('an agent that reports its result again and again is told to stop, and has 
 });
 
 test('a tool of uwf’s that is open permits nothing else', async () => {
+  const other = { toolCallId: '2', title: 'Run', kind: 'execute', rawInput: { command: 'echo evil' } };
+  const renamed = own('1', { kind: 'execute', rawInput: { command: 'echo evil' } });
   const open = { ask: own('1', { status: 'in_progress' }) };
-  const steps = [mcp, open, { write: '$CWD/a' }, { read: '$CWD/a' }, { run: { command: 'echo evil' } }];
-  const { outcomes } = await run(steps);
-  const refused = { error: expect.stringContaining('not permitted') };
-  expect(outcomes.slice(1)).toEqual([{ asked: 'yes' }, refused, refused, refused]);
+  const { outcomes } = await run([mcp, open, { ask: other }, { ask: renamed }]);
+  expect(outcomes.slice(1)).toEqual([{ asked: 'yes' }, { asked: 'no' }, { asked: 'no' }]);
 });

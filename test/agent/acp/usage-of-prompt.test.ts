@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../src/json.ts';
 function read(...updates: JsonObject[]): { reader: UpdateReader; events: AgentEvent[] } {
   const events: AgentEvent[] = [];
   const emit = (event: AgentEvent): void => void events.push(event);
-  const reader = new UpdateReader(emit, () => '');
+  const reader = new UpdateReader(emit);
   for (const update of updates) reader.read(update);
   return { reader, events };
 }

@@ -44,7 +44,6 @@ const agents: JsonObject = {
       passEnv: ['KEY'],
       permissions: { rules: [{ kinds: ['read'], paths: ['**'], answer: 'allow' }], default: 'ask' },
       mcp: false,
-      fs: { read: false },
       startTimeoutMs: 1,
     },
   },

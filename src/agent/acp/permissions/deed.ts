@@ -18,7 +18,7 @@ type CommandLine = {
 /** A piece of a file that is replaced; without `oldText` the whole file. */
 type Change = { path: string; oldText: string | undefined; newText: string };
 
-/** What an agent wants to do, or have uwf do: what a permission is about. */
+/** What an agent wants to do: what a permission is about. */
 export type Deed = {
   /** The kinds of the protocol: what the agent calls it, and what its arguments show it to be. */
   kinds: readonly string[];
@@ -32,21 +32,6 @@ export type Deed = {
   title: string | undefined;
   words: string;
 };
-
-/** The parts of a deed that are not always there. */
-const NOTHING = { command: undefined, changes: [], more: {}, title: undefined, words: '' } as const;
-
-export function deedOfReading(path: string): Deed {
-  return { ...NOTHING, kinds: ['read'], paths: [path] };
-}
-
-export function deedOfWriting(path: string, newText: string): Deed {
-  return { ...NOTHING, kinds: ['edit'], paths: [path], changes: [{ path, oldText: undefined, newText }] };
-}
-
-export function deedOfRunning(command: CommandLine): Deed {
-  return { ...NOTHING, kinds: ['execute'], paths: command.cwd === undefined ? [] : [command.cwd], command };
-}
 
 /** Where an agent works, and where paths lead. */
 type Folder = { path: string; resolve(path: string): Promise<string> };
@@ -77,43 +62,6 @@ export function fingerprintOf({ kinds, paths, command, changes, more, title }: D
   const shell = command && { line: shellLineOf(command), cwd: command.cwd, env: sorted(command.env) };
   const parts = [kinds.toSorted(), paths.toSorted(), shell, changes, isPlain ? sorted(more) : {}, says ?? ''];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
-}
-
-/**
- * Tells whether a permission for one deed is one for another as well: it is the same, or the part of it that uwf is asked
- * to do.
- * @param granted what a person was shown
- * @param wanted what is to be done now, by uwf
- * @param currentText of the file that is to be written, where there is one
- */
-export function coversDeed(granted: Deed, wanted: Deed, currentText: string | undefined): boolean {
-  if (!wanted.kinds.every((kind) => granted.kinds.includes(kind))) return false;
-  if (wanted.command !== undefined) return isSameCommand(granted.command, wanted.command);
-  if (!wanted.paths.every((path) => granted.paths.includes(path))) return false;
-  return wanted.changes.every(({ path, newText }) => {
-    const shown = granted.changes.filter((change) => change.path === path);
-    return shown.length > 0 && textAfter(shown, currentText ?? '') === newText;
-  });
-}
-
-/** A file's text after changes to it; undefined where they do not fit. */
-function textAfter(changes: readonly Change[], text: string): string | undefined {
-  let result = text;
-  for (const { oldText, newText } of changes) {
-    if (oldText === undefined || oldText === result) result = newText;
-    else {
-      const pieces = result.split(oldText);
-      if (oldText === '' || pieces.length !== 2) return undefined;
-      result = pieces.join(newText);
-    }
-  }
-  return result;
-}
-
-function isSameCommand(granted: CommandLine | undefined, wanted: CommandLine): boolean {
-  if (granted === undefined || granted.cwd !== wanted.cwd) return false;
-  if (JSON.stringify(sorted(granted.env)) !== JSON.stringify(sorted(wanted.env))) return false;
-  return shellLineOf(granted) === shellLineOf(wanted);
 }
 
 /** The line that a shell would read, so that `npm test` is the same in all forms in which agents have it run. */

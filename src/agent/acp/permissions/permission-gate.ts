@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk/unstable';
 import { isWithin } from '../../../is-within.ts';
@@ -7,11 +6,8 @@ import type { WorkingFolder } from '../../files/working-folder.ts';
 import { cutText } from '../../processes/program-output.ts';
 import type { OwnTools } from '../own-tools.ts';
 import type { ToolCall } from '../update-reader.ts';
-import { coversDeed, type Deed, fingerprintOf, resolveDeed, shellLineOf } from './deed.ts';
+import { type Deed, fingerprintOf, resolveDeed, shellLineOf } from './deed.ts';
 import { decidePermission, type PermissionAnswer, type Permissions } from './permission-policy.ts';
-
-/** The agent was kept from what it asked uwf to do. */
-export class NotPermitted extends Error {}
 
 /** What a gate needs of the turn that it stands in. */
 type GateTurn = {
@@ -27,20 +23,15 @@ type GateTurn = {
 
 type Verdict = PermissionWord | 'unanswered';
 
-/** A person's word about a deed. */
-type Grant = { call: ToolCall; deed: Deed; isForAll: boolean };
-
 /**
- * Answers an agent's questions for permission, and asks for itself where an agent has uwf do something without a question.
+ * Answers an agent's questions for permission.
  *
- * The policy decides; where it says `ask`, a person. What a person allows is what they were shown and nothing else: uwf
- * does it once without asking again while that call is open, or as often as it comes where the answer was `always`. What
- * an agent calls a deed can make the answer stricter, and never wider: each kind that its arguments show it to be has to
- * be allowed, too.
+ * The policy decides; where it says `ask`, a person. What a person allows is what they were shown and nothing else, as often
+ * as it comes where the answer was `always`. What an agent calls a deed can make the answer stricter, and never wider: each
+ * kind that its arguments show it to be has to be allowed, too.
  */
 export class PermissionGate {
   readonly #turn: GateTurn;
-  #grants: Grant[] = [];
   /** What a person allows for the whole turn. */
   readonly #always = new Set<string>();
   /** The answer to the question with which the turn before stopped, until it was used. */
@@ -63,24 +54,7 @@ export class PermissionGate {
     const said = this.#policy(deed);
     const verdict = said === 'ask' ? await this.#ask(deed) : this.#told(said, deed);
     if (verdict === 'unanswered') return { outcome: 'cancelled' };
-    // An action that the policy allows needs no grant.
-    if (said === 'ask' && verdict !== 'deny') this.#grants.push({ call, deed, isForAll: verdict === 'always' });
     return choose(verdict, options);
-  }
-
-  /**
-   * Lets through what the agent has uwf do (`fs/*`, `terminal/create`), or not.
-   * @throws {NotPermitted}
-   */
-  async pass(wanted: Deed): Promise<void> {
-    const { folder } = this.#turn;
-    const deed = await resolveDeed(wanted, folder);
-    const said = this.#policy(deed);
-    if (said === 'allow' || (said === 'ask' && (await this.#isGranted(deed)))) return;
-    const verdict = said === 'ask' ? await this.#ask(deed) : this.#told(said, deed);
-    const what = nameDeed(deed, folder.path);
-    if (verdict === 'deny') throw new NotPermitted(`not permitted: ${what}`);
-    if (verdict === 'unanswered') throw new NotPermitted(`no person is there to permit it: ${what}`);
   }
 
   /** Tells that the agent was kept from something, or has lied. */
@@ -109,17 +83,6 @@ export class PermissionGate {
   #told(said: 'allow' | 'deny', deed: Deed): 'allow' | 'deny' {
     if (said === 'deny') this.refuse(`denied by the configured permissions: ${this.#name(deed)}`);
     return said;
-  }
-
-  async #isGranted(deed: Deed): Promise<boolean> {
-    if (this.#always.has(fingerprintOf(deed))) return true;
-    const [path] = deed.changes.map((change) => change.path);
-    const text = path === undefined ? undefined : await readFile(path, 'utf8').catch(() => undefined);
-    this.#grants = this.#grants.filter(({ call }) => !call.isOver);
-    const grant = this.#grants.find((candidate) => coversDeed(candidate.deed, deed, text));
-    if (grant === undefined) return false;
-    if (!grant.isForAll) this.#grants.splice(this.#grants.indexOf(grant), 1);
-    return true;
   }
 
   async #ask(deed: Deed): Promise<Verdict> {

@@ -1,23 +1,15 @@
-import {
-  type AgentTrial,
-  findKnownAgents,
-  isConfigured,
-  knownAgents,
-  nameOfKnown,
-  trialsOf,
-} from '../../../agent/acp/known-agents.ts';
+import { findKnown, findKnownAgents, isConfigured, knownAgents } from '../../../agent/acp/known-agents.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { configHere } from '../../open/open-config.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
 
-type Row = { name: string; package: string; isDefault: boolean; roles: string[]; tried: AgentTrial[] };
+type Row = { name: string; package: string; isDefault: boolean; roles: string[]; tried: readonly string[] };
 
 export const command: Command = defineCommand({
   description: `Lists the agents of .uwf/config.yaml, of your own configuration and of this machine's file in the git
 folder, and the roles that each does. For each known coding agent that is installed and not configured it prints the line to
-add. --known lists all coding agents that uwf knows, with the versions that were tested; --json and docs/agents.md have the
-results.`,
+add. --known lists all coding agents that uwf knows, with the versions that were tested; docs/agents.md has the results.`,
   options: {
     known: { summary: 'list the coding agents that uwf knows, configured or not' },
   },
@@ -26,12 +18,11 @@ results.`,
     package: 'its package: builtin:<name>, or an npm package',
     isDefault: 'whether it does the roles that no other agent is named for',
     roles: 'the roles it is named for: workflow.role or role',
-    tried:
-      'the versions of this coding agent that uwf was tried with, the newest first: { agent, title, version, date, note?, permissions, sessions, tokens, cost, mcp, models, cancel }, the last seven as { says, isTested }',
+    tried: 'the versions of this coding agent that uwf was tried with, the newest first',
   },
   examples: [
     { command: 'uwf agent list', comment: 'who would do what' },
-    { command: 'uwf agent list --known --json', comment: 'what was tried with which coding agent' },
+    { command: 'uwf agent list --known --json', comment: 'which coding agents were tried, and which versions' },
   ],
   async run({ cli, options, out }) {
     if (options.known) return listKnown(out);
@@ -42,7 +33,7 @@ results.`,
       package: agent.package,
       isDefault: agent.name === config.defaultAgent,
       roles: Object.keys(config.roles).filter((role) => config.roles[role] === agent.name),
-      tried: trialsOf(nameOfKnown(agent) ?? ''),
+      tried: findKnown(agent)?.tried ?? [],
     }));
     await out.table<Row>(rows, [
       { title: 'AGENT', cell: ({ name }) => name, paint: out.paint.name },
@@ -51,13 +42,12 @@ results.`,
         title: 'ROLES',
         cell: ({ roles, isDefault }) => [...roles, ...(isDefault ? ['every other role'] : [])].join(', '),
       },
-      { title: 'TRIED WITH', cell: ({ tried }) => versionsOf(tried) },
+      { title: 'TRIED WITH', cell: ({ tried }) => tried.join(', ') },
     ]);
     const agents = Object.values(config.agents);
     for (const found of findKnownAgents(cli.env)) {
       if (isConfigured(found, agents)) continue;
-      const versions = versionsOf(trialsOf(found.name));
-      const tried = versions === '' ? 'not tried with uwf yet' : `tried with ${versions}`;
+      const tried = found.tried.length === 0 ? 'not tried with uwf yet' : `tried with ${found.tried.join(', ')}`;
       out.hint(
         `${found.title} is installed (${tried}); to use it, add to 'agents' in ${config.bareFile ?? '.uwf/config.yaml'}: ${found.line}`,
       );
@@ -72,15 +62,11 @@ results.`,
 });
 
 async function listKnown(out: Output): Promise<void> {
-  const rows: Row[] = knownAgents.map(({ name }) => {
-    return { name, package: 'builtin:acp', isDefault: false, roles: [], tried: trialsOf(name) };
+  const rows: Row[] = knownAgents.map(({ name, tried }) => {
+    return { name, package: 'builtin:acp', isDefault: false, roles: [], tried };
   });
   await out.table(rows, [
     { title: 'AGENT', cell: ({ name }) => name, paint: out.paint.name },
-    { title: 'TRIED WITH', cell: ({ tried }) => versionsOf(tried) || 'not tried' },
+    { title: 'TRIED WITH', cell: ({ tried }) => tried.join(', ') || 'not tried' },
   ]);
-}
-
-function versionsOf(tried: readonly AgentTrial[]): string {
-  return tried.map(({ version }) => version).join(', ');
 }

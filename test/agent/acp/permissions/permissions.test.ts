@@ -1,10 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import { isGroupAlive } from '../../../../src/agent/processes/process-group.ts';
-import { agentRequest } from '../../../helpers/agent-request.ts';
-import { groupsOf, refusalsOf, runScripted, scriptedAgent } from '../acp-fixture.ts';
+import { refusalsOf, runScripted } from '../acp-fixture.ts';
 
 const runAllowed = { permissions: { rules: [{ kinds: ['execute'], answer: 'allow' }] } };
 
@@ -84,67 +80,5 @@ describe('a question for permission', () => {
     const { text, events } = await runScripted(['permissionOutside'], { config: { permissions: 'allow' } });
     expect(text).toBe('permission: {"outcome":"selected","optionId":"no"}\n');
     expect(refusalsOf(events)).toEqual([expect.stringContaining('outside.txt')]);
-  });
-});
-
-describe('files', () => {
-  test('are read and written in the working folder, and nowhere else', async () => {
-    const request = agentRequest();
-    const { cwd } = request;
-    const outside = dirname(cwd);
-    writeFileSync(join(outside, 'secret'), 'secret words');
-    mkdirSync(join(cwd, 'made'));
-    symlinkSync(outside, join(cwd, 'link-out'));
-    symlinkSync(join(outside, 'outside.txt'), join(cwd, 'dangling.txt'));
-    symlinkSync(join(outside, 'secret'), join(cwd, 'link-to-secret'));
-    const reply = await scriptedAgent(['files'], { permissions: 'allow' }).run(request);
-    const text = reply.text ?? '';
-    expect(readFileSync(join(cwd, 'made/new/file.txt'), 'utf8')).toBe('written\n');
-    expect(text).toContain('read inside: ok {"content":"written\\n"}');
-    expect(text.match(/: error [^\n]*is outside the working folder/gu)).toHaveLength(6);
-    expect(text).not.toContain('secret words');
-    expect(existsSync(join(outside, 'outside.txt'))).toBe(false);
-    const refusals = refusalsOf(request.events);
-    expect(refusals).toHaveLength(6);
-    expect(refusals.join('\n')).toContain(join(cwd, 'link-out/outside.txt'));
-  });
-
-  test('are not written where the policy denies it', async () => {
-    const config = { permissions: { rules: [{ kinds: ['edit'], paths: ['made/**'], answer: 'deny' }] } };
-    const { text, request } = await runScripted(['files'], { config });
-    expect(text).toContain('write inside: error');
-    expect(existsSync(join(request.cwd, 'made/new'))).toBe(false);
-  });
-});
-
-describe('terminals', () => {
-  const env = { PATH: process.env['PATH'] ?? '', GITHUB_TOKEN: 'ghp_x', HOME: '/home' };
-
-  test('run in the working folder, without keys, once the agent may', async () => {
-    const { text, events, request } = await runScripted(['terminal', 'reply'], { config: runAllowed, env });
-    const shown = events.find((event) => event.kind === 'tool-result');
-    expect(shown).toMatchObject({ result: expect.stringContaining('\n42\n') });
-    expect(shown).toMatchObject({ result: expect.stringContaining(`\n${request.cwd}\n`) });
-    expect(shown).toMatchObject({ result: expect.stringContaining('GIVEN=by-agent') });
-    expect(shown).toMatchObject({ result: expect.not.stringContaining('ghp_x') });
-    expect(text).toContain('"exitCode":0');
-    expect(text).toMatch(/terminal outside: error .*outside the working folder/u);
-    expect(refusalsOf(events)).toHaveLength(1);
-  });
-
-  test('are asked for where the agent did not ask', async () => {
-    const questions: string[] = [];
-    const askPerson = (question: string): Promise<string> => Promise.resolve(questions.push(question) ? 'n' : '');
-    const { reply, events } = await runScripted(['openTerminal'], { askPerson });
-    expect(questions).toEqual([expect.stringContaining('run sleep 60 (execute)')]);
-    expect(reply).toHaveProperty('kind', 'failed-attempt');
-    expect(refusalsOf(events)).toEqual(['denied by the person asked: run sleep 60 (execute)']);
-  });
-
-  test('that were left open end with the turn', async () => {
-    const { reply, events } = await runScripted(['openTerminal', 'reply'], { config: runAllowed });
-    expect(reply).toHaveProperty('kind', 'reply');
-    const [agent, terminal] = groupsOf(events);
-    expect([agent, terminal].map((pgid) => isGroupAlive(pgid ?? 0))).toEqual([true, false]);
   });
 });
