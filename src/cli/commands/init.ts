@@ -77,16 +77,16 @@ This command is optional.`,
 /** Agrees to the agents that were just written, and to no other, even if another file declares one of the same name. */
 async function trustWritten(cli: CliEnvironment, repository: Repository, { configured }: PreparedFiles): Promise<void> {
   if (!configured.some((name) => name.startsWith('agents.'))) return;
-  const [{ claimsHere }, { TrustStore }] = await Promise.all([
-    import('../trust/claims-here.ts'),
-    import('../trust/trust-file.ts'),
+  const [{ claimsHere }, { Consents }] = await Promise.all([
+    import('../trust/gate.ts'),
+    import('../trust/consents.ts'),
   ]);
   const config = await configHere(cli, repository);
   const file = join(repository.location?.workTree ?? '', CONFIG);
   const claims = claimsHere(cli, repository, config).filter(
     ({ name, declaredAt }) => configured.includes(name) && declaredAt?.startsWith(`${file}:`),
   );
-  if (claims.length > 0) new TrustStore(cli, repository).add(claims, cli.now());
+  if (claims.length > 0) new Consents(cli, repository).add(claims);
 }
 
 function hintFor(workflow: string | undefined, remote: string | undefined): string {

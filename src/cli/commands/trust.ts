@@ -3,19 +3,18 @@ import { UsageError, hintAtName } from '../errors/usage-error.ts';
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
-import type { TrustClaim } from '../trust/claim.ts';
-import { claimsHere } from '../trust/claims-here.ts';
-import { formatClaims, visible } from '../trust/format-claims.ts';
 import { canAskForConsent } from '../process/cli-environment.ts';
-import { NotTrusted, askForAll, openClaims } from '../trust/gate.ts';
-import { TrustStore, findNew, type Trusted } from '../trust/trust-file.ts';
+import type { TrustClaim } from '../trust/claim.ts';
+import { Consents, isAgreed, type Consent } from '../trust/consents.ts';
+import { askForAll, claimsHere, formatClaims, NotTrusted, visible } from '../trust/gate.ts';
 
 export const command: Command = defineCommand({
   description: `Agents that a repository configures run with all your rights. They run only after you have agreed to their
-configuration in .uwf/config.yaml, or uwf/config.yaml of the git folder, and to the files of the repository that it names;
-'git' stands for the programs that the repository's own git configuration would run. After a change you are asked again.
-What these files read or start in turn is not covered: what 'make' takes from its Makefile, 'npm', 'just' and 'task' from
-theirs, the modules of a script. Your own configuration, limits and the binding of roles need no agreement.
+configuration in .uwf/config.yaml, or uwf/config.yaml of the git folder, and to the files of the repository that it names
+as a whole word; 'git' stands for the programs that the repository's own git configuration would run. After a change you
+are asked again. What these read or start in turn is not covered: a script in the command line of a shell ('sh -c'), what
+'make' takes from its Makefile, 'npm', 'just' and 'task' from theirs, the modules of a script. Your own configuration,
+limits and the binding of roles need no agreement.
 
 Without arguments it shows what you have not agreed to, with what changed, and asks for one key at a terminal. With names of
 agents, or --all, it does not ask. The agreement is kept for each repository in your own state folder. If an agent works in
@@ -53,11 +52,11 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
       throw new UsageError('--all, --list and --revoke do not go together');
     }
     const repository = await openForReading(cli);
-    const store = new TrustStore(cli, repository);
+    const store = new Consents(cli, repository);
     const names = args.agent;
     if (options.revoke) {
       const revoked = store.remove((one) => names.length === 0 || names.some((name) => isNamed(one, name)));
-      const rows = revoked.map((one) => rowOfTrusted(one, 'revoked'));
+      const rows = newestOfEach(revoked).map((one) => rowOf(one, 'revoked'));
       const lines = rows.map(({ name }) => `revoked ${visible(name)}`);
       return out.result(rows, () => lines.join('\n') || 'nothing was trusted');
     }
@@ -68,8 +67,8 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
     // A harmless agent needs no agreement, so it has no claim. To name it is no mistake.
     if (unknown !== undefined && !Object.hasOwn(config.agents, unknown)) throw nothingCalled(unknown, claims);
     const meant = names.length === 0 ? claims : claims.filter((claim) => names.some((name) => isNamed(claim, name)));
-    const open = openClaims(meant, store);
     const before = store.read();
+    const open = meant.filter((claim) => !isAgreed(claim, before));
     if (open.length > 0) {
       if (cli.env['UWF_THREAD'] !== undefined) {
         throw new NotTrusted(open, "an agent at work cannot agree; run 'uwf trust' yourself");
@@ -79,7 +78,7 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
         if (!canAskForConsent(cli)) cli.stdout.write(out.isJson ? '' : `${formatClaims(open, before, out.paint)}\n`);
         await askForAll(cli, repository, open, store);
       }
-      store.add(open, cli.now());
+      store.add(open);
       if (isSaid && !out.isJson) cli.stdout.write(`${formatClaims(open, before, out.paint)}\n`);
     }
     const rows = open.map((claim) => rowOf(claim, 'trusted'));
@@ -88,12 +87,14 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
 });
 
 type State = 'trusted' | 'changed' | 'new' | 'gone' | 'revoked';
-type Row = { name: string; state: State; declaredAt: string | null; says: string[]; files: TrustClaim['files'] };
+type Row = { name: string; state: State; declaredAt: string | null; says: string[]; files: Consent['files'] };
 
-async function list(out: Output, claims: readonly TrustClaim[], trusted: readonly Trusted[]): Promise<void> {
-  const rows = claims.map((claim) => rowOf(claim, stateOf(claim, trusted)));
-  const names = new Set(rows.map(({ name }) => name));
-  rows.push(...trusted.filter(({ name }) => !names.has(name)).map((one) => rowOfTrusted(one, 'gone')));
+async function list(out: Output, claims: readonly TrustClaim[], trusted: readonly Consent[]): Promise<void> {
+  const isNamedBy = (many: readonly Consent[], name: string): boolean => many.some((one) => one.name === name);
+  const stateOf = (claim: TrustClaim): State =>
+    isAgreed(claim, trusted) ? 'trusted' : isNamedBy(trusted, claim.name) ? 'changed' : 'new';
+  const gone = newestOfEach(trusted).filter(({ name }) => !isNamedBy(claims, name));
+  const rows = [...claims.map((claim) => rowOf(claim, stateOf(claim))), ...gone.map((one) => rowOf(one, 'gone'))];
   await out.table<Row>(rows, [
     { title: 'WHAT', cell: ({ name }) => visible(name), paint: out.paint.name },
     { title: 'STATE', cell: ({ state }) => state },
@@ -102,18 +103,13 @@ async function list(out: Output, claims: readonly TrustClaim[], trusted: readonl
   ]);
 }
 
-function stateOf(claim: TrustClaim, trusted: readonly Trusted[]): State {
-  const { isNew, files } = findNew(claim, trusted);
-  if (!isNew && files.length === 0) return 'trusted';
-  return trusted.some(({ name }) => name === claim.name) ? 'changed' : 'new';
+/** Of each name the newest: branches may have several versions. */
+function newestOfEach(consents: readonly Consent[]): Consent[] {
+  return [...new Map(consents.map((one) => [one.name, one])).values()];
 }
 
-function rowOf({ name, declaredAt, lines, files }: TrustClaim, state: State): Row {
+function rowOf({ name, declaredAt, lines, files }: Consent & { declaredAt?: string | undefined }, state: State): Row {
   return { name, state, declaredAt: declaredAt ?? null, says: lines, files };
-}
-
-function rowOfTrusted({ name, lines }: Trusted, state: State): Row {
-  return { name, state, declaredAt: null, says: lines, files: [] };
 }
 
 /** An agent may be called as in `agents`, or as uwf names what it asks for. */

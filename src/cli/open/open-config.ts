@@ -10,12 +10,12 @@ export async function configHere(cli: CliEnvironment, repository: Repository): P
   const config = await loadConfig(repository, from);
   const letsOut = config.settings?.some(({ name }) => name === 'redact' || name === 'push') === true;
   if (!letsOut || trustsAll(cli)) return config;
-  const [{ claimOfSetting }, { findNew, TrustStore }] = await Promise.all([
+  const [{ claimOfSetting }, { Consents, isAgreed }] = await Promise.all([
     import('../trust/claim.ts'),
-    import('../trust/trust-file.ts'),
+    import('../trust/consents.ts'),
   ]);
-  const trusted = new TrustStore(cli, repository).read();
-  return loadConfig(repository, { ...from, isAgreed: (setting) => !findNew(claimOfSetting(setting), trusted).isNew });
+  const trusted = new Consents(cli, repository).read();
+  return loadConfig(repository, { ...from, isAgreed: (setting) => isAgreed(claimOfSetting(setting), trusted) });
 }
 
 /** The configuration; an empty one if it has mistakes. For commands that run no agent. */

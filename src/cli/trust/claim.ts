@@ -1,37 +1,30 @@
 import { createHash } from 'node:crypto';
-import { realpathSync, statSync } from 'node:fs';
+import { constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
-import { orElse } from '../../or-else.ts';
-import { SETUP } from '../../engine/agents/admission.ts';
 import { findPackage } from '../../agent/load/find-package.ts';
 import { mapConfigTexts } from '../../agent/load/program-words.ts';
 import { assertJsonValue, canonicalJson } from '../../cas/canonical.ts';
+import { SETUP } from '../../engine/agents/admission.ts';
 import type { ConfigSetting } from '../../engine/config/parse-config.ts';
 import type { AgentUse } from '../../engine/engine-context.ts';
+import { UwfError } from '../../errors.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import type { OwnProgram } from '../../git/repository/own-programs.ts';
+import { whileOpen } from '../../git/system/files.ts';
 import { isWithin } from '../../is-within.ts';
-import { isJsonObject, mapTexts, type JsonObject, type JsonValue } from '../../json.ts';
-import { TooMuchToTrust, type FileHasher, type HashedFile } from './hash-files.ts';
+import { isJsonObject, mapTexts, type JsonValue } from '../../json.ts';
+import { orElse } from '../../or-else.ts';
+import type { Consent } from './consents.ts';
 
 /** Something that a repository wants to run or to let out, and that a person has to agree to. */
-export type TrustClaim = {
-  /** As the configuration has it: `agents.tests`, `snapshot`. */
-  name: string;
+export type TrustClaim = Consent & {
   /** Where it is declared: `file:line:column`. */
   declaredAt: string | undefined;
-  /** The SHA-256 of what is declared. */
-  definition: string;
-  /** What is declared, a line for each value. */
-  lines: string[];
-  /** The files that it names, by the words that name them. */
-  files: ({ word: string } & HashedFile)[];
   /** Where it would work; `undefined` for what is no agent. */
   cwd: string | undefined;
 };
 
-/** A longer command line is not one that a person reads. */
-const MAX_WORDS = 10_000;
+type NamedFile = Consent['files'][number];
 
 /** What an agent claims to run; `undefined` if it needs no agreement. */
 export function claimOfAgent(use: AgentUse, hasher: FileHasher): TrustClaim | undefined {
@@ -40,13 +33,44 @@ export function claimOfAgent(use: AgentUse, hasher: FileHasher): TrustClaim | un
   const files = [...packageFiles(use, hasher), ...namedFiles(use, hasher)];
   // What the user's own configuration declares needs no agreement. What is in the repository may come from another person.
   if (isUsersOwn && files.length === 0) return undefined;
-  const declared: JsonObject = { package: reference, ...(version !== undefined && { version }), config };
-  return { name: name === SETUP ? name : `agents.${name}`, declaredAt, ...describe(declared), files, cwd: use.cwd };
+  const declared = { package: reference, ...(version !== undefined && { version }), config };
+  const title = name === SETUP ? name : `agents.${name}`;
+  return { ...consentTo(title, declared, [...linesOf(declared)], files), declaredAt, cwd: use.cwd };
 }
 
 /** What a setting of the repository's configuration claims. */
 export function claimOfSetting({ name, value, declaredAt }: ConfigSetting): TrustClaim {
-  return { name, declaredAt, ...describe({ [name]: value }), files: [], cwd: undefined };
+  return { ...consentTo(name, value, [...linesOf({ [name]: value })], []), declaredAt, cwd: undefined };
+}
+
+/** What a repository's own configuration of git claims to run, with the files that its command lines name. */
+export function claimOfGit(
+  programs: readonly OwnProgram[],
+  { workTree, gitDir, commonDir }: RepositoryLocation,
+  hasher: FileHasher,
+): TrustClaim {
+  // Git starts programs there.
+  const top = workTree ?? gitDir;
+  const words = programs.flatMap(({ value }) => [value, ...value.replace(/^!/, '').split(/\s+/u)]);
+  const named = [...new Set(words)].flatMap((word) => fileAt(word, top, [top, commonDir], hasher) ?? []);
+  const hooks = programs.flatMap(({ value, folder }) =>
+    (folder === undefined ? [] : ['hooks', 'config', '.git/hooks', '.git/config']).map((part) => {
+      return { word: `${part} of ${value}`, ...hasher.hashFolder(join(folder ?? '', part)) };
+    }),
+  );
+  const lines = programs.map(({ name, value }) => `${name} = ${value}`);
+  const declaredAt = join(commonDir, 'config');
+  return { ...consentTo('git', lines, lines, [...named, ...hooks]), declaredAt, cwd: undefined };
+}
+
+/** An agreement is to one digest: of what is declared in canonical form, and of the contents of the files that it names. */
+function consentTo(name: string, declared: unknown, lines: string[], named: readonly NamedFile[]): Consent {
+  const unique = new Map(named.map((file) => [`${file.word}\0${file.sha256}`, file]));
+  // The order of keys says nothing.
+  const files = [...unique].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, file]) => file);
+  const covered: unknown = { declared, files: files.map(({ word, sha256 }) => [word, sha256]) };
+  assertJsonValue(covered);
+  return { name, digest: createHash('sha256').update(canonicalJson(covered)).digest('hex'), lines, files };
 }
 
 /**
@@ -66,127 +90,154 @@ function isInWorkTree(root: string, file: string): boolean {
   return !isAbsolute(path) && !path.split('/').some((part) => part === '..' || part.toLowerCase() === '.git');
 }
 
-function describe(declared: JsonObject): { definition: string; lines: string[] } {
-  assertJsonValue(declared);
-  const definition = createHash('sha256').update(canonicalJson(declared)).digest('hex');
-  return { definition, lines: [...linesOf(declared, '')] };
-}
-
-function* linesOf(value: JsonValue, path: string): Generator<string> {
+function* linesOf(value: JsonValue, path = ''): Generator<string> {
   if (!isJsonObject(value)) yield `${path}: ${JSON.stringify(value)}`;
   else for (const [key, member] of Object.entries(value)) yield* linesOf(member ?? null, path ? `${path}.${key}` : key);
 }
 
 /** The files of an agent's package, if it is in the repository: its code is then what the repository says, not a registry. */
-function packageFiles({ binding, root }: AgentUse, hasher: FileHasher): TrustClaim['files'] {
-  if (binding.package.startsWith('builtin:')) return [];
-  const found = findPackage(binding.package, root);
-  if (found === undefined) return [];
-  const { folder } = found;
-  // By its name, or with symbolic links followed.
-  if (!isWithin(folder, root) && !isWithin(realpathSync(folder), realpathSync(root))) return [];
-  return [{ word: `the package ${binding.package}`, ...hasher.hashFolder(folder) }];
+function packageFiles({ binding, root }: AgentUse, hasher: FileHasher): NamedFile[] {
+  const found = binding.package.startsWith('builtin:') ? undefined : findPackage(binding.package, root);
+  if (found === undefined || !isInside(found.folder, [root])) return [];
+  return [{ word: `the package ${binding.package}`, ...hasher.hashFolder(found.folder) }];
 }
 
 /**
- * The files that the texts of a configuration name, as a whole or by a word in them. Paths are resolved from the folder where
- * the agent works and, because some agents look for files there, from the top of the work tree.
+ * The files that a configuration names outright: by a whole text, or by the value of an option (`--import=./hook.js`). Nothing
+ * is looked for in the command line of a shell. Paths are resolved from the folder where the agent works and, because some
+ * agents look for files there, from the top of the work tree. A folder of `PATH` counts with the files in it: programs are
+ * found there that a word, or a shell, names without a folder.
  */
-function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher): TrustClaim['files'] {
-  const found = new Map<string, TrustClaim['files'][number]>();
+function namedFiles({ binding, cwd, root, isLeft }: AgentUse, hasher: FileHasher): NamedFile[] {
+  const found: NamedFile[] = [];
   const look = (word: string, folder: string): boolean => {
-    const path = resolve(folder, word);
-    const isOthers = isAbsolute(word) && !isWithin(path, root) && !isWithin(path, cwd);
-    const file = word === '' || isOthers ? undefined : hasher.hashFile(path);
-    if (file !== undefined) found.set(`${file.sha256} ${word}`, { word, ...file });
+    const file = fileAt(word, folder, [root, cwd], hasher);
+    if (file !== undefined) found.push(file);
     return file !== undefined;
   };
-  const looked = new Set<string>();
-  const path = pathsIn(binding.config);
-  const lookAll = (word: string, isWhole: boolean): void => {
-    const key = `${isWhole} ${word}`;
-    if (looked.has(key)) return;
-    looked.add(key);
-    if (looked.size > MAX_WORDS) throw new TooMuchToTrust(word);
-    const isAtTop = look(word, root);
-    // The file at the top is run then, whatever an agent left under its name: see `isLeft`.
-    const isReplaced = isLeft && isWhole && isAtTop;
-    if (cwd !== root && !isReplaced) look(word, cwd);
-    if (word !== '' && !word.includes('/')) for (const folder of path) look(join(folder, word), cwd);
-  };
   mapConfigTexts(binding.config, (text, isProgramWord) => {
-    lookAll(text, isProgramWord);
-    const words = wordsIn(text);
-    for (const word of words) lookAll(word, isProgramWord && word === text);
-    // A shell goes there first: `cd tools && ./test.sh`.
-    const folders = new Set(words.filter((word) => isFolder(root, word) || isFolder(cwd, word)));
-    for (const folder of folders) for (const word of words) if (!isAbsolute(word)) lookAll(join(folder, word), false);
+    const isAtTop = look(text, root);
+    // The file at the top is run then, whatever an agent left under its name: see `isLeft`.
+    if (cwd !== root && !(isLeft && isProgramWord && isAtTop)) look(text, cwd);
+    const value = text.slice(text.indexOf('=') + 1);
+    if (value !== text) for (const folder of new Set([root, cwd])) look(value, folder);
     return text;
   });
-  return [...found.values()];
-}
-
-function isFolder(from: string, word: string): boolean {
-  return word !== '' && orElse(() => statSync(resolve(from, word)).isDirectory(), false);
-}
-
-/**
- * The folders of every `PATH` that a configuration sets, for an agent or for a server of its tools: a program is searched there
- * that a word names without a folder, also one in the command line of a shell.
- */
-function pathsIn(config: JsonObject): string[] {
-  const folders = new Set<string>();
-  mapTexts(config, (text, key) => {
-    if (key === 'PATH') for (const folder of text.split(delimiter)) folders.add(folder);
+  mapTexts(binding.config, (text, key) => {
+    for (const way of key === 'PATH' ? new Set(text.split(delimiter)) : []) {
+      const folder = resolve(cwd, way);
+      const isFolder = orElse(() => statSync(folder).isDirectory(), false);
+      if (!isFolder || !isNamed(way, folder, [root, cwd])) continue;
+      found.push({ word: `PATH ${way}`, ...hasher.hashFolder(folder, 1) });
+    }
     return text;
   });
-  return [...folders];
+  return found;
 }
 
-/** The words of a shell's command line, and the value that follows the letter of an option without a space: `-r./hook.js`. */
-function wordsIn(text: string): string[] {
-  const words = text.split(/[\s"'`=;:|&<>(){}$,@]+/u);
-  return [...words, ...words.filter((word) => /^-[A-Za-z]./u.test(word)).map((word) => word.slice(2))];
+/** The file that a word names from a folder; `undefined` if it names none, or one that is not the repository's. */
+function fileAt(word: string, folder: string, tops: readonly string[], hasher: FileHasher): NamedFile | undefined {
+  const path = resolve(folder, word);
+  const file = word === '' || !isNamed(word, path, tops) ? undefined : hasher.hashFile(path);
+  return file && { word, ...file };
 }
 
-/** What a repository's own configuration of git claims to run. */
-export function claimOfGit(
-  programs: readonly OwnProgram[],
-  location: RepositoryLocation,
-  hasher: FileHasher,
-): TrustClaim {
-  const said = programs.map(({ name, value }) => [name, value]);
-  return {
-    name: 'git',
-    declaredAt: join(location.commonDir, 'config'),
-    definition: createHash('sha256').update(canonicalJson(said)).digest('hex'),
-    lines: programs.map(({ name, value }) => `${name} = ${value}`),
-    files: [...programFiles(programs, location, hasher), ...hooks(programs, hasher)],
-    cwd: undefined,
-  };
+/** Tells whether a word can name something of the repository: an absolute path may lead to what is the user's. */
+function isNamed(word: string, path: string, tops: readonly string[]): boolean {
+  return !isAbsolute(word) || isInside(path, tops);
 }
 
-/** The files of the repository that the values name, with paths resolved from the folder where git starts programs. */
-function programFiles(
-  programs: readonly OwnProgram[],
-  { workTree, gitDir, commonDir }: RepositoryLocation,
-  hasher: FileHasher,
-): TrustClaim['files'] {
-  const top = workTree ?? gitDir;
-  const words = new Set(programs.flatMap(({ value }) => [value, ...wordsIn(value.replace(/^!/, ''))]));
-  if (words.size > MAX_WORDS) throw new TooMuchToTrust(join(commonDir, 'config'));
-  return [...words].flatMap((word) => {
-    const path = resolve(top, word);
-    const isOthers = isAbsolute(word) && !isWithin(path, top) && !isWithin(path, commonDir);
-    const file = word === '' || isOthers ? undefined : hasher.hashFile(path);
-    return file === undefined ? [] : [{ word, ...file }];
-  });
+/** Tells whether a path is in one of several folders, by its name or with symbolic links followed. */
+function isInside(path: string, tops: readonly string[]): boolean {
+  const real = (one: string): string => orElse(() => realpathSync(one), one);
+  return tops.some((top) => isWithin(path, top) || isWithin(real(path), real(top)));
 }
 
-function hooks(programs: readonly OwnProgram[], hasher: FileHasher): TrustClaim['files'] {
-  return programs.flatMap(({ value, folder }) => {
-    if (folder === undefined) return [];
-    const parts = ['hooks', 'config', '.git/hooks', '.git/config'];
-    return parts.map((part) => ({ word: `${part} of ${value}`, ...hasher.hashFolder(join(folder, part)) }));
-  });
+/** Limits of the files that all agents of a command name together. A person cannot have checked more. */
+const MAX_BYTES = 256 * 1024 * 1024;
+const MAX_FILES = 20_000;
+
+/** What is to be trusted is more than can be hashed in reasonable time. */
+class TooMuchToTrust extends UwfError {
+  constructor(path: string) {
+    super('what the agents of this repository name is more than can be looked at', {
+      code: 'too-much-to-trust',
+      kind: 'agent',
+      hint: `too much is ${JSON.stringify(path)}, after ${MAX_FILES} files or ${MAX_BYTES / 1024 / 1024} MiB; install it outside of the repository`,
+    });
+  }
+}
+
+type HashedFile = { sha256: string; bytes: number };
+
+/** Hashes files, up to limits of their number and size, so that a command does not take long. */
+export class FileHasher {
+  #bytes = 0;
+  #files = 0;
+  readonly #buffer = Buffer.allocUnsafe(1024 * 1024);
+
+  /**
+   * Hashes a regular file, links followed; `undefined` if there is none at the path, or it cannot be read.
+   * @throws {UwfError} `too-much-to-trust`
+   */
+  hashFile(path: string): HashedFile | undefined {
+    this.#count(path);
+    // Without O_NONBLOCK, a pipe would be waited for.
+    const descriptor = orElse(() => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), undefined);
+    if (descriptor === undefined) return undefined;
+    return whileOpen(descriptor, () => (fstatSync(descriptor).isFile() ? this.#hash(descriptor, path) : undefined));
+  }
+
+  #hash(descriptor: number, path: string): HashedFile {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for (;;) {
+      const read = readSync(descriptor, this.#buffer);
+      bytes += read;
+      this.#bytes += read;
+      if (this.#bytes > MAX_BYTES) throw new TooMuchToTrust(path);
+      if (read === 0) return { sha256: hash.digest('hex'), bytes };
+      hash.update(this.#buffer.subarray(0, read));
+    }
+  }
+
+  #count(path: string): void {
+    this.#files += 1;
+    if (this.#files > MAX_FILES) throw new TooMuchToTrust(path);
+  }
+
+  /**
+   * Hashes the files below a folder with their paths, links followed, each folder once.
+   * @param depth how many levels of folders are looked into
+   * @throws {UwfError} `too-much-to-trust`
+   */
+  hashFolder(folder: string, depth: number = Infinity): HashedFile {
+    const hash = createHash('sha256');
+    const seen = new Set<string>();
+    let bytes = 0;
+    const visit = (way: string, left: number): void => {
+      const names = left === 0 ? undefined : namesIn(join(folder, way), seen);
+      if (names === undefined) {
+        const file = this.hashFile(join(folder, way));
+        bytes += file?.bytes ?? 0;
+        hash.update(`${file?.sha256 ?? 'none'} ${way}\0`);
+        return;
+      }
+      this.#count(way);
+      for (const name of names) visit(join(way, name), left - 1);
+    };
+    visit('', depth);
+    return { sha256: hash.digest('hex'), bytes };
+  }
+}
+
+/** The names in a folder; none for a folder that was listed before, and `undefined` if it is no folder or cannot be read. */
+function namesIn(path: string, seen: Set<string>): string[] | undefined {
+  return orElse(() => {
+    const names = readdirSync(path).toSorted();
+    const real = realpathSync.native(path);
+    if (seen.has(real)) return [];
+    seen.add(real);
+    return names;
+  }, undefined);
 }

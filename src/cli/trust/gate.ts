@@ -1,15 +1,17 @@
 import { existsSync } from 'node:fs';
+import { setupIn, usesIn } from '../../engine/agents/admission.ts';
 import type { Config } from '../../engine/config/config.ts';
-import type { Admit, AgentUse } from '../../engine/engine-context.ts';
+import { readingContext, type Admit, type AgentUse } from '../../engine/engine-context.ts';
 import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
+import { realPath } from '../../git/repository/git-directory.ts';
 import { ownPrograms, ownProgramsFor, type GitUse } from '../../git/repository/own-programs.ts';
+import { isWithin } from '../../is-within.ts';
 import type { RunView } from '../follow/run-view.ts';
+import type { Palette } from '../output/palette.ts';
 import { canAskForConsent, trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
-import { claimOfAgent, claimOfGit, claimOfSetting, type TrustClaim } from './claim.ts';
-import { formatClaims, visible } from './format-claims.ts';
-import { FileHasher } from './hash-files.ts';
-import { TrustStore, findNew } from './trust-file.ts';
+import { claimOfAgent, claimOfGit, claimOfSetting, FileHasher, type TrustClaim } from './claim.ts';
+import { Consents, isAgreed, type Consent } from './consents.ts';
 
 /** No person could be asked for agreement, or the answer was no. Nothing was run or stored. */
 export class NotTrusted extends UwfError {
@@ -69,15 +71,30 @@ export async function agreeTo(
   claims: () => readonly TrustClaim[],
   view?: Pick<RunView, 'whileAsking'>,
 ): Promise<void> {
-  const store = new TrustStore(cli, repository);
+  const store = new Consents(cli, repository);
   // A claim that changed while the person read is asked for again.
   for (;;) {
-    const asked = openClaims(claims(), store);
+    const trusted = store.read();
+    const asked = claims().filter((claim) => !isAgreed(claim, trusted));
     if (asked.length === 0) return;
     const asking = (): Promise<void> => askForAll(cli, repository, asked, store);
     await (view ? view.whileAsking(asking) : asking());
-    store.add(asked, cli.now());
+    store.add(asked);
   }
+}
+
+/** What is claimed at the top of the work tree and in the folder of the command. */
+export function claimsHere(cli: CliEnvironment, repository: Repository, config: Config): TrustClaim[] {
+  const context = readingContext(repository, config);
+  const workTree = repository.location?.workTree;
+  const here = realPath(cli.cwd);
+  const isInside = workTree !== undefined && isWithin(here, workTree);
+  const folders = new Set([context.cwd, ...(isInside ? [here] : [])]);
+  const uses = [...folders].flatMap((folder) => [
+    ...usesIn(context, Object.values(config.agents), folder),
+    ...[setupIn(context, folder)].filter((use) => use !== undefined),
+  ]);
+  return [...claimsOf(uses, config), ...claimsOfGit(cli, repository)];
 }
 
 /** What the repository's own configuration of git would run, if some of it runs for this use; default: for any use. */
@@ -87,28 +104,18 @@ export function claimsOfGit({ env }: CliEnvironment, { location }: Repository, u
   return programs.length === 0 ? [] : [claimOfGit(programs, location, new FileHasher())];
 }
 
-/** All that agents, and the configuration that they run under, claim. */
-export function claimsOf(uses: readonly AgentUse[], config: Config): TrustClaim[] {
+/** All that agents, and the configuration that they run under, claim; once where it is the same in two folders. */
+function claimsOf(uses: readonly AgentUse[], config: Config): TrustClaim[] {
   const hasher = new FileHasher();
   const ofAgents = uses.flatMap((use) => claimOfAgent(use, hasher) ?? []);
   const claims = [...ofAgents, ...(config.settings ?? []).map(claimOfSetting)];
-  // In two folders an agent may claim the same.
-  const keyOf = ({ name, definition, files }: TrustClaim): string => JSON.stringify([name, definition, files]);
-  return [...new Map(claims.map((claim) => [keyOf(claim), claim])).values()];
-}
-
-/** The claims to which the person has not agreed in their present form. */
-export function openClaims(claims: readonly TrustClaim[], store: TrustStore): TrustClaim[] {
-  const trusted = store.read();
-  return claims.filter((claim) => {
-    const { isNew, files } = findNew(claim, trusted);
-    return isNew || files.length > 0;
-  });
+  return claims.filter((claim, at) => !isAgreed(claim, claims.slice(0, at)));
 }
 
 /** What an agreement is to. */
 const COVERED = `You agree to these lines and files; when one changes, you are asked again. What they read or
-start in turn, and is not listed, is not covered: a Makefile, the scripts of package.json.`;
+start in turn, and is not listed, is not covered: a Makefile, the scripts of package.json, a script in
+the command line of a shell.`;
 
 /** How many rows of 80 columns a person is expected to read before pressing a key. */
 const MAX_ROWS = 200;
@@ -121,7 +128,7 @@ export async function askForAll(
   cli: CliEnvironment,
   repository: Repository,
   claims: readonly TrustClaim[],
-  store: TrustStore,
+  store: Consents,
 ): Promise<void> {
   if (!canAskForConsent(cli)) throw new NotTrusted(claims, hintToTrust(repository, claims));
   const [{ createPalette }, { askKey }] = await Promise.all([import('../output/palette.ts'), import('../ask/ask.ts')]);
@@ -149,4 +156,46 @@ function hintToTrust({ location }: Repository, claims: readonly TrustClaim[]): s
   const [folder] = folders.filter((cwd) => cwd !== location?.workTree && cwd !== location?.gitDir && existsSync(cwd));
   const where = folder === undefined || !plain(folder) ? '' : `-C ${folder} `;
   return `'uwf ${where}trust' shows it, 'uwf ${where}trust ${which}' agrees; UWF_TRUST=all agrees to everything`;
+}
+
+/**
+ * Describes what claims would run, each with its differences from what was trusted under the same name before. All of it comes
+ * from a repository, so characters that a person cannot see are escaped.
+ */
+export function formatClaims(claims: readonly TrustClaim[], trusted: readonly Consent[], paint: Palette): string {
+  return claims.map((claim) => formatClaim(claim, trusted, paint)).join('\n\n');
+}
+
+function formatClaim(claim: TrustClaim, trusted: readonly Consent[], paint: Palette): string {
+  const at = claim.declaredAt === undefined ? '' : paint.quiet(`  ${visible(claim.declaredAt)}`);
+  const title = paint.name(visible(claim.name)) + at;
+  const before = trusted.findLast(({ name }) => name === claim.name);
+  const lines = allLines(claim);
+  if (before === undefined) return [title, ...lines.map((line) => `    ${visible(line)}`)].join('\n');
+  const known = allLines(before);
+  const gone = known.filter((line) => !lines.includes(line)).map((line) => paint.error(`  - ${visible(line)}`));
+  const rest = lines.map((line) =>
+    known.includes(line) ? `    ${visible(line)}` : paint.good(`  + ${visible(line)}`),
+  );
+  return [title, ...gone, ...rest].join('\n');
+}
+
+function allLines({ lines, files }: Consent): string[] {
+  return [
+    ...lines,
+    ...files.map(({ word, bytes, sha256 }) => `${word}: ${bytes} bytes, sha256 ${sha256.slice(0, 16)}`),
+  ];
+}
+
+/**
+ * Escapes characters that are invisible or that change how the text around them is shown: `\u{202e}`. A long run of spaces,
+ * which could push the text before it off the screen, is replaced by its length.
+ */
+export function visible(text: string): string {
+  const short = text.replaceAll(/ {9,}/g, (spaces) => `\\u{20}*${spaces.length}`);
+  return short.replaceAll(
+    // U+2800 is a sign of Braille without a dot.
+    /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
 }

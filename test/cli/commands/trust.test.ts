@@ -205,46 +205,50 @@ describe('what was agreed to is asked for again', () => {
     expect(await outcome(repository)).toBe('ran');
   });
 
-  test('after a program that its own PATH finds in the repository', async () => {
-    const agent = {
-      package: 'builtin:command',
-      config: { argv: ['tool'], env: { PATH: `bin:${process.env['PATH']}` } },
-    };
-    const config = JSON.stringify({ agents: { one: agent }, defaultAgent: 'one' });
-    const program = `#!/bin/sh\n${script('tool')}`;
-    const repository = createPair({ '.uwf/config.yaml': config, 'bin/tool': program });
-    chmodSync(join(repository.dir, 'bin/tool'), 0o755);
-    expect(await repository.uwf(['trust', '--all'])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('bin/tool'),
+  const agent = (config: unknown): string =>
+    JSON.stringify({ agents: { one: { package: 'builtin:command', config } }, defaultAgent: 'one' });
+  const path = (folder: string): { PATH: string } => ({ PATH: `${folder}:${process.env['PATH']}` });
+
+  test.each<[string, unknown, string]>([
+    ['a program that its own PATH finds in the repository', { argv: ['tool'], env: path('bin') }, 'bin/tool'],
+    ['one that a shell would find there', { argv: ['sh', '-c', 'tool'], env: path('./bin') }, 'bin/tool'],
+    [
+      "one of a server's PATH",
+      { argv: ['true'], servers: { docs: { command: 'tool', env: path('bin') } } },
+      'bin/tool',
+    ],
+    ['a file that a link in that PATH leads to', { argv: ['tool'], env: path('links') }, 'bin/tool'],
+    ['a script after others', { argv: ['sh', 'a.sh', 'tools/do.sh', '--fast'] }, 'tools/do.sh'],
+    ['the value of an option', { argv: ['node', '--import=./tools/do.sh', 'x'] }, 'tools/do.sh'],
+    ['the value of a variable', { argv: ['sh'], env: { BASH_ENV: 'tools/do.sh' } }, 'tools/do.sh'],
+    ['a path around', { argv: ['sh', './bin/../tools/do.sh'] }, 'tools/do.sh'],
+    ['a path through a link', { argv: ['sh', 'around/tools/do.sh'] }, 'tools/do.sh'],
+    ['a command line that is a path', { argv: ['sh', '-c', './tools/do.sh'] }, 'tools/do.sh'],
+  ])('after %s', async (_, config, changed) => {
+    const repository = createPair({
+      '.uwf/config.yaml': agent(config),
+      'bin/tool': '#!/bin/sh\n',
+      'tools/do.sh': '#!/bin/sh\n',
     });
-    expect(await outcome(repository)).toBe('ran');
-    writeFileSync(join(repository.dir, 'bin/tool'), `${program}# more`);
-    expect(await outcome(repository)).toBe('6 agents.one');
-  });
-
-  test.each([
-    ['a command line of a shell names', { argv: ['sh', '-c', 'tool && true'], env: { PATH: 'bin:/usr/bin:/bin' } }],
-    ['a server of tools names', { argv: ['true'], servers: { docs: { command: 'tool', env: { PATH: './bin' } } } }],
-  ])('after a program that %s, and its own PATH finds in the repository', async (_, config) => {
-    const agents = { one: { package: 'builtin:command', config } };
-    const repository = createPair({ '.uwf/config.yaml': JSON.stringify({ agents }), 'bin/tool': '#!/bin/sh\n' });
+    mkdirSync(join(repository.dir, 'links'));
+    symlinkSync('../bin/tool', join(repository.dir, 'links/tool'));
+    symlinkSync('.', join(repository.dir, 'around'));
     await repository.uwf(['trust', '--all']);
-    writeFileSync(join(repository.dir, 'bin/tool'), '#!/bin/sh\n# more');
-    const { code, stdout } = await repository.uwf(['trust']);
-    expect({ code, stdout }).toEqual({ code: 6, stdout: expect.stringMatching(/bin\/tool: .*, changed$/m) as string });
-  });
-
-  test('after a script in a folder that the command line of a shell goes to', async () => {
-    const agents = { one: { package: 'builtin:command', config: { argv: ['sh', '-c', 'cd tools && ./do.sh'] } } };
-    const repository = createPair({ '.uwf/config.yaml': JSON.stringify({ agents }), 'tools/do.sh': '#!/bin/sh\n' });
-    await repository.uwf(['trust', '--all']);
-    writeFileSync(join(repository.dir, 'tools/do.sh'), '#!/bin/sh\n# more');
+    expect(await repository.uwf(['trust'])).toMatchObject({ code: 0 });
+    writeFileSync(join(repository.dir, changed), '#!/bin/sh\n# more');
     const { code, stdout } = await repository.uwf(['trust']);
     expect({ code, stdout }).toEqual({
       code: 6,
-      stdout: expect.stringMatching(/tools\/do\.sh: .*, changed$/m) as string,
+      stdout: expect.stringMatching(/- (.*): 10 bytes, .*\n(?: {4}.*\n)*  \+ \1: 16 bytes, sha256/) as string,
     });
+  });
+
+  test('but not after a change of files in the command line of a shell', async () => {
+    const line = `date > made.txt; printf '%s\n' --- 'ok: true' ---`;
+    const repository = createPair({ '.uwf/config.yaml': agent({ argv: ['sh', '-c', line] }) });
+    expect(await repository.uwf(['trust', '--all'])).toMatchObject({ code: 0 });
+    for (const expected of ['ran', 'ran']) expect(await outcome(repository)).toBe(expected);
+    expect(existsSync(join(repository.dir, 'made.txt'))).toBe(true);
   });
 
   test('what was agreed to once needs no second word when it comes back', async () => {
@@ -466,10 +470,7 @@ describe('what is kept', () => {
       },
     ],
     ['it is damaged', (file) => writeFileSync(file, readFileSync(file, 'utf8').slice(0, -20))],
-    [
-      'it has another form',
-      (file) => writeFileSync(file, readFileSync(file, 'utf8').replace('"definition"', '"definitions"')),
-    ],
+    ['it has another form', (file) => writeFileSync(file, readFileSync(file, 'utf8').replace('"digest"', '"digests"'))],
     [
       'it is about another repository',
       (file) => writeFileSync(file, readFileSync(file, 'utf8').replace('/.git"', '/.gut"')),
