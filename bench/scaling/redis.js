@@ -6,7 +6,6 @@ import { median } from '../lib/median.js';
 import { cpuOf } from './hosts.js';
 import { threadId } from './host-repository.js';
 
-const root = new URL('../..', import.meta.url).pathname;
 const port = 40_000 + (process.pid % 20_000);
 const HEAD = '1'.repeat(40);
 
@@ -41,7 +40,7 @@ export async function stopRedis(server) {
 export async function runRedis({ workers, jobs, late }) {
   const { openBullQueue } = await loadSource('src/worker/bullmq/open-bull-queue.ts');
   const server = await startRedis();
-  const open = () => openBullQueue(redisUrl, { packageFolders: [root] });
+  const open = () => openBullQueue(redisUrl, 30_000);
   const queue = await open();
   const queues = await Promise.all(Array.from({ length: workers }, open));
   try {

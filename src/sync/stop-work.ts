@@ -56,21 +56,6 @@ export async function stopWork(
   return [...replaced.values()];
 }
 
-/**
- * Finds out which threads were stopped at a remote. It lists the refs of their claims, and fetches those that changed.
- * @throws {RemoteUnreachable}
- */
-export async function findStopped(
-  repository: Repository,
-  remote: Remote,
-  threads: Iterable<ThreadId>,
-  options: Options,
-): Promise<Set<ThreadId>> {
-  const names = [...threads].map(claimRef);
-  const { there } = await fetchSelection(repository, remote, selectPatterns(names), options);
-  return stoppedAmong(repository, there);
-}
-
 /** The threads that the claims among some refs of a remote stop. Claims that are not here are passed over. */
 export async function stoppedAmong({ objects }: Repository, there: readonly RemoteRef[]): Promise<Set<ThreadId>> {
   const stopped = new Set<ThreadId>();

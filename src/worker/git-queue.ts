@@ -3,7 +3,7 @@ import type { ThreadId } from '../thread/thread-id.ts';
 import { ClaimLost, type Claims, type WantedClaim } from './claims.ts';
 import type { RemoteView } from './remote-view.ts';
 import { isCovered } from './turn-queue.ts';
-import type { TakeTurn, TurnJob, TurnLock, TurnQueue, TurnVerdict, Work, WorkOptions } from './turn-queue.ts';
+import type { TakeTurn, TurnJob, TurnLock, TurnQueue, Work, WorkOptions } from './turn-queue.ts';
 
 /** A thread that could not be taken is left alone for this time, which doubles each time; ms. */
 const FIRST_PAUSE_MS = 5_000;
@@ -144,11 +144,7 @@ export class GitQueue implements TurnQueue {
         hold: (reason) => this.#claims.hold(thread, reason),
       },
     };
-    const verdict = await take(job, lock).catch((error: unknown): TurnVerdict => {
-      // It was asked to stop, so that is no trouble.
-      if (!stop.signal.aborted) onTrouble(error, thread);
-      return 'again';
-    });
+    const verdict = await take(job, lock);
     if (verdict === 'again') this.#pause(job);
     else this.#pauses.delete(thread);
     if (this.#claims.has(thread) && !(this.#claims.isOnHold(thread) && !this.#isFinishing)) {

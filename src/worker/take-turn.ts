@@ -9,7 +9,7 @@ import type { RemoteRef } from '../git/transport/remote.ts';
 import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import { inPlaceOf } from '../or-else.ts';
 import { claimRef } from '../sync/claims.ts';
-import { stoppedAmong } from '../sync/stop-work.ts';
+import { stoppedAmong, stopWork } from '../sync/stop-work.ts';
 import { fetchSelection } from '../sync/fetch-threads.ts';
 import { placesNow, placesOfChildren, selectPatterns } from '../sync/plan-fetch.ts';
 import { findCalledNow } from '../thread/find-children.ts';
@@ -23,21 +23,26 @@ import type { TurnJob, TurnLock, TurnVerdict } from './turn-queue.ts';
 /** A turn that has left nothing so many times is not begun again: it may end each worker that takes it, and each pays for it. */
 const MAX_LOSSES = 3;
 
+/** Where so many left nothing, the last ones were to suspend the thread: even that ends each worker that tries. */
+const MAX_STOPPED_LOSSES = 5;
+
 /**
  * Takes turns of a thread and publishes each: one turn, or as many as this worker can take while a fence keeps its right.
  *
  * Every step is stored here first. What could not be published, because the process was killed or the remote is away, is
- * published when the worker meets the thread again; if the thread has moved meanwhile, it stays here as a fork.
+ * published when the worker meets the thread again; if the thread has moved meanwhile, it stays here as a fork. What fails is
+ * told, and the job is to be tried again.
  */
 export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock): Promise<TurnVerdict> {
   const { repository, finder } = world;
   const { thread } = job;
-  const there = await meet(world, thread, job.head, lock.fence === undefined);
-  let head = (await findThread(repository, thread))?.head;
-  if (there === undefined && head === undefined && lock.fence === undefined) tellOfStranger(world, thread);
-  if (there !== job.head || head === undefined) return 'stale';
   const publisher = new Publisher(world, thread, lock);
   try {
+    if (lock.losses.length >= MAX_STOPPED_LOSSES) return await stopThread(world, job, lock.losses.length);
+    const there = await meet(world, thread, job.head, lock.fence === undefined);
+    let head = (await findThread(repository, thread))?.head;
+    if (there === undefined && head === undefined && lock.fence === undefined) tellOfStranger(world, thread);
+    if (there !== job.head || head === undefined) return 'stale';
     // An earlier process was ended before it could publish what it had stored.
     if (head !== there) {
       publisher.add(await childrenOf(world, thread, there));
@@ -63,7 +68,8 @@ export async function takeTurns(world: TurnWorld, job: TurnJob, lock: TurnLock):
     await world.onPublished(publisher.threads);
     return 'done';
   } catch (error) {
-    return await verdictOf(world, job, lock, error);
+    await tellWhy(world, job, lock, error);
+    return 'again';
   } finally {
     await publisher.settled();
   }
@@ -120,6 +126,18 @@ async function giveUp({ context, onTrouble }: TurnWorld, { thread }: TurnJob, lo
   return false;
 }
 
+/** Stops the work on a thread for all workers, until a person lets it go on. */
+async function stopThread(
+  { repository, remote, sync, identity, onTrouble }: TurnWorld,
+  { thread, head }: TurnJob,
+  losses: number,
+): Promise<TurnVerdict> {
+  const reason = `${losses} turns of it left nothing, and it could not be suspended`;
+  await stopWork(repository, remote, [{ thread, head }], sync, { name: identity.worker, reason });
+  onTrouble(`thread ${thread} is stopped: ${reason}; 'uwf thread run ${thread} --on ${remote.name}' lets it go on`);
+  return 'stale';
+}
+
 /** The children that a thread has called from a head. */
 async function childrenOf({ repository }: TurnWorld, thread: ThreadId, head: ObjectId): Promise<ThreadId[]> {
   const called = await findCalledNow(repository, await readState(repository, thread, head), thread);
@@ -169,26 +187,20 @@ async function meetFamily({ repository, remote, sync }: TurnWorld, threads: read
   await fetchSelection(repository, remote, selectPatterns([...names]), sync);
 }
 
-async function verdictOf(world: TurnWorld, job: TurnJob, lock: TurnLock, error: unknown): Promise<TurnVerdict> {
+/** Tells what ended the turns of a job, where that is trouble. */
+async function tellWhy(world: TurnWorld, job: TurnJob, { signal }: TurnLock, error: unknown): Promise<void> {
   const { thread } = job;
-  const lost = [error, lock.signal.reason].find((reason) => reason instanceof ClaimLost);
+  const lost = [error, signal.reason].find((reason) => reason instanceof ClaimLost);
   if (lost !== undefined) {
     const reason = await whyLost(world, thread);
-    world.onTrouble(reason === undefined ? messageOf(lost) : `${reason}; this turn is not published`);
-    return 'again';
+    return world.onTrouble(reason === undefined ? messageOf(lost) : `${reason}; this turn is not published`);
   }
-  if (lock.signal.aborted) {
-    world.onTrouble(`${thread}: ${messageOf(lock.signal.reason)}`);
-    return 'again';
-  }
+  if (signal.aborted) return world.onTrouble(`${thread}: ${messageOf(signal.reason)}`);
   // A queue that has forgotten who has the turn gives it to this worker once more.
-  if (error instanceof LeaseHeld && isHeldBy(error, ownIdentity())) return 'again';
-  if (error instanceof UwfError) {
-    world.onTrouble(error, thread);
-    if (error.kind === 'agent' || error instanceof StepHeldBack) world.onUnable(job, error);
-    return 'again';
-  }
-  throw error;
+  if (error instanceof LeaseHeld && isHeldBy(error, ownIdentity())) return;
+  world.onTrouble(error, thread);
+  if (error instanceof UwfError && (error.kind === 'agent' || error instanceof StepHeldBack))
+    world.onUnable(job, error);
 }
 
 /** Says why a worker has lost a thread, where it is not to another worker; `undefined` too if the remote is away. */

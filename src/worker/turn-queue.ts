@@ -63,7 +63,7 @@ export type TurnLock = {
   fence?: Fence | undefined;
 };
 
-/** Does a turn of a thread and publishes it. */
+/** Does a turn of a thread and publishes it. It never rejects: what fails is told, and the verdict is `again`. */
 export type TakeTurn = (job: TurnJob, lock: TurnLock) => Promise<TurnVerdict>;
 
 /** Is told what went wrong: an error, or a text. @param thread the thread whose turn it ended */

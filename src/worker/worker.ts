@@ -1,19 +1,27 @@
-import { UwfError } from '../errors.ts';
+import { messageOf, UwfError } from '../errors.ts';
 import { plural } from '../format-time.ts';
 import { asEnvironmentError } from '../git/format/object-errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
+import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import { assertThere, explainGone } from '../git/repository/git-directory.ts';
+import { MAX_TIMER_MS } from '../max-timer.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import { Bell } from './bell.ts';
 import { Claims, type WorkerIdentity } from './claims.ts';
 import { JobFinder, type WorkFilter } from './find-jobs.ts';
 import { GitQueue } from './git-queue.ts';
-import { WorkerMonitor } from './monitor.ts';
+import { WorkerMonitor } from './health.ts';
 import { sendLostEnds, type TurnWorld } from './publisher.ts';
 import { RemoteView } from './remote-view.ts';
-import { isCovered, type TurnJob, type TurnQueue, type TurnVerdict, type Work } from './turn-queue.ts';
-import { WorkerTroubles } from './worker-troubles.ts';
+import {
+  isCovered,
+  QueueLost,
+  type TellTrouble,
+  type TurnJob,
+  type TurnQueue,
+  type TurnVerdict,
+  type Work,
+} from './turn-queue.ts';
 
 /** What a worker is, and what it takes. */
 export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished' | 'onUnable' | 'onTrouble'> & {
@@ -46,20 +54,11 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished' 
 /** A worker that has no room looks at the remote this often; ms. */
 const FULL_MS = 5_000;
 
-/**
- * With a queue, looks at the remote are rare. So often a worker asks whether a turn that it has at work was stopped there: one
- * request for the refs of claims; ms.
- */
-const STOPPED_MS = 20_000;
-
 /** A remote, or a queue, that is away is tried again at least this often; ms. */
 const AWAY_MS = 15_000;
 
 /** A worker counts as idle when it has had nothing to do for so long; ms. */
 const IDLE_MS = 60_000;
-
-/** Where so many turns of a head left nothing, the last ones were to suspend the thread: even that ends each worker that tries. */
-const MAX_LOSSES = 5;
 
 /** Each time between two looks is longer or shorter by at most this part, so that workers do not look at the same time. */
 const JITTER = 0.2;
@@ -109,34 +108,12 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     for (const [thread, stop] of atWork)
       if (isStopped(thread)) stop.abort(new Error('the thread was stopped at the remote'));
   };
-  const askForStopped = async (): Promise<void> => {
-    if (atWork.size === 0) return;
-    const { findStopped } = await import('../sync/stop-work.ts');
-    try {
-      const stopped = await findStopped(repository, remote, atWork.keys(), { ...sync, signal: options.finish });
-      endStopped((thread) => stopped.has(thread));
-    } catch (error) {
-      // The next look tells what is the matter, also where this machine is short of files for a moment.
-      const isTold = asEnvironmentError(error, '') instanceof UwfError;
-      if (!options.finish.aborted && !isTold) throw error;
-    }
-  };
-  /** Waits until the next look. */
-  const rest = async (ms: number): Promise<void> => {
-    let leftMs = ms;
-    for (; options.openQueue && leftMs > STOPPED_MS && !options.finish.aborted; leftMs -= STOPPED_MS) {
-      if (await bell.wait(STOPPED_MS, options.finish)) return;
-      await askForStopped();
-    }
-    await bell.wait(leftMs, options.finish);
-  };
   const work: Work = await workOf(
     queue,
     async (job, lock) => {
       if (isStopping()) return 'again';
-      if (lock.losses.length >= MAX_LOSSES) return stopThread(options, job, lock.losses.length);
       taken += 1;
-      monitor.began(job);
+      monitor.atWork += 1;
       // A worker that only looks loads nothing that runs turns.
       const { takeTurns } = await import('./take-turn.ts');
       const stop = new AbortController();
@@ -145,14 +122,16 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
       let verdict: TurnVerdict = 'again';
       try {
         verdict = await turns;
-        return verdict;
+      } catch (error) {
+        onTrouble(error, job.thread);
       } finally {
         atWork.delete(job.thread);
         busyMs = monotonicMs();
         // There is room for another.
         bell.ring();
-        monitor.ended(job, verdict, lock.signal.aborted && !options.giveBack.aborted);
+        monitor.ended(verdict, lock.signal.aborted && !options.giveBack.aborted);
       }
+      return verdict;
     },
     { atOnce, labels: options.labels, onTrouble },
   );
@@ -192,12 +171,12 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
         const error = asEnvironmentError(explainGone(repository, thrown), place);
         // The remote or the queue is away, a disk is full: that passes.
         if (!(error instanceof UwfError)) throw error;
-        monitor.lookFailed();
+        monitor.counts.failedLooks += 1;
         onTrouble(error);
         waitMs = Math.min(2 * waitMs, options.poll.maxMs, AWAY_MS);
       }
       if (options.once && taken > 0) break;
-      await rest(waitMs * (1 - JITTER + 2 * JITTER * Math.random()));
+      await bell.wait(waitMs * (1 - JITTER + 2 * JITTER * Math.random()), options.finish);
     }
     await work.finish();
     if (!isStopping()) drain?.tellLeft(onTrouble);
@@ -215,19 +194,6 @@ async function workOf(queue: TurnQueue, ...given: Parameters<TurnQueue['work']>)
     await queue.close();
     throw error;
   }
-}
-
-/** Stops the work on a thread for all workers, until a person lets it go on. */
-async function stopThread(
-  { repository, remote, sync, identity, onTrouble }: WorkerOptions,
-  { thread, head }: TurnJob,
-  losses: number,
-): Promise<TurnVerdict> {
-  const { stopWork } = await import('../sync/stop-work.ts');
-  const reason = `${losses} turns of it left nothing, and it could not be suspended`;
-  await stopWork(repository, remote, [{ thread, head }], sync, { name: identity.worker, reason });
-  onTrouble(`thread ${thread} is stopped: ${reason}; 'uwf thread run ${thread} --on ${remote.name}' lets it go on`);
-  return 'stale';
 }
 
 /** What this worker cannot do may be about to be done by others, which brings more to do: it waits for this time; ms. */
@@ -291,5 +257,94 @@ export class Drain {
   #errorOf({ thread, head }: TurnJob): UwfError | undefined {
     const known = this.#unable.get(thread);
     return known?.head === head ? known.error : undefined;
+  }
+}
+
+/** Looks that are rung for come no closer together than this, in ms. */
+const MIN_GAP_MS = 250;
+
+/** Wakes a worker before its time: a webhook or a signal says that there is something to look at. */
+export class Bell {
+  #isRung = false;
+  #wake: (() => void) | undefined;
+
+  /** Ends the wait that goes on, or the next one, soon. */
+  ring(): void {
+    this.#isRung = true;
+    this.#wake?.();
+  }
+
+  /** Waits for a time, until the bell is rung, or until the signal is aborted. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#sleep(Math.min(MIN_GAP_MS, ms), signal, false);
+    if (!this.#isRung && ms > MIN_GAP_MS) await this.#sleep(ms - MIN_GAP_MS, signal, true);
+    this.#isRung = false;
+  }
+
+  #sleep(ms: number, signal: AbortSignal, endsWithRing: boolean): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        this.#wake = undefined;
+        resolve();
+      };
+      const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
+      signal.addEventListener('abort', end, { once: true });
+      if (endsWithRing) this.#wake = end;
+    });
+  }
+}
+
+/** The same words are told again after this time. */
+const REPEAT_MS = 60_000;
+
+/** Texts with a changing part in them are not kept for ever. */
+const MAX_TEXTS = 1_000;
+
+/**
+ * Tells what goes wrong in a worker: that the remote is away once for all turns that notice it, and once that it is back; the
+ * same words once a minute, an outage that begins too, and what can be done once. That a queue has lost its server, the queue
+ * tells itself.
+ */
+export class WorkerTroubles {
+  readonly #remote: string;
+  readonly #say: (text: string) => void;
+  readonly #toldAtMs = new Map<string, number>();
+  readonly #remedies = new Set<string>();
+  #isAway = false;
+
+  /** @param remote its name */
+  constructor(remote: string, say: (text: string) => void) {
+    this.#remote = remote;
+    this.#say = say;
+  }
+
+  readonly tell: TellTrouble = (trouble, thread) => {
+    if (trouble instanceof QueueLost) return;
+    const isOutage = trouble instanceof RemoteUnreachable;
+    if (isOutage && this.#isAway) return;
+    const text = isOutage || thread === undefined ? messageOf(trouble) : `thread ${thread}: ${messageOf(trouble)}`;
+    if (!this.#isNew(isOutage ? this.#remote : text)) return;
+    if (isOutage) this.#isAway = true;
+    const remedy = trouble instanceof UwfError ? trouble.hint : undefined;
+    const isKnown = remedy === undefined || this.#remedies.has(remedy);
+    if (!isKnown) this.#remedies.add(remedy);
+    this.#say(isKnown ? text : `${text} (${remedy})`);
+  };
+
+  /** A look at the remote has succeeded. */
+  reached(): void {
+    if (this.#isAway) this.#say(`${this.#remote} is back`);
+    this.#isAway = false;
+  }
+
+  #isNew(text: string): boolean {
+    const nowMs = monotonicMs();
+    if (nowMs - (this.#toldAtMs.get(text) ?? -Infinity) < REPEAT_MS) return false;
+    if (this.#toldAtMs.size >= MAX_TEXTS) this.#toldAtMs.clear();
+    this.#toldAtMs.set(text, nowMs);
+    return true;
   }
 }

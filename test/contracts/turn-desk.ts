@@ -6,7 +6,6 @@ export type TakenTurn = {
   job: TurnJob;
   lock: TurnLock;
   answer(verdict: TurnVerdict): void;
-  fail(error: Error): void;
 };
 
 /** Takes turns for a test, which answers them. */
@@ -21,8 +20,8 @@ export class TurnDesk {
 
   readonly take: TakeTurn = async (job, lock) => {
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#atOnce);
-    const verdict = new Promise<TurnVerdict>((answer, fail) => {
-      this.taken.push({ job, lock, answer, fail });
+    const verdict = new Promise<TurnVerdict>((answer) => {
+      this.taken.push({ job, lock, answer });
       // A turn that the test has forgotten ends when the worker gives it back.
       lock.signal.addEventListener('abort', () => answer('again'));
       if (this.#verdict !== undefined) answer(this.#verdict);

@@ -1,10 +1,18 @@
 import { expect, test } from 'vitest';
 import { readCommit } from '../../src/git/stores/read.ts';
 import { claimRef, makeClaim } from '../../src/sync/claims.ts';
-import { findStopped, letGoOn, stopWork } from '../../src/sync/stop-work.ts';
+import { letGoOn, stoppedAmong, stopWork } from '../../src/sync/stop-work.ts';
+import { fetchSelection } from '../../src/sync/fetch-threads.ts';
+import { selectPatterns } from '../../src/sync/plan-fetch.ts';
 import { pushThreads } from '../../src/sync/push-threads.ts';
+import type { ThreadId } from '../../src/thread/thread-id.ts';
 import { startLoop } from '../thread/thread-fixture.ts';
 import { createPlaces, type Place, share } from './places.ts';
+
+async function stoppedFor({ repository, remote }: Place, threads: readonly ThreadId[]): Promise<Set<ThreadId>> {
+  const { there } = await fetchSelection(repository, remote, selectPatterns(threads.map(claimRef)), {});
+  return stoppedAmong(repository, there);
+}
 
 test('the threads whose work was stopped at a remote are found, as long as it is, and no others', async () => {
   const { server, places } = createPlaces('Ada', 'Ben');
@@ -22,10 +30,10 @@ test('the threads whose work was stopped at a remote are found, as long as it is
   // A ref with the claim of another thread says nothing of its own.
   server.refMap.set(claimRef(free!.thread), server.refMap.get(claimRef(stopped!.thread))!);
 
-  expect(await findStopped(ben.repository, ben.remote, all, {})).toEqual(new Set([stopped!.thread]));
-  expect(await findStopped(ben.repository, ben.remote, [claimed!.thread, free!.thread], {})).toEqual(new Set());
+  expect(await stoppedFor(ben, all)).toEqual(new Set([stopped!.thread]));
+  expect(await stoppedFor(ben, [claimed!.thread, free!.thread])).toEqual(new Set());
   await letGoOn(ada.repository, ada.remote, [stopped!], {});
-  expect(await findStopped(ben.repository, ben.remote, all, {})).toEqual(new Set());
+  expect(await stoppedFor(ben, all)).toEqual(new Set());
 });
 
 test('a ref of a claim that leads to what is here and is no commit counts as malformed, and can be replaced', async () => {
@@ -34,7 +42,7 @@ test('a ref of a claim that leads to what is here and is no commit counts as mal
   const { id: thread, head } = await share(ada, ben);
   const { tree } = await readCommit(ben.repository.objects, head.id);
   server.refMap.set(claimRef(thread), tree);
-  expect(await findStopped(ben.repository, ben.remote, [thread], {})).toEqual(new Set());
+  expect(await stoppedFor(ben, [thread])).toEqual(new Set());
   await stopWork(ben.repository, ben.remote, [{ thread, head: head.id }], {});
-  expect(await findStopped(ben.repository, ben.remote, [thread], {})).toEqual(new Set([thread]));
+  expect(await stoppedFor(ben, [thread])).toEqual(new Set([thread]));
 });

@@ -1,16 +1,19 @@
 import { Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Bell } from '../../src/worker/bell.ts';
-import { serveHealth } from '../../src/worker/health.ts';
-import { formatMetrics, WorkerMonitor } from '../../src/worker/monitor.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
+import { serveHealth, WorkerMonitor } from '../../src/worker/health.ts';
+import { Bell } from '../../src/worker/worker.ts';
 
 const info = { version: '1.2.3', worker: 'a "box"\n\\', remote: 'origin' };
 const thread = parseThreadId('01KAM400000000000000000000');
 
 async function serve(maxUnseenMs: number): Promise<{ url: string; monitor: WorkerMonitor; bell: Bell }> {
   const [monitor, bell] = [new WorkerMonitor(), new Bell()];
-  const server = await serveHealth({ host: '127.0.0.1', port: 0 }, { monitor, bell, info, maxUnseenMs });
+  const server = await serveHealth(
+    { host: '127.0.0.1', port: 0 },
+    { monitor, ring: () => bell.ring(), info, maxUnseenMs },
+  );
   onTestFinished(() => server.close());
   return { url: `http://127.0.0.1:${server.port}`, monitor, bell };
 }
@@ -47,21 +50,29 @@ test('a hint during a look ends the wait after it, and no other', async () => {
   const bell = new Bell();
   bell.ring();
   const { signal } = new AbortController();
-  expect(await bell.wait(3_600_000, signal)).toBe(true);
-  expect(await bell.wait(1, signal)).toBe(false);
+  await bell.wait(3_600_000, signal);
+  const next = bell.wait(3_600_000, AbortSignal.any([signal, AbortSignal.timeout(600)])).then(() => 'over');
+  expect(await Promise.race([next, sleep(400, 'waiting')])).toBe('waiting');
+  await next;
+});
+
+test('a wait of a month is no wait of a moment', async () => {
+  const stop = new AbortController();
+  const waited = new Bell().wait(30 * 86_400_000, stop.signal).then(() => 'over');
+  expect(await Promise.race([waited, sleep(600, 'waiting')])).toBe('waiting');
+  stop.abort();
+  await waited;
 });
 
 test('metrics are in the text format of OpenMetrics, with all labels escaped', async () => {
   const { url, monitor } = await serve(60_000);
-  const job = { remote: 'origin', thread, head: 'a'.repeat(40) as never, needs: [] };
   monitor.looked(1_500);
-  monitor.began(job);
+  monitor.atWork += 2;
   monitor.tell({ event: 'step.started', thread, role: 'w', agent: 'a', number: 1, visit: 1 });
-  monitor.ended(job, 'again', true);
+  monitor.ended('again', true);
   const response = await fetch(`${url}/metrics`);
   expect(response.headers.get('content-type')).toContain('application/openmetrics-text; version=1.0.0');
   const text = await response.text();
-  expect(text).toBe(formatMetrics(monitor, info));
   expect(text).toContain('uwf_worker_info{version="1.2.3",worker="a \\"box\\"\\n\\\\",remote="origin"} 1\n');
   for (const line of [
     'uwf_worker_turns_total 1',
@@ -69,7 +80,7 @@ test('metrics are in the text format of OpenMetrics, with all labels escaped', a
     'uwf_worker_lost_total 1',
     'uwf_worker_look_seconds_count 1',
     'uwf_worker_look_seconds_sum 1.5',
-    'uwf_worker_at_work 0',
+    'uwf_worker_at_work 1',
   ]) {
     expect(text.split('\n')).toContain(line);
   }

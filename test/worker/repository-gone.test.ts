@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { cloneCliRepository, createLoopRepository } from '../helpers/cli.ts';
 import { createTemporaryFolder } from '../helpers/temporary-repository.ts';
@@ -8,17 +8,17 @@ test('a worker whose clone is moved away says so, makes nothing in its place, an
   const { dir: remote, git } = createLoopRepository();
   git('commit', '-q', '--allow-empty', '-m', 'code');
   const { dir } = cloneCliRepository(remote);
-  const looks = ['--poll', '2s', '--log', 'json'];
+  const looks = ['--poll', '2s', '--log', 'json', '--health', '0'];
   const worker = startWorker(dir, looks, { UWF_TRUST: 'all', XDG_CACHE_HOME: createTemporaryFolder() });
-  const status = `${dir}/.git/uwf/workers/${worker.pid}.json`;
+  const health = async (): Promise<string> => {
+    const [, url] = /"health":"([^"]+)"/.exec(worker.said()) ?? [];
+    return url === undefined ? '' : (await fetch(`${url}/metrics`)).text();
+  };
   // It rests between two looks: one that is under way would make the folder of its quarantine.
-  const hasLooked = (): boolean => existsSync(status) && readFileSync(status, 'utf8').includes('"lastLook":"');
-  await expect.poll(hasLooked, { timeout: 20_000 }).toBe(true);
+  await expect.poll(health, { timeout: 20_000 }).toMatch(/^uwf_worker_look_seconds_count [1-9]/mu);
   renameSync(dir, `${dir}-moved`);
   await expect.poll(() => worker.said(), { timeout: 15_000 }).toContain('is there no more');
   expect(existsSync(dir)).toBe(false);
   renameSync(`${dir}-moved`, dir);
-  expect(existsSync(status)).toBe(true);
   expect(await worker.stop()).toBe(0);
-  expect(existsSync(status)).toBe(false);
 });

@@ -3,7 +3,7 @@ import { UwfError } from '../../src/errors.ts';
 import { RemoteUnreachable } from '../../src/git/transport/git-output.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 import { QueueLost } from '../../src/worker/turn-queue.ts';
-import { WorkerTroubles } from '../../src/worker/worker-troubles.ts';
+import { WorkerTroubles } from '../../src/worker/worker.ts';
 
 const [a, b] = [parseThreadId('01K9T8SJ0YB6Z9KDZC8DRTZA1V'), parseThreadId('01K9T8SJ0YB6Z9KDZC8DRTZA2W')];
 

@@ -21,7 +21,8 @@ import { jsonLog, textLog } from '../worker/worker-log.ts';
 const DEFAULT_DEADLINE_MS = 60_000;
 /** So many versions of a workflow are looked through for `--registered`. */
 const MAX_VERSIONS = 1_000;
-const SWEEP = { minMs: 60_000, maxMs: 60_000 };
+/** With a queue, looks are rare: those while turns are at work also see whether a person has stopped one. */
+const SWEEP = { minMs: 20_000, maxMs: 60_000 };
 /** A look at the remote takes about as long. */
 const MIN_POLL_MS = 100;
 const DEFAULT_POLL = { minMs: 1_000, maxMs: 30_000 };
@@ -43,7 +44,7 @@ the remote can have this machine's agents run a prompt: --registered, --workflow
 The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them back. SIGUSR1 has it look at the remote now.
 
 --health serves GET /healthz (200 while a look at the remote succeeded within three poll intervals, else 503), GET /metrics
-(OpenMetrics) and POST /hint, which has it look now. --status lists the workers of this repository on this machine.`,
+(OpenMetrics) and POST /hint, which has it look now.`,
   options: {
     remote: {
       value: '<name>',
@@ -80,33 +81,14 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       summary: 'json: a JSON object on each line of stderr; default: text',
       candidates: ['text', 'json'],
     },
-    status: { summary: 'list the workers of this repository that run on this machine, and end' },
-  },
-  json: {
-    worker: "with --status: the worker's name",
-    remote: 'the remote whose threads it takes',
-    pid: 'its process',
-    since: 'when it started',
-    lastLook: 'when a look at the remote last succeeded, or null',
-    turns: 'how many turns it began',
-    steps: 'how many steps it stored',
-    failed: 'how many jobs failed or were given back',
-    lost: 'how many were taken away by another worker or a person',
-    atWork: 'what it works on: thread, role, since',
   },
   examples: [
-    { command: 'uwf worker --status', comment: 'what the workers on this machine do' },
     { command: 'uwf worker --health 9464 --log json', comment: 'for a service manager and a metrics server' },
     { command: 'uwf worker --remote origin --at-once 4', comment: 'work until stopped' },
     { command: 'uwf worker --label gpu --role trainer', comment: 'a machine with a GPU, for one role' },
     { command: 'uwf worker --drain', comment: 'in a CI job: do what there is, and end' },
   ],
   async run({ options, cli, out }) {
-    if (options.status) {
-      const { showWorkers } = await import('../worker/show-workers.ts');
-      return showWorkers(cli, out);
-    }
-    if (out.isJson) throw new UsageError('--json is for --status', "'--log json' writes a log for programs");
     const form = options.log ?? 'text';
     if (form !== 'text' && form !== 'json') throw new UsageError(`--log needs text or json, not '${form}'`);
     const deadlineMs = options.deadline ?? DEFAULT_DEADLINE_MS;
@@ -132,7 +114,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       throw new UsageError(`a worker needs a remote with a name: git remote add <name> ${remote.url}`);
     }
     const poll = pollTimes(options.poll, queue);
-    const watch = await watchWorker(repository, {
+    const watch = await watchWorker({
       info: { version: readVersion(), worker: name, remote: remote.name },
       health: options.health,
       maxUnseenMs: 3 * poll.maxMs,
@@ -168,7 +150,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       ...(queue !== undefined && {
         openQueue: async () => {
           const { openBullQueue } = await import('../../worker/bullmq/open-bull-queue.ts');
-          return openBullQueue(queue, { packageFolders: [], lockMs: deadlineMs });
+          return openBullQueue(queue, deadlineMs);
         },
       }),
       drain: options.drain,

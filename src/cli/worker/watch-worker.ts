@@ -1,8 +1,5 @@
-import type { Repository } from '../../git/repository.ts';
-import { Bell } from '../../worker/bell.ts';
-import type { HealthAddress } from '../../worker/health.ts';
-import { type WorkerInfo, WorkerMonitor } from '../../worker/monitor.ts';
-import { removeStatus, writeStatus } from '../../worker/status.ts';
+import { type HealthAddress, serveHealth, type WorkerInfo, WorkerMonitor } from '../../worker/health.ts';
+import { Bell } from '../../worker/worker.ts';
 import { parsePort } from '../command-line/parse-value.ts';
 import { UsageError } from '../errors/usage-error.ts';
 
@@ -31,22 +28,17 @@ export type WorkerWatch = {
 };
 
 /**
- * Watches a worker of this process: keeps its status in a file, serves its health if that is asked for, and has it look at the
- * remote at SIGUSR1.
+ * Watches a worker of this process: serves its health if that is asked for, and has it look at the remote at SIGUSR1.
  */
-export async function watchWorker(
-  repository: Repository,
-  options: { info: WorkerInfo; health: HealthAddress | undefined; maxUnseenMs: number },
-): Promise<WorkerWatch> {
+export async function watchWorker(options: {
+  info: WorkerInfo;
+  health: HealthAddress | undefined;
+  maxUnseenMs: number;
+}): Promise<WorkerWatch> {
   const { info, health, maxUnseenMs } = options;
   const [monitor, bell] = [new WorkerMonitor(), new Bell()];
-  const write = (): void => writeStatus(repository, monitor, info);
   const ring = (): void => bell.ring();
-  const server =
-    health &&
-    (await (await import('../../worker/health.ts')).serveHealth(health, { monitor, bell, info, maxUnseenMs }));
-  monitor.onChange(write);
-  write();
+  const server = health && (await serveHealth(health, { monitor, ring, info, maxUnseenMs }));
   process.on('SIGUSR1', ring);
   return {
     monitor,
@@ -54,7 +46,6 @@ export async function watchWorker(
     told: server === undefined ? {} : { health: `http://${written(health?.host ?? LOOPBACK)}:${server.port}` },
     async end() {
       process.off('SIGUSR1', ring);
-      removeStatus(repository);
       await server?.close();
     },
   };

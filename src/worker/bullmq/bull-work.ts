@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../../errors.ts';
 import { monotonicMs } from '../../monotonic-ms.ts';
 import type { TakeTurn, TellTrouble, TurnJob, TurnVerdict, Work, WorkOptions } from '../turn-queue.ts';
-import { ToldTexts } from '../worker-troubles.ts';
 import {
   dropJob,
   type ListenedQueue,
@@ -12,7 +10,7 @@ import {
   returnJob,
 } from './listened-queues.ts';
 import type { QueuePackages } from './load-packages.ts';
-import { type RedisConnection, remedyFor } from './redis-connection.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { readStoredJob, type StoredTurn } from './stored-job.ts';
 
 /** What a worker on Redis stands on. */
@@ -31,7 +29,6 @@ export class BullWork implements Work {
   readonly #take: TakeTurn;
   readonly #options: WorkOptions;
   readonly #queues: ListenedQueues;
-  readonly #troubles: Troubles;
   readonly #stop = new AbortController();
   /** By the ids of the jobs, which name a thread and its head. */
   readonly #atWork = new Map<string, JobAtWork>();
@@ -44,9 +41,9 @@ export class BullWork implements Work {
     this.#parts = parts;
     this.#take = take;
     this.#options = options;
-    this.#troubles = new Troubles(parts.connection, options.onTrouble);
+    parts.connection.tellOf(options.onTrouble);
     this.#queues = new ListenedQueues(parts.packages, parts.connection, options.labels, parts.times);
-    this.#letLocksGo = keepLocks(parts.connection, this.#atWork, this.#queues, parts.times, this.#troubles);
+    this.#letLocksGo = keepLocks(parts.connection, this.#atWork, this.#queues, parts.times, this.#tell);
     this.#loop = this.#run();
   }
 
@@ -94,7 +91,7 @@ export class BullWork implements Work {
   async #begin(locked: LockedJob): Promise<void> {
     const job = readStoredJob(locked.job.data);
     if (job === undefined) {
-      this.#troubles.tell(new Error('a job in the queue is none of uwf; it is dropped'));
+      this.#tell(new Error('a job in the queue is none of uwf; it is dropped'));
       await dropJob(locked);
       return;
     }
@@ -105,7 +102,7 @@ export class BullWork implements Work {
     }
     const atWork = new JobAtWork(job, locked);
     this.#atWork.set(locked.id, atWork);
-    const turn = atWork.take(this.#take, this.#options.onTrouble);
+    const turn = atWork.take(this.#take);
     this.#turns.add(turn);
     const end = this.#end(atWork, turn).finally(() => this.#ends.delete(end));
     this.#ends.add(end);
@@ -117,10 +114,16 @@ export class BullWork implements Work {
     try {
       await atWork.settle(verdict, this.#parts.connection, this.#stop.signal);
     } catch (error) {
-      this.#troubles.tell(error);
+      this.#tell(error);
     }
     this.#atWork.delete(atWork.locked.id);
   }
+
+  /** That the connection is lost has been told. */
+  readonly #tell: TellTrouble = (error) => {
+    const { connection } = this.#parts;
+    if (connection.isReady) this.#options.onTrouble(connection.faultOf(error));
+  };
 
   async #backOff(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const { connection, waiting } = this.#parts;
@@ -130,7 +133,7 @@ export class BullWork implements Work {
       await waiting.untilReady(signal);
       return;
     }
-    this.#troubles.tell(error);
+    this.#tell(error);
     await delay(Math.min(1000 * 2 ** failures, 30_000), undefined, { signal }).catch(() => {});
   }
 }
@@ -167,17 +170,10 @@ class JobAtWork {
     this.#abort.abort(new Error(reason));
   }
 
-  /** Takes the turn. A turn that throws can be tried again. */
-  async take(take: TakeTurn, onTrouble: TellTrouble): Promise<TurnVerdict> {
+  take(take: TakeTurn): Promise<TurnVerdict> {
     const { signal } = this.#abort;
     const silent = Array.from({ length: this.#locked.job.stalledCounter }, () => 'a worker fell silent');
-    const losses = [...this.#losses, ...silent];
-    try {
-      return await take(this.#job, { signal, losses, lose: (what) => (this.#lost = what) });
-    } catch (error) {
-      if (!signal.aborted) onTrouble(error, this.#job.thread);
-      return 'again';
-    }
+    return take(this.#job, { signal, losses: [...this.#losses, ...silent], lose: (what) => (this.#lost = what) });
   }
 
   /**
@@ -223,7 +219,7 @@ function keepLocks(
   atWork: ReadonlyMap<string, JobAtWork>,
   queues: ListenedQueues,
   { lockMs, tickMs }: LockTimes,
-  troubles: Troubles,
+  tell: TellTrouble,
 ): () => void {
   let isBusy = false;
   let readyAtMs = monotonicMs();
@@ -235,7 +231,7 @@ function keepLocks(
       // Workers that have just come back, as this one, need time to renew locks that ran out meanwhile.
       if (monotonicMs() - readyAtMs >= lockMs / 2) await queues.recover();
     } catch (error) {
-      troubles.tell(error);
+      tell(error);
     }
     isBusy = false;
   };
@@ -261,27 +257,5 @@ async function renew(atWork: ReadonlyMap<string, JobAtWork>): Promise<void> {
     const lost = await queue.renew(jobs.map(({ locked }) => locked));
     // One that got another lock meanwhile has that one.
     for (const each of jobs) if (lost.includes(each.locked)) each.abort('another worker has the job');
-  }
-}
-
-/** Tells what goes wrong with Redis: when the connection is lost and back, and each other fault once a minute. */
-class Troubles {
-  readonly #connection: RedisConnection;
-  readonly #onTrouble: (text: string) => void;
-  /** More texts than a server has for its faults. */
-  readonly #told = new ToldTexts(100);
-
-  constructor(connection: RedisConnection, onTrouble: (text: string) => void) {
-    this.#connection = connection;
-    this.#onTrouble = onTrouble;
-    connection.tellOf(onTrouble);
-  }
-
-  tell(error: unknown): void {
-    // That the connection is lost has been told.
-    if (!this.#connection.isReady) return;
-    const text = messageOf(error);
-    if (!this.#told.isNew(text)) return;
-    this.#onTrouble(this.#told.withRemedy(`${this.#connection.address.name}: ${text}`, remedyFor(text)));
   }
 }

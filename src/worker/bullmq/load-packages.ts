@@ -5,6 +5,7 @@ import type * as ioredis from 'ioredis';
 import { findPackage } from '../../agent/load/find-package.ts';
 import { satisfiesRange } from '../../agent/load/version-range.ts';
 import { UwfError, messageOf } from '../../errors.ts';
+import { packageRoot } from '../../package-root.ts';
 
 /** The packages that only a queue on Redis needs. uwf has them as optional peers, so they are not installed with it. */
 export type QueuePackages = { bullmq: typeof bullmq; ioredis: typeof ioredis };
@@ -16,27 +17,24 @@ const INSTALL =
   "install both beside uwf: 'npm install -g bullmq@6 ioredis@6', without '-g' where uwf is a package of a project";
 
 /**
- * Loads BullMQ and ioredis, from the `node_modules` of one of these folders or of those above it, in this order.
+ * Loads BullMQ and ioredis from the `node_modules` of uwf or above.
  *
  * Both are checked before either runs: without ioredis a worker of BullMQ tries to connect in a loop that never pauses.
- * @param folders of which the user agrees that their code runs
+ * @param from the folder to begin with; its code runs
  * @throws {UwfError} `queue-package-missing` or `queue-package-version`, with what to install
  */
-export async function loadQueuePackages(folders: readonly string[]): Promise<QueuePackages> {
-  const places = { bullmq: await findIn(folders, 'bullmq'), ioredis: await findIn(folders, 'ioredis') };
+export async function loadQueuePackages(from: string = packageRoot()): Promise<QueuePackages> {
+  const places = { bullmq: await findIn(from, 'bullmq'), ioredis: await findIn(from, 'ioredis') };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the versions are those whose declarations were compiled with.
   return { bullmq: load('bullmq', places.bullmq), ioredis: load('ioredis', places.ioredis) } as QueuePackages;
 }
 
-async function findIn(folders: readonly string[], name: keyof typeof RANGES): Promise<string> {
-  const found = folders.map((folder) => findPackage(name, folder)).filter((place) => place !== undefined);
-  for (const { folder, version } of found) {
-    if (await satisfiesRange(version, RANGES[name])) return folder;
-  }
-  const versions = found.map(({ version }) => version).join(', ');
-  const fault = versions === '' ? `'${name}' is not installed` : `'${name}' is ${versions}, not ${RANGES[name]}`;
+async function findIn(from: string, name: keyof typeof RANGES): Promise<string> {
+  const found = findPackage(name, from);
+  if (found && (await satisfiesRange(found.version, RANGES[name]))) return found.folder;
+  const fault = found ? `'${name}' is ${found.version}, not ${RANGES[name]}` : `'${name}' is not installed`;
   throw new UwfError(`a queue on Redis needs the npm packages 'bullmq' and 'ioredis': ${fault}`, {
-    code: versions === '' ? 'queue-package-missing' : 'queue-package-version',
+    code: found ? 'queue-package-version' : 'queue-package-missing',
     kind: 'environment',
     hint: INSTALL,
     facts: { package: name, range: RANGES[name] },

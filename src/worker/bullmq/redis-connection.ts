@@ -1,6 +1,6 @@
 import type { Redis, RedisOptions } from 'ioredis';
 import { messageOf, UwfError } from '../../errors.ts';
-import { QueueLost } from '../turn-queue.ts';
+import { QueueLost, type TellTrouble } from '../turn-queue.ts';
 import type { QueuePackages } from './load-packages.ts';
 
 /** A command that has no answer for this long has none: the connection is closed and made anew. */
@@ -40,7 +40,7 @@ export class RedisConnection {
   }
 
   /** Has one line told when the connection is lost, and one when it is back. */
-  tellOf(onTrouble: (text: string) => void): void {
+  tellOf(onTrouble: TellTrouble): void {
     this.client.on('close', () => {
       if (this.#isLost || this.#isClosed) return;
       this.#isLost = true;
@@ -85,6 +85,13 @@ export class RedisConnection {
     });
   }
 
+  /** An error of the server's answer, with what can be done about it. */
+  faultOf(error: unknown): UwfError {
+    const reason = this.#safe(messageOf(error));
+    const hint = remedyFor(reason);
+    return new UwfError(`${this.address.name}: ${reason}`, { code: 'queue-fault', kind: 'environment', hint });
+  }
+
   close(): void {
     this.#isClosed = true;
     this.client.disconnect();
@@ -99,7 +106,7 @@ export class RedisConnection {
 }
 
 /** What can be done about words of the server that a user may not know; `undefined` for others. */
-export function remedyFor(reason: string): string | undefined {
+function remedyFor(reason: string): string | undefined {
   if (reason.startsWith('OOM ')) return 'the server is full: raise its maxmemory, or have it keep less';
   if (/^(?:NOAUTH|WRONGPASS|NOPERM) /.test(reason))
     return 'check the user and password of the URL; a worker with another URL has to be started again';

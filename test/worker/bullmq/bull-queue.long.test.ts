@@ -14,7 +14,7 @@ describe.skipIf(noRedisServer !== undefined)('a queue on Redis', () => {
   describeTurnQueue('BullMQ', async () => {
     const server = await startRedisServer();
     return {
-      makeQueue: () => openBullQueue(server.url, { packageFolders: [], lockMs: 2_000 }),
+      makeQueue: () => openBullQueue(server.url, 2_000),
       seedThread: async (needs) => turnJob(needs),
       takeAway: async (job) => {
         const key = `uwf:${queueOf(job.needs).name}:${jobIdOf(job)}:lock`;

@@ -10,7 +10,7 @@ test.skipIf(isLeftOut)(
   'a worker tells once of jobs of another remote in its queue, and does its own',
   async () => {
     const { url } = await startRedisServer();
-    const queue = await openBullQueue(url, { packageFolders: [] });
+    const queue = await openBullQueue(url, 30_000);
     onTestFinished(() => queue.close());
     const foreign = [turnJob(), turnJob(), turnJob()];
     await queue.offer(foreign);

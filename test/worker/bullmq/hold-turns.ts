@@ -11,7 +11,7 @@ const [url = '', lockMs = ''] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 try {
-  const queue = await openBullQueue(url, { packageFolders: [], lockMs: Number(lockMs) });
+  const queue = await openBullQueue(url, Number(lockMs));
   await queue.work(
     async ({ thread }, { signal }) => {
       say(`taken ${thread}`);

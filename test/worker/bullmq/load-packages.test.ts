@@ -17,20 +17,19 @@ function install(
   writeFileSync(join(place, 'main.js'), source);
 }
 
-test('loads both from the first folder that has them in versions that fit', async () => {
-  const [old, good] = [createTemporaryFolder(), createTemporaryFolder()];
-  install(old, 'bullmq', '5.61.0');
+test('loads both from the nearest folder above', async () => {
+  const good = createTemporaryFolder();
   install(good, 'bullmq', '6.99.0');
   install(good, 'ioredis', '5.9.1');
   const nested = join(good, 'a/b');
   mkdirSync(nested, { recursive: true });
-  expect(await loadQueuePackages([old, nested])).toEqual({ bullmq: { is: '6.99.0' }, ioredis: { is: '5.9.1' } });
+  expect(await loadQueuePackages(nested)).toEqual({ bullmq: { is: '6.99.0' }, ioredis: { is: '5.9.1' } });
 });
 
 test('says what to install where one of them is missing, and runs neither', async () => {
   const folder = createTemporaryFolder();
   install(folder, 'bullmq', '6.7.0', "throw new Error('it ran');");
-  await expect(loadQueuePackages([folder])).rejects.toMatchObject({
+  await expect(loadQueuePackages(folder)).rejects.toMatchObject({
     code: 'queue-package-missing',
     message: "a queue on Redis needs the npm packages 'bullmq' and 'ioredis': 'ioredis' is not installed",
     hint: "install both beside uwf: 'npm install -g bullmq@6 ioredis@6', without '-g' where uwf is a package of a project",
@@ -41,7 +40,7 @@ test('names the version that is there where it does not fit', async () => {
   const folder = createTemporaryFolder();
   install(folder, 'bullmq', '5.61.0');
   install(folder, 'ioredis', '6.0.0');
-  await expect(loadQueuePackages([folder])).rejects.toMatchObject({
+  await expect(loadQueuePackages(folder)).rejects.toMatchObject({
     code: 'queue-package-version',
     message: "a queue on Redis needs the npm packages 'bullmq' and 'ioredis': 'bullmq' is 5.61.0, not ^6.7.0",
   });
@@ -51,7 +50,7 @@ test('a package that cannot be loaded is named with its folder', async () => {
   const folder = createTemporaryFolder();
   install(folder, 'bullmq', '6.7.0', "require('msgpackr');");
   install(folder, 'ioredis', '6.0.0');
-  await expect(loadQueuePackages([folder])).rejects.toThrow(
+  await expect(loadQueuePackages(folder)).rejects.toThrow(
     new RegExp(`^'bullmq' in ${join(folder, 'node_modules/bullmq')} cannot be loaded: Cannot find module 'msgpackr'`),
   );
 });

@@ -26,7 +26,7 @@ if (noRedisServer !== undefined && !isLeftOut) throw new Error(noRedisServer);
 const LOCK_MS = 1_200;
 
 async function open(url: string, lockMs = LOCK_MS): Promise<TurnQueue> {
-  const queue = await openBullQueue(url, { packageFolders: [], lockMs });
+  const queue = await openBullQueue(url, lockMs);
   onTestFinished(() => queue.close());
   return queue;
 }
@@ -225,7 +225,7 @@ describe.skipIf(noRedisServer !== undefined)('a worker on Redis', () => {
   test('shows no password: neither in errors, nor when the server changes it', async () => {
     const server = await startRedisServer(['--requirepass', 'hidden@word']);
     const wrong = `redis://:wrong%40hidden@127.0.0.1:${server.port}`;
-    const fault = await openBullQueue(wrong, { packageFolders: [] }).catch((error: unknown) => error);
+    const fault = await openBullQueue(wrong, LOCK_MS).catch((error: unknown) => error);
     expect(fault).toMatchObject({ code: 'queue-unreachable', message: expect.stringContaining('WRONGPASS') });
     expect(fault).toMatchObject({ hint: expect.stringContaining('has to be started again') });
     expect(inspect(fault, { depth: Infinity, showHidden: true })).not.toMatch(/wrong(@|%40)hidden/);
