@@ -225,6 +225,7 @@ export const vendorGroups = {
     'hono/body-limit',
     'hono/cookie',
     'hono/html',
+    'hono/jsx',
     'hono/jsx/jsx-runtime',
     'hono/streaming',
   ],

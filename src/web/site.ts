@@ -50,8 +50,6 @@ export type Site = {
   actions: WebActions | undefined;
   /** Finds what a push would refuse, so that pages mark it; absent where nothing is marked. */
   secrets?: { redactor: Redactor; scan: SecretScan };
-  /** The pages become files: there is no server, and nothing of a turn that goes on. */
-  isExport?: true;
 };
 
 /** A request of a browser that is logged in. */

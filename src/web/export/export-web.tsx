@@ -24,8 +24,14 @@ import { threadPage } from '../pages/thread-page.tsx';
 import { ThreadItem } from '../pages/threads-page.tsx';
 import { Ago } from '../parts/labels.tsx';
 import { Page } from '../parts/layout.tsx';
+import { type ExportedFile, FileContext, type StoryEntry, type Target, useFile } from '../parts/link.tsx';
 import { repositoryName, type Site, type Visit } from '../site.ts';
 import { ExportFolder, onlyThreads, withChildren, withoutIds } from './export-folder.ts';
+
+/** What the search has of one text at most, in characters. */
+const MAX_SEARCHED = 10_000;
+
+const INDEX = 'index.html';
 
 /** Addresses of pages are read as those of a server. */
 const ORIGIN = 'http://localhost';
@@ -78,7 +84,6 @@ export async function exportWeb(options: ExportOptions): Promise<{ threads: numb
       waiting: new WaitingThreads(engine),
       name: repositoryName(repository),
       actions: undefined,
-      isExport: true,
     };
     const pages = new Pages(site, threads, others, folder, redactor);
     await pages.writeIndex();
@@ -150,8 +155,7 @@ class Pages {
     this.#folder.append('assets/search-index.js', 'window.uwfSearch = [\n');
     const among = new Set(this.#threads.keys());
     const threads = await listThreads(this.#site.engine, { statuses: threadStatuses, among });
-    const page = <ExportPage site={this.#site} threads={threads} nowMs={this.#nowMs} />;
-    await this.#write(await renderText(page), 'index.html');
+    await this.#write(<ExportPage site={this.#site} threads={threads} nowMs={this.#nowMs} />, INDEX);
   }
 
   /** @returns whether there was one more */
@@ -159,50 +163,54 @@ class Pages {
     const url = this.#stories.shift() ?? this.#further.shift();
     if (url === undefined) return false;
     const file = pageFile(url);
-    const html = await this.#render(url);
-    if (isStory(url)) {
-      for (const [, id = ''] of html.matchAll(/<li class="entry[^"]*" id="([^"]+)"/g))
-        this.#places.set(`${url.pathname}#${id}`, file);
-      for (const entry of searchEntries(html, file)) {
+    try {
+      const entries = await this.#write(await this.#page(url), file);
+      for (const { anchor, title, text } of entries) {
+        this.#places.set(`${url.pathname}#${anchor}`, file);
+        const entry = [`${file}#${anchor}`, title, text.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_SEARCHED)];
         this.#folder.append('assets/search-index.js', withoutIds(`${JSON.stringify(entry)},\n`, this.#others));
       }
+    } catch (error) {
+      if (!(error instanceof UwfError)) throw error;
+      await this.#write(<MessagePage title="This cannot be shown" text={error.message} again="/" />, file);
     }
-    await this.#write(html, file);
     return true;
   }
 
-  async #render(url: URL): Promise<string> {
+  async #page(url: URL): Promise<Html> {
     const visit = { site: this.#site, url, nowMs: this.#nowMs, formToken: '' };
     for (const { path, page } of exportedPages) {
       const [, first, second = ''] = path.exec(url.pathname) ?? [];
-      if (first === undefined) continue;
-      try {
-        return await renderText(page(visit, decodeURIComponent(first), decodeURIComponent(second)));
-      } catch (error) {
-        if (!(error instanceof UwfError)) throw error;
-        return renderText(<MessagePage title="This cannot be shown" text={error.message} again="/" />);
-      }
+      if (first !== undefined) return page(visit, decodeURIComponent(first), decodeURIComponent(second));
     }
     throw new Error(`no page for ${url.pathname}`);
   }
 
-  async #write(html: string, file: string): Promise<void> {
-    const targets = new Map<string, Target>();
-    for (const address of ownAddresses(html)) {
-      if (!targets.has(address)) targets.set(address, await this.#targetOf(address));
-    }
-    const made = withoutIds(staticHtml(html, file, targets), this.#others);
+  /** Renders a page as a file. @returns what its story has */
+  async #write(page: Html, name: string): Promise<StoryEntry[]> {
+    const entries: StoryEntry[] = [];
+    const file: ExportedFile = {
+      targetOf: async (address) => {
+        const target = await this.#targetOf(address);
+        return typeof target === 'string' ? target : { href: relativeFile(name, target.file) + target.hash };
+      },
+      asset: (asset) => relativeFile(name, `assets/${asset}`),
+      onEntry: (entry) => entries.push(entry),
+    };
+    const html = await renderText(<FileContext.Provider value={file}>{page}</FileContext.Provider>);
+    const made = withoutIds(html, this.#others);
     if (this.#redactor !== undefined) {
-      for (const hit of hitsInText(this.#redactor, unescaped(made))) this.secrets.push({ file, ...hit });
+      for (const hit of hitsInText(this.#redactor, unescaped(made))) this.secrets.push({ file: name, ...hit });
     }
-    this.#folder.write(file, made);
+    this.#folder.write(name, made);
     this.count += 1;
+    return entries;
   }
 
   /** Where an address leads; its page is written, too. */
-  async #targetOf(address: string): Promise<Target> {
+  async #targetOf(address: string): Promise<{ file: string; hash: string } | Exclude<Target, object>> {
     const asked = new URL(address, ORIGIN);
-    if (asked.pathname === '/') return { file: 'index.html', hash: '' };
+    if (asked.pathname === '/') return { file: INDEX, hash: '' };
     const found = exportedPages.find(({ path }) => path.test(asked.pathname));
     if (found === undefined) return asked.pathname.startsWith('/t/') ? 'other-thread' : 'not-here';
     const [, name = '', rest] = asked.pathname.slice(1).split('/');
@@ -262,65 +270,9 @@ function ExportPage({ site, threads, nowMs }: ExportProps): Html {
           <ThreadItem thread={thread} nowMs={nowMs} />
         ))}
       </ul>
-      <script src="/assets/search-index.js" defer></script>
+      <script src={useFile()?.asset('search-index.js')} defer></script>
     </Page>
   );
-}
-
-/** Where a link leads: a file of the export with a fragment, or nowhere in it. */
-type Target = { file: string; hash: string } | 'not-here' | 'other-thread';
-
-/** In the HTML of pages, texts and attributes have no `<`, `>` and `"` of their own: they are escaped. */
-const links = /<a\b([^>]*)>(.*?)<\/a>/gs;
-const hrefs = /\bhref="([^"]*)"/;
-
-/** The policy of the pages as an element, because a file has no headers. */
-const policy =
-  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self' file:; " +
-  "script-src 'self' file:; base-uri 'none'; form-action 'none'\"/>";
-
-/** The addresses on this server to which our own links of a page lead; those that an agent wrote are not among them. */
-function ownAddresses(html: string): string[] {
-  return [...html.matchAll(links)].flatMap(([, attributes = '']) => {
-    const href = hrefOf(attributes);
-    return href?.startsWith('/') && !isAgents(attributes) ? [href] : [];
-  });
-}
-
-/**
- * Makes a file of a page: links lead to files or become texts, times are told as they are, and nothing asks a server.
- * @param file its own name
- * @param targets of the addresses that {@link ownAddresses} found
- */
-function staticHtml(html: string, file: string, targets: ReadonlyMap<string, Target>): string {
-  return html
-    .replaceAll(/<form\b.*?<\/form>/gs, '')
-    .replaceAll(links, (whole, attributes: string, content: string) => {
-      const href = hrefOf(attributes);
-      if (href === undefined || (!isAgents(attributes) && href.startsWith('#'))) return whole;
-      // What an agent links to here lies on its machine, or on a page that is named otherwise.
-      if (isAgents(attributes)) return /^(?:https?:\/\/|mailto:)/i.test(href) ? whole : content;
-      const target = targets.get(href);
-      if (target === undefined || target === 'not-here') return content;
-      if (target === 'other-thread') return content.includes('<') ? '' : 'another thread';
-      const address = escaped(relativeFile(file, target.file) + target.hash);
-      return `<a${attributes.replace(hrefs, () => `href="${address}"`)}>${content}</a>`;
-    })
-    .replaceAll(/(<time datetime="[^"]*" title="([^"]*)">)[^<]*/g, '$1$2')
-    .replace('<meta charset="utf-8"/>', (meta) => meta + policy)
-    .replaceAll('"/assets/page.css"', () => `"${relativeFile(file, 'assets/page.css')}"`)
-    .replaceAll('"/assets/page.js"', () => `"${relativeFile(file, 'assets/search.js')}"`)
-    .replaceAll('"/assets/search-index.js"', () => `"${relativeFile(file, 'assets/search-index.js')}"`);
-}
-
-/** Links in texts of agents are marked: see `parts/markdown.ts`. */
-function isAgents(attributes: string): boolean {
-  return attributes.includes('rel="noreferrer noopener nofollow"');
-}
-
-function hrefOf(attributes: string): string | undefined {
-  const href = hrefs.exec(attributes)?.[1];
-  return href === undefined ? undefined : unescaped(href);
 }
 
 const characters: Readonly<Record<string, string>> = {
@@ -334,33 +286,6 @@ const characters: Readonly<Record<string, string>> = {
 /** The text that was escaped. */
 function unescaped(html: string): string {
   return html.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => characters[entity] ?? entity);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
-}
-
-const MAX_SEARCHED = 10_000;
-
-/** An entry of the search: where it leads, its title, and its text. */
-type SearchEntry = [address: string, title: string, text: string];
-
-/** The entries of a story: one for each thing that was said. */
-function searchEntries(html: string, file: string): SearchEntry[] {
-  const title = textIn(/<h1[^>]*>(.*?)<\/h1>/s.exec(html)?.[1] ?? '');
-  const [, ...entries] = html.split(/<li class="entry[^"]*" id="/);
-  return entries.map((entry) => {
-    const id = entry.slice(0, entry.indexOf('"'));
-    const [, heading = '', text = ''] = /^[^>]*>\s*<h2>(.*?)<\/h2>(.*?)(?:<\/ol>|$)/s.exec(entry) ?? [];
-    const name = textIn(heading.replace(/<span class="quiet">.*/s, ''));
-    return [`${file}#${id}`, `${title} · ${name}`, textIn(text).slice(0, MAX_SEARCHED)];
-  });
-}
-
-function textIn(html: string): string {
-  return unescaped(html.replaceAll(/<[^>]*>/g, ' '))
-    .replaceAll(/\s+/g, ' ')
-    .trim();
 }
 
 type ExportedPage = {
@@ -380,7 +305,6 @@ const MAX_WORD = 80;
 
 /** The file of an address, with the same name on every system: case, reserved names and length make no difference. */
 function pageFile({ pathname, searchParams }: URL): string {
-  if (pathname === '/') return 'index.html';
   const words = pathname.slice(1).split('/').map(decodeURIComponent);
   const query = [...searchParams].flat();
   return `pages/${[...words, ...query].map(safeWord).join('.')}.html`;

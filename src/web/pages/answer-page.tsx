@@ -4,6 +4,7 @@ import { AskForm } from '../parts/thread-acts.tsx';
 import { Page } from '../parts/layout.tsx';
 import { SaidText } from '../parts/said-text.tsx';
 import type { Visit } from '../site.ts';
+import { PageLink } from '../parts/link.tsx';
 
 /** What the agent of a step answered to a question, which is not stored. */
 export async function answerPage(visit: Visit, question: string, answer: Answer): Promise<Html> {
@@ -12,10 +13,10 @@ export async function answerPage(visit: Visit, question: string, answer: Answer)
     <Page site={visit.site} title={`${role} answers`}>
       <h1>{role} answers</h1>
       <p class="facts">
-        <a href={`/t/${thread}`}>{thread}</a>
+        <PageLink href={`/t/${thread}`}>{thread}</PageLink>
         <span>{agent}</span>
         <span>{isSession ? 'it remembers the step' : 'it was told of the step'}</span>
-        <a href={`/t/${thread}/${step}`}>the step</a>
+        <PageLink href={`/t/${thread}/${step}`}>the step</PageLink>
       </p>
       <div class="entry person">
         <h2>You asked</h2>

@@ -10,6 +10,7 @@ import { RunsNote } from '../parts/runs.tsx';
 import { UsageTable } from '../parts/usage-table.tsx';
 import { readRuns, UsageSums } from '../runs/read-runs.ts';
 import type { Visit } from '../site.ts';
+import { PageLink } from '../parts/link.tsx';
 
 const DEFAULT_DAYS = 30;
 const periods = [7, 30, 90];
@@ -89,7 +90,7 @@ function PeriodForm({ since, until, nowMs }: { since: string; until: string; now
       <button type="submit">Show</button>
       <p class="periods">
         {periods.map((days) => (
-          <a href={`/cost?since=${utcDate(nowMs - (days - 1) * DAY_MS)}`}>{days} days</a>
+          <PageLink href={`/cost?since=${utcDate(nowMs - (days - 1) * DAY_MS)}`}>{days} days</PageLink>
         ))}
       </p>
     </form>

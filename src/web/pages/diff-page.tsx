@@ -10,6 +10,7 @@ import { FileChangesPanel } from '../parts/file-changes.tsx';
 import { Page } from '../parts/layout.tsx';
 import { PlainText } from '../parts/said-text.tsx';
 import type { Site, Visit } from '../site.ts';
+import { PageLink } from '../parts/link.tsx';
 
 /** So many steps that differ are shown with their texts. */
 const MAX_PAIRS = 50;
@@ -47,8 +48,8 @@ export async function diffPage({ site }: Visit, range: string): Promise<Html> {
           (steps.length === 0 ? 'Neither has gone on.' : 'What each did after that is the same.')}
       </p>
       <div class="beside titles">
-        <a href={`/t/${diff.a}`}>{diff.a}</a>
-        <a href={`/t/${diff.b}`}>{diff.b}</a>
+        <PageLink href={`/t/${diff.a}`}>{diff.a}</PageLink>
+        <PageLink href={`/t/${diff.b}`}>{diff.b}</PageLink>
       </div>
       {steps.map((pair) => (
         <Pair diff={diff} pair={pair} isShown={differing.indexOf(pair) < MAX_PAIRS} />
@@ -105,10 +106,10 @@ function Pair({ diff, pair: { number, a, b, isSame }, isShown }: PairProps): Htm
 function Side({ thread, number, step }: { thread: string; number: number; step: DiffStep | null }): Html {
   if (step === null) return <span class="quiet">has no step {number}</span>;
   return (
-    <a href={`/t/${thread}/${step.step}`}>
+    <PageLink href={`/t/${thread}/${step.step}`}>
       Step {number}: {step.role}
       {step.status !== null && `, ${step.status}`}
-    </a>
+    </PageLink>
   );
 }
 

@@ -17,6 +17,7 @@ import { FileChangesPanel } from '../parts/file-changes.tsx';
 import { SaidText } from '../parts/said-text.tsx';
 import { textAddress } from './step-text.ts';
 import type { Visit } from '../site.ts';
+import { PageLink } from '../parts/link.tsx';
 
 const PAGE_THREADS = 50;
 /** Of so many threads the files are compared: that starts git. */
@@ -52,7 +53,7 @@ export async function inboxPage(visit: Visit): Promise<Html> {
       )}
       {suspended.length > waiting.length && (
         <p>
-          <a href="/?status=suspended">All {suspended.length} threads that wait</a>
+          <PageLink href="/?status=suspended">All {suspended.length} threads that wait</PageLink>
         </p>
       )}
     </Page>
@@ -71,7 +72,7 @@ function UnreadableThread({ thread, fault }: Unreadable): Html {
   return (
     <article class="waiting" id={thread} aria-labelledby={`task-${thread}`}>
       <h2 class="task" id={`task-${thread}`}>
-        <a href={`/t/${thread}`}>{thread}</a>
+        <PageLink href={`/t/${thread}`}>{thread}</PageLink>
       </h2>
       <p class="refusal">It cannot be read: {fault}</p>
     </article>
@@ -96,7 +97,7 @@ async function WaitingThread({ visit, view, hasFiles }: WaitingProps): Promise<H
   return (
     <article class="waiting" id={thread} aria-labelledby={`task-${thread}`}>
       <h2 class="task" id={`task-${thread}`}>
-        <a href={`/t/${thread}`}>{prompt === '' ? thread : prompt}</a>
+        <PageLink href={`/t/${thread}`}>{prompt === '' ? thread : prompt}</PageLink>
       </h2>
       <p class="facts">
         <span>{workflow}</span>
@@ -114,7 +115,7 @@ async function WaitingThread({ visit, view, hasFiles }: WaitingProps): Promise<H
           <Meta meta={last.meta ?? {}} />
           <SaidText text={last.text} max={MAX_LAST} whole={textAddress(thread, last.step ?? '')} />
           <p>
-            <a href={`/t/${thread}/${last.step}`}>The step</a>
+            <PageLink href={`/t/${thread}/${last.step}`}>The step</PageLink>
           </p>
         </details>
       )}

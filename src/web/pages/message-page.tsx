@@ -2,6 +2,7 @@ import type { Html } from '../html.ts';
 import { TypedText } from '../parts/act-form.tsx';
 import { Hint } from '../parts/labels.tsx';
 import { Document } from '../parts/layout.tsx';
+import { PageLink } from '../parts/link.tsx';
 
 type MessageProps = {
   title: string;
@@ -23,7 +24,9 @@ export function MessagePage({ title, text, hint, again, typed }: MessageProps): 
         {hint && <Hint hint={hint} />}
         {again && (
           <p>
-            <a href={again}>{again === '/' ? 'All threads' : typed ? 'Look at it again' : 'Open it here'}</a>
+            <PageLink href={again}>
+              {again === '/' ? 'All threads' : typed ? 'Look at it again' : 'Open it here'}
+            </PageLink>
           </p>
         )}
         {typed && <TypedText typed={typed} />}

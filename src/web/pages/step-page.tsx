@@ -21,6 +21,7 @@ import { ForkForm } from '../parts/thread-acts.tsx';
 import { TracePanel } from '../parts/trace.tsx';
 import { readReplyAt, storyAddress, textAddress } from './step-text.ts';
 import type { Visit } from '../site.ts';
+import { PageLink } from '../parts/link.tsx';
 
 const PAGE_TURNS = 20;
 /** So many threads that a step called are named. */
@@ -65,7 +66,7 @@ export async function stepPage(visit: Visit, id: string, text: string): Promise<
         {reply.trim() === '' ? (
           <p class="quiet">Nothing.</p>
         ) : (
-          <ReplyText text={reply} all={all} whole={site.isExport ? undefined : textAddress(pointer.id, commit.hash)} />
+          <ReplyText text={reply} all={all} whole={textAddress(pointer.id, commit.hash)} />
         )}
       </section>
       {changes && <Changes changes={changes} />}
@@ -106,16 +107,18 @@ function StepLinks({ found: { thread, commit }, count, task }: LinkProps): Html 
   const next = previous + (commit.kind === 'step' ? 2 : 1);
   return (
     <nav class="steps" aria-label="Steps">
-      <a href={storyAddress(thread.id, count, previous + 1, anchor)}>↑ {task === '' ? thread.id : task}</a>
+      <PageLink href={storyAddress(thread.id, count, previous + 1, anchor)}>
+        ↑ {task === '' ? thread.id : task}
+      </PageLink>
       {previous > 0 && (
-        <a rel="prev" href={`/t/${thread.id}/${previous}`}>
+        <PageLink rel="prev" href={`/t/${thread.id}/${previous}`}>
           ← Step {previous}
-        </a>
+        </PageLink>
       )}
       {next <= count && (
-        <a rel="next" href={`/t/${thread.id}/${next}`}>
+        <PageLink rel="next" href={`/t/${thread.id}/${next}`}>
           Step {next} →
-        </a>
+        </PageLink>
       )}
     </nav>
   );
@@ -150,7 +153,7 @@ function Facts({ found: { thread, commit }, nowMs, agent }: { found: FoundTurn; 
             {step.childThreads.slice(0, MAX_CHILDREN).map((end, index) => (
               <>
                 {index > 0 && ', '}
-                <a href={`/t/${end}`}>{branches?.[index]?.key ?? 'a child thread'}</a>
+                <PageLink href={`/t/${end}`}>{branches?.[index]?.key ?? 'a child thread'}</PageLink>
               </>
             ))}
             {step.childThreads.length > MAX_CHILDREN && ` and ${step.childThreads.length - MAX_CHILDREN} more`}

@@ -19,6 +19,7 @@ import { ThreadTimeline } from '../parts/thread-timeline.tsx';
 import { viewAsked, ViewTabs } from '../parts/view-tabs.tsx';
 import type { TypedAnswer } from '../questions/read-answer.ts';
 import type { Visit } from '../site.ts';
+import { PageLink } from '../parts/link.tsx';
 
 /**
  * A thread in one of its views: its story, when its roles worked, or its path through the workflow.
@@ -71,9 +72,9 @@ function ForkLinks({ thread, origin }: { thread: string; origin: string | undefi
   return (
     <p class="facts">
       <span>
-        a fork of <a href={`/t/${origin}`}>{origin}</a>
+        a fork of <PageLink href={`/t/${origin}`}>{origin}</PageLink>
       </span>
-      <a href={`/diff/${origin}..${thread}`}>how they differ</a>
+      <PageLink href={`/diff/${origin}..${thread}`}>how they differ</PageLink>
     </p>
   );
 }
@@ -118,8 +119,8 @@ function Facts({ view, claim, nowMs }: FactsProps): Html {
           <ul class="children">
             {children.shown.map((child) => (
               <li>
-                <a href={`/t/${child.thread}`}>{child.thread}</a> <Status status={child.status} /> {child.role}{' '}
-                {ownKey(child.key)}
+                <PageLink href={`/t/${child.thread}`}>{child.thread}</PageLink> <Status status={child.status} />{' '}
+                {child.role} {ownKey(child.key)}
               </li>
             ))}
           </ul>

@@ -10,6 +10,7 @@ import { stateOf } from '../live/topics.ts';
 import { Page } from '../parts/layout.tsx';
 import { Ago, Reason, Status, WorkflowLink } from '../parts/labels.tsx';
 import type { Visit } from '../site.ts';
+import { PageLink } from '../parts/link.tsx';
 
 const PAGE_THREADS = 50;
 
@@ -34,12 +35,12 @@ export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
       {!isRead && <p class="quiet">Looking for older threads that wait for you …</p>}
       {waiting.length > PAGE_THREADS && (
         <p>
-          <a href="/?status=suspended">{formatCount(waiting.length)} threads wait for you</a>
+          <PageLink href="/?status=suspended">{formatCount(waiting.length)} threads wait for you</PageLink>
         </p>
       )}
       {interrupted.length > PAGE_THREADS && (
         <p>
-          <a href="/?status=interrupted">{formatCount(interrupted.length)} threads were interrupted</a>
+          <PageLink href="/?status=interrupted">{formatCount(interrupted.length)} threads were interrupted</PageLink>
         </p>
       )}
       {threads.length === 0 && <NoThreads isFiltered={isFiltered} />}
@@ -48,7 +49,7 @@ export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
       ))}
       {last && (
         <p>
-          <a href={addressOf({ ...filters, after: last.thread })}>Older threads</a>
+          <PageLink href={addressOf({ ...filters, after: last.thread })}>Older threads</PageLink>
         </p>
       )}
     </Page>
@@ -101,9 +102,9 @@ export function ThreadItem({ thread, nowMs }: { thread: ThreadSummary; nowMs: nu
   const reason = thread.summary ?? thread.reason;
   return (
     <li id={id} data-status={status} data-head={thread.head}>
-      <a class="task" href={`/t/${id}`}>
+      <PageLink class="task" href={`/t/${id}`}>
         {prompt === '' ? id : prompt}
-      </a>
+      </PageLink>
       <p class="facts">
         <Status status={status} />
         <WorkflowLink name={workflow} />

@@ -22,6 +22,7 @@ import { UsageTable } from '../parts/usage-table.tsx';
 import { WorkflowGraph } from '../parts/workflow-graph.tsx';
 import { readRuns, type Runs, UsageSums } from '../runs/read-runs.ts';
 import type { Visit } from '../site.ts';
+import { PageLink } from '../parts/link.tsx';
 
 const MAX_VERSIONS = 20;
 
@@ -47,7 +48,7 @@ export async function workflowPage({ site, nowMs }: Visit, text: string): Promis
         {origin && <span>{origin}</span>}
         {hash && (
           <span>
-            <a href={`/w/${hash}`}>{hash}</a>
+            <PageLink href={`/w/${hash}`}>{hash}</PageLink>
           </span>
         )}
       </p>

@@ -10,6 +10,7 @@ import { Ago } from '../parts/labels.tsx';
 import { Page } from '../parts/layout.tsx';
 import { MAX_RUNS } from '../runs/read-runs.ts';
 import type { Visit } from '../site.ts';
+import { PageLink } from '../parts/link.tsx';
 
 type Row = { from: string[]; description: string; threads: number; newest: string | undefined };
 
@@ -48,9 +49,9 @@ export async function workflowsPage({ site, nowMs }: Visit): Promise<Html> {
       <ul class="threads">
         {shown.map(([name, { from, description, threads: count, newest }]) => (
           <li>
-            <a class="task" href={`/w/${encodeURIComponent(name)}`}>
+            <PageLink class="task" href={`/w/${encodeURIComponent(name)}`}>
               {name}
-            </a>
+            </PageLink>
             {description !== '' && <p class="reason">{description}</p>}
             <p class="facts">
               {from.map((place) => (

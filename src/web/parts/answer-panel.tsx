@@ -9,6 +9,7 @@ import type { Visit } from '../site.ts';
 import { ActForm } from './act-form.tsx';
 import { CommandToPaste } from './labels.tsx';
 import { ReplyText } from './said-text.tsx';
+import { PageLink } from './link.tsx';
 
 type AnswerProps = {
   visit: Visit;
@@ -43,7 +44,7 @@ export async function AnswerPanel({ visit, view, again, isBelowStory = false }: 
       {isOfChild && (
         <p class="quiet">
           The question is that of {asking.branch === null ? 'the child thread' : `branch ${asking.branch.key},`}{' '}
-          <a href={`/t/${asking.thread}`}>{asking.thread}</a>.
+          <PageLink href={`/t/${asking.thread}`}>{asking.thread}</PageLink>.
         </p>
       )}
       {(isOfChild || !isBelowStory) && (

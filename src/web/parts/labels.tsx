@@ -8,13 +8,14 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadStatus } from '../../thread/thread-status.ts';
 import type { Html } from '../html.ts';
 import type { Site } from '../site.ts';
+import { PageLink, useFile } from './link.tsx';
 
-/** A moment as its distance from now; the exact time shows on it. */
+/** A moment as its distance from now, with the exact time as its title; a file tells the exact time. */
 export function Ago({ at, nowMs }: { at: string; nowMs: number }): Html {
   const timeMs = Date.parse(at);
   return (
     <time datetime={at} title={formatTime(timeMs)}>
-      {formatAgo(timeMs, nowMs)}
+      {useFile() ? formatTime(timeMs) : formatAgo(timeMs, nowMs)}
     </time>
   );
 }
@@ -30,7 +31,7 @@ export function CalledBy({ parent, branch }: { parent: ThreadId; branch: BranchN
   return (
     <p class="facts">
       <span>
-        {how} <a href={`/t/${parent}`}>{parent}</a>
+        {how} <PageLink href={`/t/${parent}`}>{parent}</PageLink>
       </span>
     </p>
   );
@@ -65,7 +66,7 @@ export function Reason({ text }: { text: string }): Html {
 /** The name of a workflow, which leads to its page. A thread that cannot be read has none. */
 export function WorkflowLink({ name }: { name: string }): Html | null {
   if (name === '') return null;
-  return <a href={`/w/${encodeURIComponent(name)}`}>{name}</a>;
+  return <PageLink href={`/w/${encodeURIComponent(name)}`}>{name}</PageLink>;
 }
 
 /** Commands to paste: a click selects all of it. */

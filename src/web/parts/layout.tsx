@@ -2,6 +2,7 @@ import { raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import { renderText, type Html } from '../html.ts';
 import type { Site } from '../site.ts';
+import { PageLink, useFile } from './link.tsx';
 
 type PageProps = {
   site: Site;
@@ -25,26 +26,27 @@ const places = [
 
 /** A page with its navigation. */
 export function Page({ site, title, place, live, isWide, children }: PageProps): Html {
+  const isFile = useFile() !== undefined;
   return (
     <Document title={`${title} · ${site.name}`}>
       <a class="skip" href="#main">
         Skip to content
       </a>
       <header class="bar">
-        <a class="brand" href="/">
+        <PageLink class="brand" href="/">
           uwf <span>{site.name}</span>
-        </a>
+        </PageLink>
         <nav aria-label="Pages">
           {places
-            .filter(([path]) => path === '/' || !site.isExport)
+            .filter(([path]) => path === '/' || !isFile)
             .map(([path, name]) => (
-              <a href={path} {...(path === place && { 'aria-current': 'page' })}>
+              <PageLink href={path} {...(path === place && { 'aria-current': 'page' })}>
                 {name}
-              </a>
+              </PageLink>
             ))}
         </nav>
         <p class="connection" role="status" id="connection"></p>
-        {!site.isExport && (
+        {!isFile && (
           <button type="button" class="plain" id="notify" aria-pressed="false" hidden>
             Notify me
           </button>
@@ -69,19 +71,25 @@ export function Page({ site, title, place, live, isWide, children }: PageProps):
  */
 const turning = /[\u202A-\u202E\u2066-\u2069]/g;
 
+/** The policy of a file, which has no headers. */
+const POLICY =
+  "default-src 'none'; style-src 'self' file:; script-src 'self' file:; base-uri 'none'; form-action 'none'";
+
 /** The frame of every page, also of those for visitors who are not logged in. Nothing in it turns the direction of text. */
 export async function Document({ title, children }: { title: string; children?: unknown }): Promise<HtmlEscapedString> {
+  const file = useFile();
   const page = await renderText(
     <>
       {raw('<!doctype html>')}
       <html lang="en">
         <head>
           <meta charset="utf-8" />
+          {file && <meta http-equiv="Content-Security-Policy" content={POLICY} />}
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
           <title>{title}</title>
-          <link rel="stylesheet" href="/assets/page.css" />
-          <script src="/assets/page.js" defer></script>
+          <link rel="stylesheet" href={file?.asset('page.css') ?? '/assets/page.css'} />
+          <script src={file?.asset('search.js') ?? '/assets/page.js'} defer></script>
         </head>
         <body>{children}</body>
       </html>

@@ -6,6 +6,7 @@ import type { Html } from '../html.ts';
 import { MAX_RUNS, percentile, type Run, type Runs, tokensOf } from '../runs/read-runs.ts';
 import { Ago, Status } from './labels.tsx';
 import { dollars } from './usage-table.tsx';
+import { PageLink } from './link.tsx';
 
 /** So many runs are listed; the list of threads has the others. */
 const LISTED_RUNS = 20;
@@ -40,7 +41,7 @@ export function RunsPanel({ runs, name, nowMs }: { runs: Runs; name: string; now
           </ul>
           {all.length > LISTED_RUNS && (
             <p>
-              <a href={`/?${new URLSearchParams({ workflow: name }).toString()}`}>All of its threads</a>
+              <PageLink href={`/?${new URLSearchParams({ workflow: name }).toString()}`}>All of its threads</PageLink>
             </p>
           )}
         </>
@@ -99,9 +100,9 @@ function RunRow({ run, nowMs }: { run: Run; nowMs: number }): Html {
   const cost = run.facts?.usage?.costUsd;
   return (
     <li>
-      <a class="task" href={`/t/${thread}`}>
+      <PageLink class="task" href={`/t/${thread}`}>
         {prompt === '' ? thread : prompt}
-      </a>
+      </PageLink>
       <p class="facts">
         <Status status={status} />
         <span>{plural(steps, 'step')}</span>
@@ -149,15 +150,15 @@ export function VersionsTable({ versions, runs, nowMs }: VersionsProps): Html | 
             return (
               <tr>
                 <th scope="row">
-                  <a href={`/w/${hash}`}>{hash}</a>
+                  <PageLink href={`/w/${hash}`}>{hash}</PageLink>
                 </th>
                 <td>{version ? <Ago at={iso(version.registeredAtMs)} nowMs={nowMs} /> : 'no'}</td>
                 <td class="number">{formatCount(own.length)}</td>
                 <td>
                   {newest && (
-                    <a href={`/t/${newest.thread}`}>
+                    <PageLink href={`/t/${newest.thread}`}>
                       <Ago at={newest.startedAt} nowMs={nowMs} />
-                    </a>
+                    </PageLink>
                   )}
                 </td>
               </tr>

@@ -12,11 +12,13 @@ import { readRunningTurn, type RunningTurn } from '../live/running-turn.ts';
 import { STORY_STEPS, textAddress } from '../pages/step-text.ts';
 import type { TypedAnswer } from '../questions/read-answer.ts';
 import { nameOfLimit, withoutTemplate } from '../questions/read-question.ts';
+import { readableMeta } from '../../thread/step-view.ts';
 import type { Visit } from '../site.ts';
 import { AnswerPanel } from './answer-panel.tsx';
 import { Ago, By, Meta, SecretMark, secretsIn } from './labels.tsx';
 import { MAX_SHOWN, ReplyText, SaidText } from './said-text.tsx';
 import { ThreadActs } from './thread-acts.tsx';
+import { PageLink, useFile } from './link.tsx';
 
 type StoryProps = {
   visit: Visit;
@@ -31,17 +33,22 @@ type StoryProps = {
 
 /** The steps of a thread as a conversation, with suspensions and answers in their places. */
 export async function Story({ visit, view, before, from, again }: StoryProps): Promise<Awaited<Html>> {
-  const { site } = visit;
-  const { repository } = site.engine;
+  const { repository } = visit.site.engine;
+  const file = useFile();
   const said = await readSaidUpTo(repository, from, { limit: STORY_STEPS, before });
   const first = said.find(({ kind }) => kind === 'step')?.number ?? 0;
   const isNewest = before === undefined;
   const room = shareRoom(said);
+  const title = view.prompt === '' ? view.thread : view.prompt;
+  for (const [index, entry] of said.entries()) {
+    const heading = `${title} · ${headingOf(entry)}`;
+    file?.onEntry({ anchor: anchorOf(entry), title: heading, text: textOf(entry, room[index] ?? 0) });
+  }
   return (
     <>
       {first > 1 && (
         <p>
-          <a href={`/t/${view.thread}?before=${first}`}>Earlier steps</a>
+          <PageLink href={`/t/${view.thread}?before=${first}`}>Earlier steps</PageLink>
         </p>
       )}
       <ol class="story" aria-label="What was said">
@@ -49,7 +56,7 @@ export async function Story({ visit, view, before, from, again }: StoryProps): P
           <Entry visit={visit} thread={view.thread} entry={entry} max={room[index] ?? 0} />
         ))}
       </ol>
-      {isNewest && !isOver(view.status) && !site.isExport && (
+      {isNewest && !isOver(view.status) && !file && (
         <RunningTurnPanel
           thread={view.thread}
           {...readRunningTurn(repository, view)}
@@ -60,7 +67,7 @@ export async function Story({ visit, view, before, from, again }: StoryProps): P
       {isNewest && <ThreadActs visit={visit} view={view} />}
       {!isNewest && (
         <p>
-          <a href={`/t/${view.thread}`}>Newest steps</a>
+          <PageLink href={`/t/${view.thread}`}>Newest steps</PageLink>
         </p>
       )}
     </>
@@ -82,6 +89,41 @@ function shareRoom(said: readonly Said[]): number[] {
   return room.toReversed();
 }
 
+/** The id of an entry on its page. */
+function anchorOf(entry: Said): string {
+  switch (entry.kind) {
+    case 'start':
+      return 'task';
+    case 'step':
+      return `step-${entry.number}`;
+    case 'suspend':
+      return entry.suspension;
+    case 'resume':
+      return entry.resumption;
+  }
+}
+
+/** What the heading of an entry says, without its time. */
+function headingOf({ kind, number, role, by, text }: Said): string {
+  switch (kind) {
+    case 'start':
+      return 'The task';
+    case 'step':
+      return `${number}. ${role}`;
+    case 'suspend':
+      return `${role} waited`;
+    case 'resume':
+      return `${(by ?? 'A person').replace(/ <[^<>]*>$/u, '')} ${text === '' ? 'let it go on' : 'answered'}`;
+  }
+}
+
+/** What the search of an export finds of an entry: what its page shows. */
+function textOf(entry: Said, max: number): string {
+  const fields = entry.kind === 'step' ? Object.entries(readableMeta(entry.meta ?? {})) : [];
+  const meta = fields.map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return [...meta, entry.kind === 'suspend' ? entry.reason : '', entry.text.slice(0, max)].join(' ');
+}
+
 type EntryProps = { visit: Visit; thread: string; entry: Said; max: number };
 
 function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html {
@@ -97,14 +139,14 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
   const wholeOf = (hash: string): object => ({
     max,
     all: `uwf step read ${hash}`,
-    whole: site.isExport ? undefined : textAddress(thread, hash),
+    whole: textAddress(thread, hash),
   });
   const ofThread = { max, all: `uwf thread read ${thread}` };
   const secrets = secretsIn(site, text.slice(0, max));
   switch (entry.kind) {
     case 'start':
       return (
-        <li class="entry person" id="task">
+        <li class="entry person" id={anchorOf(entry)}>
           <h2>
             The task <span class="quiet">{byAndWhen}</span>
           </h2>
@@ -114,11 +156,11 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
       );
     case 'step':
       return (
-        <li class="entry" id={`step-${number}`}>
+        <li class="entry" id={anchorOf(entry)}>
           <h2>
-            <a href={`/t/${thread}/${number}`}>
+            <PageLink href={`/t/${thread}/${number}`}>
               {number}. {role}
-            </a>{' '}
+            </PageLink>{' '}
             <span class="quiet">{byAndWhen}</span>
           </h2>
           <SecretMark thread={thread} secrets={secrets} />
@@ -128,9 +170,10 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
       );
     case 'suspend':
       return (
-        <li class="entry waited" id={entry.suspension}>
+        <li class="entry waited" id={anchorOf(entry)}>
           <h2>
-            <a href={`/t/${thread}/${entry.suspension}`}>{role} waited</a> <span class="quiet">{when}</span>
+            <PageLink href={`/t/${thread}/${entry.suspension}`}>{role} waited</PageLink>{' '}
+            <span class="quiet">{when}</span>
           </h2>
           <SecretMark thread={thread} secrets={secrets} />
           <p class="reason">{entry.reason}</p>
@@ -144,7 +187,7 @@ function Entry({ visit: { nowMs, site }, thread, entry, max }: EntryProps): Html
       );
     case 'resume':
       return (
-        <li class="entry person" id={entry.resumption}>
+        <li class="entry person" id={anchorOf(entry)}>
           <h2>
             <By person={entry.by ?? 'A person'} /> {text === '' ? 'let it go on' : 'answered'}{' '}
             <span class="quiet">{when}</span>

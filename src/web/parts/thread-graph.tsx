@@ -7,6 +7,7 @@ import { readPath, type ThreadPath } from '../drawing/read-path.ts';
 import { readRunningTurn } from '../live/running-turn.ts';
 import { WorkflowGraph, type PathTaken } from './workflow-graph.tsx';
 import { DataTable } from './labels.tsx';
+import { PageLink } from './link.tsx';
 
 type ThreadGraphProps = { engine: EngineContext; view: ThreadView };
 
@@ -54,7 +55,7 @@ function RoleTable({ view, path: { definition, visits }, hrefOf }: RoleTableProp
     <DataTable columns={['Role', 'Steps', 'Used', 'Job']}>
       {jobsOf(definition).map(([role, job]) => (
         <tr id={idOf(role)}>
-          <th scope="row">{visits.has(role) ? <a href={hrefOf(role)}>{role}</a> : role}</th>
+          <th scope="row">{visits.has(role) ? <PageLink href={hrefOf(role)}>{role}</PageLink> : role}</th>
           <td class="number">{formatCount(visits.get(role)?.count ?? 0)}</td>
           <td>{formatUsage(usages.get(role) ?? null)}</td>
           <td>{job}</td>

@@ -14,6 +14,7 @@ import {
 import type { Visit } from '../site.ts';
 import { addressOfView } from './view-tabs.tsx';
 import { DataTable } from './labels.tsx';
+import { PageLink } from './link.tsx';
 
 type TimelineProps = {
   visit: Visit;
@@ -50,7 +51,7 @@ export async function ThreadTimeline({ visit, view, limit, before, from }: Timel
       <h2 id="timeline-title">Who worked when</h2>
       {earlier !== undefined && (
         <p>
-          <a href={addressOfView(view.thread, 'timeline', earlier)}>Earlier steps</a>
+          <PageLink href={addressOfView(view.thread, 'timeline', earlier)}>Earlier steps</PageLink>
         </p>
       )}
       {spans.length === 0 && <p>No role has worked yet.</p>}
@@ -73,7 +74,7 @@ export async function ThreadTimeline({ visit, view, limit, before, from }: Timel
       {spans.length > MAX_DRAWN && table}
       {before !== undefined && (
         <p>
-          <a href={addressOfView(view.thread, 'timeline')}>Newest steps</a>
+          <PageLink href={addressOfView(view.thread, 'timeline')}>Newest steps</PageLink>
         </p>
       )}
     </section>
@@ -145,7 +146,7 @@ function Lane({ lane, top, width, hrefOf }: LaneProps): Html {
         const text = barText(span);
         const hasRoom = textWidth(text, 12) + 4 <= bar.width;
         return (
-          <a href={hrefOf(span)} class={`bar ${span.kind}${span.isOpen ? ' open' : ''}`}>
+          <PageLink href={hrefOf(span)} class={`bar ${span.kind}${span.isOpen ? ' open' : ''}`}>
             <title>
               {[nameOf(span), `${formatTime(span.fromMs)}, ${tookText(span)}`, spentText(span.usage)].join('\n')}
             </title>
@@ -155,7 +156,7 @@ function Lane({ lane, top, width, hrefOf }: LaneProps): Html {
                 {text}
               </text>
             )}
-          </a>
+          </PageLink>
         );
       })}
     </g>
@@ -209,7 +210,7 @@ function SpanTable({ spans, hrefOf }: { spans: readonly Span[]; hrefOf: (span: S
       {spans.map((span) => (
         <tr>
           <th scope="row">
-            <a href={hrefOf(span)}>{nameOf(span)}</a>
+            <PageLink href={hrefOf(span)}>{nameOf(span)}</PageLink>
           </th>
           <td>{formatTime(span.fromMs)}</td>
           <td class="number">{tookText(span)}</td>

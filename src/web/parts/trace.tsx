@@ -3,6 +3,7 @@ import { formatUsage } from '../../agent/format-usage.ts';
 import { formatCount, formatDuration, plural } from '../../format-time.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { PartKind, ToolCallDraft, Trace, TracedTurn } from '../../thread/step-trace.ts';
+import { PageLink } from './link.tsx';
 
 const titles: Readonly<Record<PartKind, string>> = {
   thought: 'Thought',
@@ -29,13 +30,13 @@ export function TracePanel({ trace: { session, turns }, step, address }: TracePr
     <>
       {last < total && (
         <p>
-          Turns {first} to {last} of {formatCount(total)}. <a href={`${address}#turns`}>Newest turns</a>
+          Turns {first} to {last} of {formatCount(total)}. <PageLink href={`${address}#turns`}>Newest turns</PageLink>
         </p>
       )}
       {shown}
       {first > 1 && (
         <p>
-          <a href={`${address}?turns=${first}#turns`}>Earlier turns</a>
+          <PageLink href={`${address}?turns=${first}#turns`}>Earlier turns</PageLink>
         </p>
       )}
       {room.isCut && (

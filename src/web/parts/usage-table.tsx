@@ -1,6 +1,7 @@
 import { formatCount } from '../../format-time.ts';
 import type { Html } from '../html.ts';
 import { costOf, tokensOf, type UsageRow } from '../runs/read-runs.ts';
+import { PageLink } from './link.tsx';
 
 type UsageTableProps = {
   /** What a row is. */
@@ -36,7 +37,7 @@ export function UsageTable({ title, rows, hrefOf }: UsageTableProps): Html {
       <tbody>
         {rows.map((row) => (
           <tr>
-            <th scope="row">{hrefOf ? <a href={hrefOf(row.name)}>{row.name}</a> : row.name}</th>
+            <th scope="row">{hrefOf ? <PageLink href={hrefOf(row.name)}>{row.name}</PageLink> : row.name}</th>
             <td class="number">{formatCount(row.threads)}</td>
             <td class="number">{row.usage ? formatCount(row.usage.inputTokens) : '–'}</td>
             <td class="number">{row.usage ? formatCount(row.usage.outputTokens) : '–'}</td>

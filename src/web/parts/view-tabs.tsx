@@ -1,5 +1,6 @@
 import type { Html } from '../html.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
+import { PageLink } from './link.tsx';
 
 /** The ways in which a thread is shown. */
 export type ThreadViewName = 'story' | 'timeline' | 'graph';
@@ -26,9 +27,9 @@ export function ViewTabs({ thread, current }: { thread: ThreadId; current: Threa
   return (
     <nav class="tabs" aria-label="Views of this thread">
       {names.map((name) => (
-        <a href={addressOfView(thread, name)} {...(name === current && { 'aria-current': 'page' })}>
+        <PageLink href={addressOfView(thread, name)} {...(name === current && { 'aria-current': 'page' })}>
           {titles[name]}
-        </a>
+        </PageLink>
       ))}
     </nav>
   );

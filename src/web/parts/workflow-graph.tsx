@@ -7,6 +7,7 @@ import type { DrawnLine, GraphDrawing } from '../drawing/compute-layout.ts';
 import { layoutGraph } from '../drawing/layout-graph.ts';
 import { textWidth } from '../drawing/layout-timeline.ts';
 import { DataTable } from './labels.tsx';
+import { PageLink } from './link.tsx';
 
 /** The path that a thread took through its workflow. */
 export type PathTaken = {
@@ -143,7 +144,7 @@ function Picture({ definition, drawing, edges, path, hrefOf }: PictureProps): Ht
           const state = stateText(definition, name, path);
           const description = descriptions.get(name) ?? '';
           return (
-            <a href={hrefOf(name)} class={classOf(name, path)}>
+            <PageLink href={hrefOf(name)} class={classOf(name, path)}>
               <title>
                 {[name, description, ...shownBranches(definition, name), ...(path ? [state] : [])]
                   .filter((part) => part !== '')
@@ -158,7 +159,7 @@ function Picture({ definition, drawing, edges, path, hrefOf }: PictureProps): Ht
                   {state}
                 </text>
               )}
-            </a>
+            </PageLink>
           );
         })}
       </svg>
@@ -207,7 +208,7 @@ type RuleTableProps = Pick<GraphProps, 'hrefOf'> & { edges: readonly Counted[]; 
 
 function RuleTable({ edges, hasCounts, hrefOf }: RuleTableProps): Html {
   const nameOf = (name: string): Html | string =>
-    isReserved(name) ? titleOf(name) : <a href={hrefOf(name)}>{name}</a>;
+    isReserved(name) ? titleOf(name) : <PageLink href={hrefOf(name)}>{name}</PageLink>;
   return (
     <DataTable columns={['From', 'To', 'When', ...(hasCounts ? ['Followed'] : [])]}>
       {edges.map(({ from, to, label, count = 0 }) => (
