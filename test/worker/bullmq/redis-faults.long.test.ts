@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { messageOf } from '../../../src/errors.ts';
+import { messageOf, UwfError } from '../../../src/errors.ts';
 import { openBullQueue } from '../../../src/worker/bullmq/open-bull-queue.ts';
 import type { TurnJob, TurnQueue, Work } from '../../../src/worker/turn-queue.ts';
 import { TurnDesk } from '../../contracts/turn-desk.ts';
@@ -40,7 +40,8 @@ async function startMachine(url: string, labels: string[] = [], atOnce = 2): Pro
   const work = await queue.work(desk.take, {
     atOnce,
     labels,
-    onTrouble: (trouble) => troubles.push(messageOf(trouble)),
+    onTrouble: (trouble) =>
+      troubles.push(`${messageOf(trouble)}${trouble instanceof UwfError ? ` (${trouble.hint})` : ''}`),
   });
   onTestFinished(() => work.giveBack());
   return { queue, desk, work, troubles };
