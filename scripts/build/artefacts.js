@@ -57,7 +57,6 @@ export const artefacts = [
           'src/git/ref-store.ts',
         ],
       },
-      { output: 'cli-words.cjs', files: ['src/cli/command-line/read-words.ts'] },
       {
         output: 'cli-nodes.cjs',
         files: [

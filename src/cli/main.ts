@@ -3,14 +3,19 @@ import { asEnvironmentError } from '../git/format/object-errors.ts';
 import { environmentIn, createCliEnvironment, type CliEnvironment } from './process/cli-environment.ts';
 import { EXIT, exitCodeOf } from './errors/exit-code.ts';
 import { findCommand } from './command-line/find-command.ts';
-import { COMPLETE } from './command-line/words.ts';
+import { toCommander } from './command-line/commander.ts';
+import { readWords } from './command-line/read-words.ts';
 import { createOutput } from './output/output.ts';
 import { harmless } from './output/width.ts';
-import { parseArguments } from './command-line/parse-arguments.ts';
-import { fastCommands, readWordsFast } from './command-line/read-words-fast.ts';
 
 export { isAllWritten } from './process/process-streams.ts';
 export { hasOtherFlags } from './process/save-memory.ts';
+
+/**
+ * The word by which the scripts (`fixtures/completion/`) ask for what fits. The words typed so far follow, the last one
+ * possibly empty. A script prints lines of `word<tab>description`; without any the shell completes its own files.
+ */
+const COMPLETE = '__complete';
 
 /**
  * Runs one command line.
@@ -71,23 +76,18 @@ async function runCommand(argv: readonly string[], cli: CliEnvironment): Promise
     return EXIT.done;
   }
   if (target.kind === 'help') {
-    const { overview, nounHelp } = await import('./help/overview.ts');
-    cli.stdout.write(target.noun === undefined ? overview(cli) : nounHelp(cli, target.noun));
+    const { writeOverview } = await import('./help/overview.ts');
+    writeOverview(cli, target.noun);
     return EXIT.done;
   }
-  const { entry } = target;
+  const { entry, front } = target;
   const command = await entry.load();
-  const isFast = fastCommands.has(entry.name);
-  const read = isFast ? readWordsFast : (await import('./command-line/read-words.ts')).readWords;
-  const { args, options, globals } = parseArguments(entry.name, command, target.argv, read);
-  if (globals.isHelp) {
-    const { commandHelp } = await import('./help/command-help.ts');
-    cli.stdout.write(commandHelp(cli, entry, command));
-    return EXIT.done;
-  }
-  if (globals.query !== undefined) await (await import('./output/query.ts')).assertQuery(globals.query);
-  const here = environmentIn(cli, { folder: globals.folder, mayPage: cli.mayPage && globals.mayPage });
-  const out = createOutput(here, globals);
+  const words = readWords(entry.name, toCommander(cli, entry, command, target.argv), target.argv);
+  if (words === undefined) return EXIT.done;
+  const { args, options, query, C: folder = front.C } = words;
+  if (query !== undefined) await (await import('./output/query.ts')).assertQuery(query);
+  const here = environmentIn(cli, { folder, mayPage: cli.mayPage && front.pager && words.pager });
+  const out = createOutput(here, words);
   try {
     return (await command.run({ args, options, cli: here, out })) ?? EXIT.done;
   } catch (raised) {

@@ -1,4 +1,4 @@
-import { parseArguments } from '../../src/cli/command-line/parse-arguments.ts';
+import { toCommander } from '../../src/cli/command-line/commander.ts';
 import { readWords } from '../../src/cli/command-line/read-words.ts';
 import { findCommand } from '../../src/cli/command-line/find-command.ts';
 
@@ -24,7 +24,8 @@ export async function assertParses(words: readonly string[]): Promise<void> {
   const target = findCommand(words);
   if (target.kind !== 'command') return;
   const { entry, argv } = target;
-  parseArguments(entry.name, await entry.load(), argv, readWords);
+  const cli = { stdout: { write: () => true }, env: {} };
+  readWords(entry.name, toCommander(cli, entry, await entry.load(), argv), argv);
 }
 
 /** Returns whether a command only reads a thread or a step by its whole name, so that it can run anywhere. */

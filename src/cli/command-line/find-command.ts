@@ -1,9 +1,11 @@
+import { Command as Commander } from 'commander';
 import { commandTable, type CommandEntry } from '../commands/command-table.ts';
 import { hintAtName, UsageError } from '../errors/usage-error.ts';
+import { commonOptions, type CommonValues } from './commander.ts';
 
 /** What the words of a command line come to. */
 type CommandTarget =
-  | { kind: 'command'; entry: CommandEntry; argv: string[] }
+  | { kind: 'command'; entry: CommandEntry; argv: string[]; front: CommonValues }
   /** Help for everything, or for a noun. */
   | { kind: 'help'; noun: string | undefined }
   | { kind: 'version' };
@@ -16,38 +18,50 @@ type CommandTarget =
  * @throws {UsageError} for a command that does not exist, with the nearest one that does
  */
 export function findCommand(argv: readonly string[]): CommandTarget {
-  const [front, words] = splitFront(argv);
+  const { words: typed, front, isHelp: asksFirst, isVersion } = splitFront(argv);
+  if (isVersion) return { kind: 'version' };
+  const isHelp = asksFirst || typed[0] === 'help';
+  const words = typed[0] === 'help' ? typed.slice(1) : typed;
   const [first, second] = words;
-  const isHelp = first === '--help' || first === '-h';
-  if (first === undefined || (isHelp && second === undefined)) return { kind: 'help', noun: undefined };
-  if (first === '--version' || first === '-V') return { kind: 'version' };
-  if (first === 'help' || isHelp) {
-    return second === undefined ? { kind: 'help', noun: undefined } : findCommand([...words.slice(1), '--help']);
-  }
+  if (first === undefined) return { kind: 'help', noun: undefined };
+  const command = (entry: CommandEntry, rest: readonly string[]): CommandTarget => ({
+    kind: 'command',
+    entry,
+    argv: isHelp ? [...rest, '--help'] : [...rest],
+    front,
+  });
 
   const single = commandTable.find((entry) => entry.noun === undefined && entry.verb === first);
-  if (single) return { kind: 'command', entry: single, argv: [...front, ...words.slice(1)] };
-
+  if (single) return command(single, words.slice(1));
   const ofNoun = commandTable.filter((entry) => entry.noun === first);
   if (ofNoun.length === 0) throw unknownCommand(first);
-  if (second === '--help' || second === '-h') return { kind: 'help', noun: first };
-  const isListing = second === undefined || second.startsWith('-');
-  const verb = isListing ? 'list' : second;
+  const isAlone = second === undefined || second.startsWith('-');
+  if (second === '--help' || second === '-h' || (isHelp && isAlone)) return { kind: 'help', noun: first };
+  const verb = isAlone ? 'list' : second;
   const entry = ofNoun.find((candidate) => candidate.verb === verb);
   if (entry === undefined) throw unknownVerb(first, verb, ofNoun);
-  return { kind: 'command', entry, argv: [...front, ...words.slice(isListing ? 1 : 2)] };
+  return command(entry, words.slice(isAlone ? 1 : 2));
 }
 
-/** Splits off the options in front of the command's name; the command's own parser reads them. */
-export function splitFront(argv: readonly string[]): [front: string[], words: string[]] {
-  let place = 0;
-  while (place < argv.length) {
-    const word = argv[place] ?? '';
-    if (word === '-C') place += 2;
-    else if (word === '--no-pager' || /^-C./.test(word)) place += 1;
-    else break;
-  }
-  return [argv.slice(0, place), argv.slice(place)];
+/** Reads the options in front of the command's name. */
+export function splitFront(argv: readonly string[]): {
+  front: CommonValues;
+  words: string[];
+  isHelp: boolean;
+  isVersion: boolean;
+} {
+  const uwf = new Commander('uwf').passThroughOptions();
+  // All that can be wrong here.
+  uwf.configureOutput({ outputError: () => {} }).exitOverride(() => {
+    throw new UsageError('-C needs a value: <folder>');
+  });
+  for (const option of commonOptions()) uwf.addOption(option);
+  const { operands, unknown } = uwf
+    .option('-h, --help')
+    .option('-V, --version')
+    .parseOptions([...argv]);
+  const { help, version, ...front } = uwf.opts<CommonValues & { help?: true; version?: true }>();
+  return { front, words: [...operands, ...unknown], isHelp: help === true, isVersion: version === true };
 }
 
 function unknownCommand(word: string): UsageError {

@@ -7,12 +7,11 @@ import { threadStatuses } from '../../thread/thread-status.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import { listWorkflowFiles } from '../../workflow/load/resolve-workflow.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
-import type { Candidates, Command } from '../command-line/command.ts';
+import type { Candidates } from '../command-line/command.ts';
 import { findCommand, splitFront } from '../command-line/find-command.ts';
-import { optionsOf } from '../command-line/parse-arguments.ts';
-import { readWordsFast } from '../command-line/read-words-fast.ts';
-import { takesWord } from '../command-line/words.ts';
-import { commandTable } from '../commands/command-table.ts';
+import { toCommander } from '../command-line/commander.ts';
+import { withOptionalValues } from '../command-line/read-words.ts';
+import { commandTable, type CommandEntry } from '../commands/command-table.ts';
 import { shippedNames } from '../init/shipped-workflows.ts';
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
@@ -31,9 +30,7 @@ export async function complete(cli: CliEnvironment, words: readonly string[]): P
   const typed = words.slice(0, -1);
   const folder = folderIn(typed);
   const here = folder === undefined ? cli : environmentIn(cli, { folder: readAsShell(folder, cli.env['HOME']) });
-  const [front, before] = splitFront(typed);
-  if (front.at(-1) === '-C') return [];
-  const found = await findCandidates(here, before, current);
+  const found = await findCandidates(here, typed, current);
   return found.filter(({ word }) => word.startsWith(current) || word.startsWith(current.toUpperCase()));
 }
 
@@ -49,16 +46,17 @@ function readAsShell(word: string, home = '~'): string {
   return word.replace(/^~(?=\/|$)/, () => home).replaceAll(/\\(.)|["']/g, '$1');
 }
 
-async function findCandidates(cli: CliEnvironment, before: readonly string[], current: string): Promise<Candidate[]> {
-  const [first, second] = before;
-  if (first === undefined) return [...firstWords(), { word: 'help', about: 'what a command does' }];
-  if (['help', '--help', '-h'].includes(first)) {
-    return second === undefined ? firstWords() : before.length === 2 ? verbsOf(second) : [];
-  }
+async function findCandidates(cli: CliEnvironment, typed: readonly string[], current: string): Promise<Candidate[]> {
+  const { words, isHelp } = splitFront(typed);
+  const asksForHelp = isHelp || words[0] === 'help';
+  const [first, second] = words[0] === 'help' ? words.slice(1) : words;
+  if (first === undefined)
+    return [...firstWords(), ...(asksForHelp ? [] : [{ word: 'help', about: 'what a command does' }])];
   const ofNoun = verbsOf(first);
-  if (ofNoun.length > 0 && second === undefined && !current.startsWith('-')) return ofNoun;
-  const target = findCommand(before);
-  return target.kind === 'command' ? ofCommand(cli, await target.entry.load(), target.argv, current) : [];
+  if (second === undefined && (asksForHelp || (ofNoun.length > 0 && !current.startsWith('-')))) return ofNoun;
+  if (asksForHelp) return [];
+  const target = findCommand(typed);
+  return target.kind === 'command' ? ofCommand(cli, target.entry, target.argv, current) : [];
 }
 
 function verbsOf(noun: string): Candidate[] {
@@ -79,31 +77,39 @@ function firstWords(): Candidate[] {
 
 async function ofCommand(
   cli: CliEnvironment,
-  command: Command,
+  entry: CommandEntry,
   rest: readonly string[],
   current: string,
 ): Promise<Candidate[]> {
-  const specs = optionsOf(command);
-  const read = readWordsFast(specs, rest);
-  if ('unknown' in read) return [];
-  const { options, positionals } = read;
+  const command = await entry.load();
+  const commander = toCommander(cli, entry, command);
+  const last = rest.at(-1) ?? '';
+  const letter = /^-\w+$/.test(last) ? `-${last.at(-1)}` : '';
+  const waiting = commander.options.find(
+    ({ required, long, short }) => required && (last === long || short === letter),
+  );
+  const { operands, unknown } = commander.parseOptions(
+    withOptionalValues(commander, waiting ? rest.slice(0, -1) : rest),
+  );
+  if (unknown.length > 0) return [];
+  const ofThread = ({ candidates }: { candidates?: Candidates }): boolean => candidates === 'thread';
+  const [option] = Object.entries(command.options).find(([, spec]) => ofThread(spec)) ?? [];
+  const given: unknown = option === undefined ? undefined : commander.getOptionValue(option);
   const thread =
-    options.findLast(({ spec }) => spec.candidates === 'thread')?.value ??
-    positionals[command.arguments.findIndex(({ candidates }) => candidates === 'thread')] ??
+    (typeof given === 'string' ? given : undefined) ??
+    operands[command.arguments.findIndex(ofThread)] ??
     (cli.env['UWF_THREAD'] || undefined);
   const list = (candidates: Candidates | undefined): Promise<Candidate[]> =>
     candidates === undefined ? Promise.resolve([]) : listCandidates(cli, candidates, current, thread);
-  const last = options.at(-1);
-  const isWaiting = last !== undefined && last.value === undefined && takesWord(last.spec);
-  if (isWaiting) return list(last.spec.candidates);
+  if (waiting !== undefined) return list(command.options[waiting.name()]?.candidates);
   if (current.startsWith('-')) {
-    return Object.entries(specs).map(([name, { summary }]) => ({
-      word: name.length === 1 ? `-${name}` : `--${name}`,
-      about: summary,
-    }));
+    return commander
+      .createHelp()
+      .visibleOptions(commander)
+      .map(({ long, short = '', description }) => ({ word: long ?? short, about: description }));
   }
   const lastArgument = command.arguments.at(-1);
-  const argument = command.arguments[positionals.length] ?? (lastArgument?.isRepeatable ? lastArgument : undefined);
+  const argument = command.arguments[operands.length] ?? (lastArgument?.isRepeatable ? lastArgument : undefined);
   return list(argument?.candidates);
 }
 

@@ -8,12 +8,17 @@ test.each([
   [['thread', 'show', 'x'], 'thread show', ['x']],
   [['thread'], 'thread list', []],
   [['thread', '--all', '-n', '3'], 'thread list', ['--all', '-n', '3']],
-  [['-C', 'dir', '--no-pager', 'thread', 'show'], 'thread show', ['-C', 'dir', '--no-pager']],
-  [['-Cdir', 'log'], 'log', ['-Cdir']],
+  [['-C', 'dir', '--no-pager', 'thread', 'show'], 'thread show', []],
+  [['-Cdir', 'log', '-C', 'other'], 'log', ['-C', 'other']],
   [['help', 'thread', 'show'], 'thread show', ['--help']],
   [['-h', 'thread', 'show'], 'thread show', ['--help']],
 ])('%j is the command %s', (argv, name, rest) => {
   expect(findCommand(argv)).toMatchObject({ kind: 'command', entry: { name }, argv: rest });
+});
+
+test('what stands in front of the name is read', () => {
+  expect(findCommand(['-C', 'dir', '--no-pager', 'log'])).toMatchObject({ front: { C: 'dir', pager: false } });
+  expect(() => findCommand(['-C'])).toThrow('-C needs a value: <folder>');
 });
 
 test.each([[[]], [['--help']], [['-h']], [['help']]])('%j is help for everything', (argv) => {

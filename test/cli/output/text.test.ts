@@ -1,4 +1,3 @@
-import { wrap, wrapRows } from '../../../src/cli/help/command-help.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createPalette } from '../../../src/cli/output/palette.ts';
@@ -175,25 +174,5 @@ describe('times', () => {
   test('and counts are written out', () => {
     expect(formatTime(0)).toBe('1970-01-01 00:00:00 UTC');
     expect([0, 999, 1000, 1_234_567].map(formatCount)).toEqual(['0', '999', '1,000', '1,234,567']);
-  });
-});
-
-describe('wrapping', () => {
-  test('keeps paragraphs and lays their lines out anew', () => {
-    expect(wrap('one two\nthree\n\nfour', 9)).toBe('one two\nthree\n\nfour');
-    expect(wrap('a verylongword b', 6)).toBe('a\nverylongword\nb');
-  });
-
-  test('hangs the second column below itself', () => {
-    const text = 'one two three four five six seven eight';
-    expect(
-      wrapRows(
-        [
-          ['  -a', text],
-          ['  --long', 'x'],
-        ],
-        40,
-      ),
-    ).toBe('  -a      one two three four five six\n          seven eight\n  --long  x');
   });
 });
