@@ -139,7 +139,7 @@ const idLength = 26;
 /** Removes this machine's data about a removed thread: its row in the list, journal, sessions, folders of steps, a turn. */
 export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
   if (stateDir === undefined) return;
-  const places = [...folders, 'kept', 'held'].map((folder) => join(stateDir, folder));
+  const places = [...folders, 'pending'].map((folder) => join(stateDir, folder));
   for (const trace of places.flatMap(tracesIn)) {
     if (trace.thread === thread) rmSync(trace.path, { recursive: true, force: true });
   }
@@ -147,7 +147,7 @@ export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
 }
 
 /**
- * Lists this machine's data about all threads, also about those that do not exist any more. Kept turns are left out: they can
+ * Lists this machine's data about all threads, also about those that do not exist any more. Pending turns are left out: they can
  * still be read if the ref of their thread was lost.
  */
 export function listLocalTraces(stateDir: string): LocalTrace[] {

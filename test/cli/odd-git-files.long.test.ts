@@ -18,7 +18,7 @@ const places = [
   `objects/pack/pack-${'0'.repeat(40)}.idx`,
   'uwf/config.yaml',
   `uwf/leases/${thread}.json`,
-  `uwf/kept/${thread}.json`,
+  `uwf/pending/${thread}.json`,
   `uwf/listed/${thread.slice(-1)}`,
 ];
 

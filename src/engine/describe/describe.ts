@@ -17,7 +17,7 @@ import { summarize, type ThreadSummary } from './list-threads.ts';
 import { isOfClass, orElse } from '../../or-else.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { findLease } from '../leases/find-lease.ts';
-import { findKeptTurn } from '../recovery/kept-path.ts';
+import { findKeptReply } from '../recovery/pending-turn.ts';
 import { openUsage } from '../recovery/turn-log.ts';
 import { addUsage } from '../../schema/built-in/schema-parts.ts';
 import { setMember } from '../../json.ts';
@@ -84,7 +84,7 @@ export async function describeThread(engine: EngineContext, idOrPrefix: string):
     suspension: facts.status === 'suspended' ? await readSuspension(engine.repository, pointer.head) : null,
     returnCode: facts.returnCode,
     cancelledBy: facts.status === 'cancelled' ? await readPerson(engine.repository, pointer.head) : null,
-    kept: findKeptTurn(engine.repository, pointer.id) ?? null,
+    kept: findKeptReply(engine.repository, pointer.id) ?? null,
     ...(await withOpenUsage(engine.repository, pointer.id, facts)),
     holder: lease ? { pid: lease.holder.pid, host: lease.holder.host, since: iso(lease.sinceMs) } : null,
   };

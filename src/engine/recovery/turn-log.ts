@@ -35,7 +35,7 @@ export type OpenTurn = BegunTurn & {
   used: Usage | null;
   /** When the newest reply arrived. */
   arrivedAtMs?: number | undefined;
-  /** That reply and what belongs to it, if no file of a kept or held turn has it. */
+  /** That reply and what belongs to it, if no file of a pending turn has it. */
   arrived?: Sealed | undefined;
   /** How many processes have gone on with that reply. */
   taken: number;
@@ -97,7 +97,7 @@ export class TurnLog {
     this.#write({ kind: 'taken' });
   }
 
-  /** The reply is in the file of a kept or a held turn; only its cost stays here. */
+  /** The reply is in the file of a pending turn; only its cost stays here. */
   elsewhere(isHeld: boolean): void {
     if (readTurnLog(this.#repository, this.#thread).length > 0) this.#write({ kind: 'elsewhere', isHeld });
   }

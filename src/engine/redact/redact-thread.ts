@@ -25,7 +25,7 @@ import { scanThreads, type SecretPlace, SecretScan } from '../../thread/secret-s
 import { CorruptThread, NoRefOfItsOwn, nothingForDataError } from '../../thread/thread-errors.ts';
 import { INCOMING_LIMITS } from '../../verify/check-incoming.ts';
 import { Verification } from '../../verify/verification.ts';
-import { keptPath } from '../recovery/kept-path.ts';
+import { pendingPath } from '../recovery/pending-turn.ts';
 import { type Lease, takeLease } from '../leases/lease.ts';
 import { Rewriter } from './rewrite-thread.ts';
 
@@ -190,8 +190,8 @@ async function applyRedaction(
   try {
     for (const { pointer } of threads) {
       leases.push(await takeLease(repository, pointer.id));
-      const turns = (['kept', 'held'] as const).flatMap((folder) => keptPath(repository, pointer.id, folder) ?? []);
-      if (!turns.some((path) => existsSync(path))) continue;
+      const path = pendingPath(repository, pointer.id);
+      if (path === undefined || !existsSync(path)) continue;
       const hint = `'uwf thread show ${pointer.id}' says how it is stored; repeat then`;
       throw redactionRefused(pointer.id, 'a finished turn of it is not stored yet', hint);
     }

@@ -15,18 +15,11 @@ import type { ThreadState } from '../../thread/thread-state.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import { relinkOwnTree } from '../isolation/work-tree-folder.ts';
 import { noteFiles, whyNotApart } from '../isolation/why-not-apart.ts';
-import {
-  findHeldTurn,
-  forgetHeldTurn,
-  holdTurn,
-  keepTurn,
-  reasonOfSecrets,
-  ReplyNotStored,
-} from '../recovery/kept-turn.ts';
+import { holdTurn, keepTurn, reasonOfSecrets, ReplyNotStored } from '../recovery/pending-turn.ts';
 import { FilesHoldSecrets, recordWorkspace, type TurnFiles } from '../workspace/record-workspace.ts';
 import { uncheckedReply } from './accept.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { ChosenStep, Ending, FinishedTurn, PreparedTurn, RoleChoice, Step } from './step.ts';
+import type { Ending, FinishedTurn, PreparedTurn, RoleChoice, Step } from './step.ts';
 import { storeOpenTurns, storeTurn, type TurnPlace } from './store-turn.ts';
 
 /** How a turn is stored. */
@@ -143,19 +136,6 @@ export function assertStorable({ engine, state }: TurnPlace, turn: FinishedTurn,
   } catch (error) {
     throw keepTurn(engine, state, turn, failure ?? error);
   }
-}
-
-/** Stores the turn that this machine holds because of its files, once a person has said that it may be stored. */
-export async function appendHeldTurn(step: ChosenStep): Promise<ThreadState | undefined> {
-  const { engine, state, choice } = step;
-  const held = findHeldTurn(step);
-  if (held === undefined) return undefined;
-  const after = await appendTurn(step, held.turn, held.files, { allowSecrets: choice.allowSecrets, isResumed: true });
-  if (after.head.kind === 'step') {
-    forgetHeldTurn(engine, state.id);
-    engine.tell({ event: 'reply.stored', thread: state.id, role: choice.role, fork: null });
-  }
-  return after;
 }
 
 /** A turn that is not run. */

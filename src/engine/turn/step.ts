@@ -119,7 +119,7 @@ export type TakenTurn = {
   merged?: { merge: MergeRecord; snapshot: Snapshot } | undefined;
 };
 
-/** A turn that was taken and is not stored yet. Files of kept and held turns have it as JSON. */
+/** A turn that was taken and is not stored yet. The file of a pending turn has it as JSON. */
 export type FinishedTurn = {
   role: string;
   /** The rule that chose the role; null where a person forced it. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findRole } from '../../workflow/definition.ts';
 import { UwfError } from '../../errors.ts';
+import { tryTo } from '../../or-else.ts';
 import { assertThere } from '../../git/repository/git-directory.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { collectRefs } from '../../schema/find-links.ts';
@@ -15,6 +16,7 @@ import { stateCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
 import { writeSession } from '../agents/sessions.ts';
 import { findOpenTurns, type OpenTurn, TurnLog, usageOfTurn } from '../recovery/turn-log.ts';
+import { forgetPendingTurn } from '../recovery/pending-turn.ts';
 import { attemptsOf } from '../recovery/arrived-reply.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { askedOf, forceRole, nextAfter, openStep } from './decide.ts';
@@ -56,6 +58,8 @@ export async function storeTurn(step: TurnPlace, given: FinishedTurn): Promise<T
     writeSession(engine.repository, key, { id: result.session, seen: after.head.id });
   }
   if (after.head.kind !== 'step') return after;
+  // One that cannot be removed is void, as the thread has gone on.
+  tryTo(() => forgetPendingTurn(engine.repository, state.id));
   engine.debug(state.id, 'step stored', { head: after.head.id, ms: Math.round(monotonicMs() - startedMs) });
   engine.tell({
     event: 'step.finished',

@@ -7,15 +7,14 @@ import { tellTaken, type EngineContext } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
 import { repackInBackground } from '../../git/maintenance/repack.ts';
 import { tellNeighbours } from '../leases/with-thread.ts';
-import { storeKeptTurn } from '../recovery/store-kept-turn.ts';
+import { storePendingTurn } from '../recovery/store-pending.ts';
 import { findArrived, type ArrivedTurn } from '../recovery/arrived-reply.ts';
-import { findKeptTurn } from '../recovery/kept-path.ts';
-import { keepTurn } from '../recovery/kept-turn.ts';
+import { keepTurn } from '../recovery/pending-turn.ts';
 import { findOpenTurns, TurnLog } from '../recovery/turn-log.ts';
 import { usageOfLeft } from '../limits/allowance.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { filesBefore } from '../workspace/record-workspace.ts';
-import { appendEnd, appendHeldTurn, appendTurn, assertStorable, suspendUnrun } from './append.ts';
+import { appendEnd, appendTurn, assertStorable, suspendUnrun } from './append.ts';
 import { atLimit, chooseRole, decideAfter, journalFacts, openStep } from './decide.ts';
 import { prepareStep } from './prepare.ts';
 import { runUntilAccepted } from './run-until-accepted.ts';
@@ -57,7 +56,7 @@ export async function takeChosenStep(step: ChosenStep): Promise<Stepped> {
   const repacking = config.foldPacks === false ? undefined : repackInBackground(repository, env);
   let after: ThreadState;
   try {
-    after = (await appendHeldTurn(step)) ?? (await takeTurn(step));
+    after = await takeTurn(step);
   } finally {
     // The repository is at rest when a step is done.
     await repacking?.settled(MAX_REPACK_WAIT_MS);
@@ -66,17 +65,16 @@ export async function takeChosenStep(step: ChosenStep): Promise<Stepped> {
 }
 
 /**
- * Stores the turn that an earlier command could not store, if this machine keeps one for the thread, and decides what comes
- * after it.
+ * Stores the turn that an earlier command has left pending, if there is one, and decides what comes after it; see
+ * {@link storePendingTurn}.
  * @throws {ReplyNotStored} if it cannot be stored now either
  */
-export async function storeKept(
+export async function storePending(
   engine: EngineContext,
   state: ThreadState,
-  allowSecrets?: boolean,
+  wish: TurnWish = {},
 ): Promise<Stepped | undefined> {
-  if (findKeptTurn(engine.repository, state.id) === undefined) return undefined;
-  const after = await storeKeptTurn(engine, state, allowSecrets);
+  const after = await storePendingTurn(engine, state, wish);
   return after && afterTurn(engine, after);
 }
 

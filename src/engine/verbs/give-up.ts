@@ -11,7 +11,7 @@ import { appendEnd, suspendUnrun } from '../turn/append.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { askedOf, chooseRole, openStep } from '../turn/decide.ts';
 import type { ChosenStep } from '../turn/step.ts';
-import { storeKept } from '../turn/take-step.ts';
+import { storePending } from '../turn/take-step.ts';
 import { storeResumption } from './store-answer.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function giveUpTurn(
   losses: readonly string[],
 ): Promise<string | undefined> {
   return withThread(engine, thread, undefined, async (current, lease) => {
-    if (current.end || (await storeKept(engine, current))) return undefined;
+    if (current.end || (await storePending(engine, current))) return undefined;
     // A thread that waited for a child is to be resumed by the turn that is given up.
     const state = current.head.kind === 'suspend' ? await storeResumption(engine, current, {}) : current;
     const step = await openStep(engine, state);

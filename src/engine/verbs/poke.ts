@@ -13,7 +13,7 @@ import { withThread } from '../leases/with-thread.ts';
 import { tellTaken } from '../engine-context.ts';
 import { chooseAgain, openStep } from '../turn/decide.ts';
 import type { ChosenStep, RoleChoice, StepOutcome, TurnWish } from '../turn/step.ts';
-import { storeKept, takeChosenStep } from '../turn/take-step.ts';
+import { storePending, takeChosenStep } from '../turn/take-step.ts';
 
 export type PokeOptions = LeaseOptions & Pick<TurnWish, 'agent'>;
 
@@ -25,7 +25,7 @@ export async function pokeThread(
   options: PokeOptions = {},
 ): Promise<StepOutcome> {
   return withThread(engine, thread, options.adoptLease, async (current, lease) => {
-    const kept = await storeKept(engine, current);
+    const kept = await storePending(engine, current);
     // The person's word is about a step that they have seen, and they have not seen this one.
     if (kept) {
       const { id } = current;

@@ -9,7 +9,7 @@ import { inSlot } from '../leases/slot.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
 import type { StepOutcome, TurnWish } from '../turn/step.ts';
-import { type Stepped, storeKept, takeStep } from '../turn/take-step.ts';
+import { type Stepped, storePending, takeStep } from '../turn/take-step.ts';
 
 /** `agent` does the next turn, whatever is configured; those after it are the configured ones'. */
 export type RunOptions = LeaseOptions & Pick<TurnWish, 'agent' | 'allowSecrets'>;
@@ -55,7 +55,7 @@ async function stepUntilOver(
   from: ThreadState,
   wish: TurnWish,
 ): Promise<ThreadOver> {
-  const kept = await storeKept(engine, from, wish.allowSecrets);
+  const kept = await storePending(engine, from, wish);
   let state = kept?.state ?? from;
   let over = kept ? kept.outcome.over : ((await describeOver(engine, from)) ?? null);
   if (over && kept === undefined) engine.tell(over);
@@ -82,7 +82,7 @@ export async function stepThread(
   { adoptLease, ...wish }: StepOptions = {},
 ): Promise<StepOutcome> {
   return withThread(engine, thread, adoptLease, async (before, lease) => {
-    const kept = await storeKept(engine, before);
+    const kept = await storePending(engine, before, wish);
     return (kept ?? (await inSlot(engine, before, (inner) => takeStep(inner, lease, before, wish)))).outcome;
   });
 }

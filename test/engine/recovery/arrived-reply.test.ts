@@ -123,7 +123,7 @@ describe('a reply that has arrived is paid for', () => {
       redactValue: (value, keep) => (check(JSON.stringify(value)), sound.redactValue(value, keep)),
     };
     await expect(engineOn(scene, { redactor }).run(thread)).rejects.toMatchObject({ code: 'redaction-failed' });
-    expect(readFileSync(join(dir, '.git', 'uwf', 'kept', `${thread}.json`), 'utf8')).not.toContain('unforeseen');
+    expect(readFileSync(join(dir, '.git', 'uwf', 'pending', `${thread}.json`), 'utf8')).not.toContain('unforeseen');
     await expect(engine.run(thread)).rejects.toMatchObject({ code: 'redaction-failed' });
     const ended = { event: 'thread.ended', text: expect.stringContaining('unforeseen') as string };
     expect(await engineOn(scene, { redactor }).run(thread, { allowSecrets: true })).toMatchObject(ended);

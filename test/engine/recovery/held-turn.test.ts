@@ -34,7 +34,7 @@ async function createScene(does: string, redactor?: Redactor): Promise<Scene> {
       readFileSync(join(fixture.dir, '.git', 'runs'), 'utf8')
         .trim()
         .split('\n').length,
-    held: (thread) => join(fixture.dir, '.git', 'uwf', 'held', `${thread}.json`),
+    held: (thread) => join(fixture.dir, '.git', 'uwf', 'pending', `${thread}.json`),
   };
 }
 
@@ -80,6 +80,7 @@ test('with an answer, or where nothing is held any more, the role takes its turn
   writeFileSync(join(scene.dir, 'sub', 'new'), 'first\n');
   expect(await scene.engine.resume(thread, { answer: 'Once more.' })).toMatchObject({ event: 'thread.ended' });
   expect(scene.runs()).toBe(3);
+  expect(existsSync(scene.held(thread))).toBe(false);
 
   const other = await createScene(leaves);
   const { thread: second } = await other.engine.start({ definition: chain, prompt: 'x' });
@@ -137,7 +138,7 @@ test('a reply that cannot be searched is kept where nobody can read it, and stor
 });
 
 test('a turn that cannot be held waits with what it said, and a suspension that cannot be stored is kept', async () => {
-  const full = await createScene(`${leaves}; rm -rf .git/uwf/held; : > .git/uwf/held`);
+  const full = await createScene(`${leaves}; rm -rf .git/uwf/pending; : > .git/uwf/pending`);
   const { thread } = await full.engine.start({ definition: chain, prompt: 'x' });
   const over = await full.engine.run(thread);
   expect(over).toMatchObject({ event: 'thread.suspended', cause: 'secret', role: 'a' });

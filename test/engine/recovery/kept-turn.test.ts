@@ -53,7 +53,7 @@ async function createScene(
     engine,
     events,
     runs: () => readFileSync(join(git, 'runs'), 'utf8').trim().split('\n').length,
-    keptAt: (thread) => join(git, 'uwf', 'kept', `${thread}.json`),
+    keptAt: (thread) => join(git, 'uwf', 'pending', `${thread}.json`),
     unlock: (thread) => {
       rmSync(join(git, 'refs', 'threads', `${thread}.lock`));
       writeFileSync(join(git, 'free'), '');
@@ -174,7 +174,8 @@ describe('a reply that could not be stored', () => {
     const scene = await createScene();
     const thread = await keepOne(scene);
     const path = scene.keptAt(thread);
-    writeFileSync(path, readFileSync(path, 'utf8').replace('did it', 'hid it'));
+    writeFileSync(path, readFileSync(path).subarray(0, -1));
+    expect((await scene.engine.describe(thread)).kept).toBe(path);
     await expect(scene.engine.run(thread)).rejects.toMatchObject({ code: 'kept-turn-damaged', path });
     expect(scene.runs()).toBe(1);
   });

@@ -93,7 +93,7 @@ test('pipes and devices in a git folder keep no command waiting', async () => {
   const pipes = [
     'leases/x.json',
     `leases/${id}.json`,
-    `kept/${id}.json`,
+    `pending/${id}.json`,
     `journal/${id}.jsonl`,
     'folding.json',
     'lookup',
