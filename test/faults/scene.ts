@@ -149,7 +149,7 @@ export async function until(what: string | (() => string), holds: () => boolean 
  */
 export async function removeLease({ gitDir }: Scene, thread: string): Promise<void> {
   const path = join(gitDir, 'uwf', 'leases', `${thread}.json`);
-  // It is uwf's own: `src/engine/leases/lease-file.ts`.
+  // It is uwf's own: `src/engine/leases/find-lease.ts`.
   const read = (): { processGroups: unknown[] } =>
     JSON.parse(readFileSync(path, 'utf8')) as { processGroups: unknown[] };
   await until('the lease names the agent', () => read().processGroups.length > 0);

@@ -58,7 +58,7 @@ function processesOf(scene: Scene): number[] {
 function leasesOf({ gitDir }: Scene): { processGroups: unknown[] }[] {
   const folder = join(gitDir, 'uwf', 'leases');
   const names = readdirSync(folder).filter((name) => name.endsWith('.json'));
-  // They are uwf's own: `src/engine/leases/lease-file.ts`.
+  // They are uwf's own: `src/engine/leases/find-lease.ts`.
   return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as { processGroups: unknown[] });
 }
 

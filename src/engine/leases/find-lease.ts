@@ -1,12 +1,17 @@
+import { constants, statSync } from 'node:fs';
+import { uptime } from 'node:os';
 import { join } from 'node:path';
-import { namesIn } from '../../git/system/files.ts';
-import type { ProcessIdentity } from '../../git/system/process-identity.ts';
+import { asStorageError, isNotThere, isShortOfFiles } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
+import { namesIn, READ, readRegularFile } from '../../git/system/files.ts';
+import { isAlive, type ProcessIdentity } from '../../git/system/process-identity.ts';
+import { isJsonObject, parseJson, type JsonObject } from '../../json.ts';
 import { isOfClass, orElse } from '../../or-else.ts';
-import { LeaseDamaged } from '../engine-errors.ts';
-import { isHolderAlive, mayBeHeld, readLeaseRecord, type LeaseRecord } from './lease-file.ts';
+import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadStatus } from '../../thread/thread-status.ts';
+import { LeaseDamaged } from '../engine-errors.ts';
+
+// Who works on which thread: a lease is a file that names its holder, and every process of this machine reads it. `lease.ts` takes them.
 
 const suffix = '.json';
 
@@ -113,4 +118,83 @@ export function statusHere(repository: Repository, thread: ThreadId, status: Thr
   if (record === 'damaged' || isHolderAlive(record, repository.now())) return 'running';
   // A suspended one waits for a person, whatever died over it.
   return status === 'idle' ? 'interrupted' : status;
+}
+
+/** What a lease file says. Machine-local; never put in a synced object. */
+export type LeaseRecord = {
+  /** Unique for every taking of a lease; a lease that is handed over keeps it. */
+  token: string;
+  holder: ProcessIdentity;
+  /** When it was taken, in ms since 1970. */
+  sinceMs: number;
+  /** Until when a holder on another host counts as alive; renewed while the work goes on. */
+  deadlineMs: number;
+  /** The process groups of the agent at work: its own, and those of programs that it has uwf run. */
+  processGroups: readonly ProcessIdentity[];
+  /** Whether a request beside the lease to end the work on this thread alone is awaited, or was heard; else a signal ends the holder. */
+  stopRequest?: 'awaited' | 'heard';
+  /** Of a slot: the thread that works in it. */
+  thread?: string;
+  /** The top of the work tree that agents of the thread work in, if it is not the thread's own. */
+  workTree?: string;
+};
+
+/** A record has a few words for each process. */
+const MAX_BYTES = 1024 * 1024;
+
+/** A file that is there and is no lease: it is damaged, a power cut tore it, or another program wrote it. */
+export type UnreadableRecord = 'unreadable';
+
+/** Reads a lease or claim file; `undefined` if there is none. */
+export function readLeaseRecord(path: string): LeaseRecord | UnreadableRecord | undefined {
+  let text: string;
+  try {
+    text = readRegularFile(path, MAX_BYTES, READ | constants.O_NOFOLLOW).toString('utf8');
+  } catch (error) {
+    // This process cannot open more files. The lease may be sound, and its holder at work.
+    if (isShortOfFiles(error)) throw asStorageError(error, path);
+    return isNotThere(error) ? undefined : 'unreadable';
+  }
+  const value = parseJson(text);
+  return isLeaseRecord(value) ? value : 'unreadable';
+}
+
+/** For how long a lease holds without being renewed. */
+export const LEASE_MS = 60_000;
+
+/**
+ * Tells whether a file that cannot be read may still be the lease of a process that works: one that does writes it anew
+ * before so much time has passed. What was written before the machine last started has no living writer: a power cut tore it.
+ */
+export function mayBeHeld(path: string): boolean {
+  const writtenMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const nowMs = Date.now();
+  // One from further in the future was written before the clock was set back, and not since.
+  return writtenMs > nowMs - Math.min(LEASE_MS, uptime() * 1000) && writtenMs < nowMs + LEASE_MS;
+}
+
+function isLeaseRecord(value: unknown): value is LeaseRecord {
+  return (
+    isJsonObject(value) &&
+    typeof value['token'] === 'string' &&
+    typeof value['sinceMs'] === 'number' &&
+    typeof value['deadlineMs'] === 'number' &&
+    isIdentity(value['holder']) &&
+    Array.isArray(value['processGroups']) &&
+    value['processGroups'].every(isIdentity)
+  );
+}
+
+function isIdentity(value: unknown): value is JsonObject {
+  return isJsonObject(value) && typeof value['pid'] === 'number' && typeof value['host'] === 'string';
+}
+
+/**
+ * Tells whether the process that took a lease is still there.
+ *
+ * On this host its pid, start time and boot decide; on another only the deadline can.
+ */
+export function isHolderAlive(record: LeaseRecord, nowMs: number): boolean {
+  const alive = isAlive(record.holder);
+  return alive === 'other-host' ? record.deadlineMs > nowMs : alive;
 }

@@ -1,27 +1,35 @@
-import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, linkSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endGroupLedBy, isGroupAlive } from '../../agent/processes/process-group.ts';
 import { UwfError } from '../../errors.ts';
-import { isNotThere } from '../../git/format/object-errors.ts';
+import { errnoOf, isNotThere, storing } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { identityOf, isAlive, ownIdentity, type ProcessIdentity } from '../../git/system/process-identity.ts';
+import { isOlderThan } from '../../git/system/files.ts';
+import {
+  formatIdentity,
+  identityOf,
+  isAlive,
+  ownIdentity,
+  parseIdentity,
+  type ProcessIdentity,
+} from '../../git/system/process-identity.ts';
+import { replaceFile } from '../../git/system/state-files.ts';
+import { makeFolders, share } from '../../git/system/write-files.ts';
 import { orElse, tryTo } from '../../or-else.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { handOverFailed, LeaseDamaged } from '../engine-errors.ts';
-import { inProcessLeases, leasePath } from './find-lease.ts';
 import {
-  createRecordFile,
+  inProcessLeases,
   isHolderAlive,
   LEASE_MS,
+  leasePath,
   type LeaseRecord,
   mayBeHeld,
-  prepareLeaseFolder,
   readLeaseRecord,
-  replaceRecordFile,
   type UnreadableRecord,
-} from './lease-file.ts';
+} from './find-lease.ts';
 
 /** Another process works on the thread. */
 export class LeaseHeld extends UwfError {
@@ -169,7 +177,7 @@ class FileLease implements Lease {
     this.#tryToWrite({ stopRequest: 'awaited' });
     this.#listening = setInterval(() => {
       // What cannot be read now is read the next time.
-      if (!orElse(() => isStopRequested(this.#path, this.token), false)) return;
+      if (orElse(() => findRequest(this.#path, this.token), undefined) === undefined) return;
       clearInterval(this.#listening);
       stop();
       this.#tryToWrite({ stopRequest: 'heard' });
@@ -341,11 +349,6 @@ export function requestStop(repository: Repository, thread: ThreadId, lease: Lea
   return () => tryTo(withdraw);
 }
 
-/** Tells whether the work under a lease is asked to end. */
-function isStopRequested(leaseFile: string, token: string): boolean {
-  return findRequest(leaseFile, token) !== undefined;
-}
-
 /** Waits until the process that asked to end the work under a lease has done what it wanted, or has ended itself. */
 export async function stopDone(
   { stateDir, now }: Repository,
@@ -375,4 +378,72 @@ function findRequest(leaseFile: string, token: string): LeaseRecord | undefined 
 
 function requestPath(leaseFile: string): string {
   return `${leaseFile}.stop`;
+}
+
+/** How long a temporary file counts of a process that cannot be seen from here. */
+const TEMPORARY_MS = 3_600_000;
+const temporaryName = /^tmp_([^@]+)@[0-9a-f]+$/;
+
+/**
+ * Creates a lease or claim file that is complete from its first moment on; false if it exists.
+ *
+ * It is not synced: after a power cut its holder has ended and it says nothing any more.
+ * @throws {StorageFull} / {StorageReadOnly}; nothing stays then
+ */
+export function createRecordFile(path: string, record: LeaseRecord): boolean {
+  return storing(path, () => {
+    const temporary = writeBeside(path, record);
+    try {
+      linkSync(temporary, path);
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === 'EEXIST') return false;
+      throw error;
+    } finally {
+      rmSync(temporary, { force: true });
+    }
+  });
+}
+
+/**
+ * Puts a record in the place of the one that is there, in one step.
+ * @throws {StorageFull} / {StorageReadOnly}; the old record stays then
+ */
+export function replaceRecordFile(path: string, record: LeaseRecord): void {
+  storing(path, () => {
+    const temporary = writeBeside(path, record);
+    try {
+      replaceFile(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
+  });
+}
+
+/** Makes the folder of leases, and removes what processes that were killed while they wrote left there. */
+export function prepareLeaseFolder(folder: string): void {
+  storing(folder, () => makeFolders(folder));
+  for (const name of readdirSync(folder)) {
+    const owner = parseIdentity(temporaryName.exec(name)?.[1] ?? '');
+    if (owner === undefined) continue;
+    const alive = isAlive(owner);
+    // Written and renamed within moments.
+    const isLeft = alive === 'other-host' ? isOlderThan(join(folder, name), TEMPORARY_MS) : !alive;
+    if (isLeft) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function writeBeside(path: string, record: LeaseRecord): string {
+  // It says whose it is, so that a writer that was killed is cleaned up after.
+  const name = `tmp_${formatIdentity(ownIdentity())}@${randomBytes(8).toString('hex')}`;
+  const temporary = join(dirname(path), name);
+  try {
+    writeFileSync(temporary, `${JSON.stringify(record)}\n`, { flag: 'wx' });
+    share(temporary);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  return temporary;
 }

@@ -8,8 +8,7 @@ import type { EngineContext } from '../engine-context.ts';
 import type { SlotHolder } from '../events.ts';
 import { enterRunTree } from '../limits/enter-run-tree.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
-import { findCaller } from './find-lease.ts';
-import { isHolderAlive, readLeaseRecord } from './lease-file.ts';
+import { findCaller, isHolderAlive, readLeaseRecord } from './find-lease.ts';
 import { type Lease, takeLeaseFile } from './lease.ts';
 
 /**

@@ -1,19 +1,11 @@
 import { messageOf } from '../../errors.ts';
-import type { Repository, RepositoryLocation } from '../../git/repository.ts';
-import { realPath } from '../../git/repository/git-directory.ts';
-import { linkedWorkTrees } from '../../git/repository/work-trees.ts';
-import { ownIdentity } from '../../git/system/process-identity.ts';
-import { isWithin } from '../../is-within.ts';
-import { type AgentRecord, BLOCK_PACKAGE } from '../../schema/built-in/workflow.ts';
+import type { Repository } from '../../git/repository.ts';
 import { foldEnded } from '../../thread/end-thread.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { readState, type ThreadState } from '../../thread/thread-state.ts';
-import type { Isolation } from '../../workflow/definition.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { leaveRunTree } from '../limits/enter-run-tree.ts';
-import { findCaller, isHeldBy, readLeases } from './find-lease.ts';
-import { isHolderAlive } from './lease-file.ts';
 import { type Lease, takeLease } from './lease.ts';
 
 /** Finds a thread and reads it, finishing an ending that was cut in two. */
@@ -67,44 +59,4 @@ export async function withLease<T>(
     lease.release();
     leaveRunTree(engine, thread);
   }
-}
-
-/** A turn that is about to begin, and the folder that its agent works in. */
-type TurnPlace = { thread: ThreadId; cwd: string; isolation: Isolation; agent: AgentRecord };
-
-/** Agents that leave files alone: a person, and callers of threads that have leases of their own. */
-const withoutFiles: ReadonlySet<string> = new Set(['builtin:human', 'builtin:workflow', BLOCK_PACKAGE]);
-
-/**
- * Notes in a thread's lease which work tree its agents work in, and tells if agents of other runs work there too, unless that
- * is intended.
- *
- * It is told once in a run. Children and branches belong to the run of their caller, and threads that one process runs belong
- * together.
- */
-export function tellNeighbours(engine: EngineContext, lease: Lease, turn: TurnPlace): void {
-  const { repository, env, told } = engine;
-  const { thread, cwd, isolation, agent } = turn;
-  if (withoutFiles.has(agent.package)) return;
-  const workTree = repository.location && findTop(repository.location, cwd);
-  // Of two runs that begin at once, the later one to note it sees the other.
-  if (workTree === undefined || !lease.noteWorkTree(workTree) || isolation !== 'none') return;
-  if (told.has(workTree)) return;
-  const here = readLeases(repository).filter((other) => other.workTree === workTree && other.thread !== thread);
-  if (here.some((other) => isHeldBy(other, ownIdentity())) || findCaller(repository, env) !== undefined) return;
-  const others = here
-    .filter((other) => isHolderAlive(other, repository.now()))
-    .map((other) => ({ thread: other.thread, pid: other.holder.pid, host: other.holder.host }));
-  if (others.length === 0) return;
-  told.add(workTree);
-  engine.tell({ event: 'work-tree.shared', thread, workTree, others });
-}
-
-/** The top of the work tree of a repository that a folder lies in. */
-function findTop(location: RepositoryLocation, folder: string): string | undefined {
-  const path = realPath(folder);
-  const main = location.workTree === undefined ? [] : [realPath(location.workTree)];
-  const tops = [...main, ...linkedWorkTrees(location).map(({ top }) => top)].filter((top) => isWithin(path, top));
-  // One can lie in another.
-  return tops.toSorted((a, b) => b.length - a.length)[0];
 }

@@ -6,7 +6,7 @@ import { describeOver } from '../describe/gather-facts.ts';
 import { tellTaken, type EngineContext } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
 import { repackInBackground } from '../../git/maintenance/repack.ts';
-import { tellNeighbours } from '../leases/with-thread.ts';
+import { tellNeighbours } from '../isolation/tell-neighbours.ts';
 import { storePendingTurn } from '../recovery/store-pending.ts';
 import { findArrived, type ArrivedTurn } from '../recovery/arrived-reply.ts';
 import { keepTurn } from '../recovery/pending-turn.ts';

@@ -4,8 +4,13 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EngineEvent } from '../../../src/engine/events.ts';
-import { prepareLeaseFolder, replaceRecordFile } from '../../../src/engine/leases/lease-file.ts';
-import { takeLease, takeLeaseFile, type Lease } from '../../../src/engine/leases/lease.ts';
+import {
+  takeLease,
+  takeLeaseFile,
+  type Lease,
+  prepareLeaseFolder,
+  replaceRecordFile,
+} from '../../../src/engine/leases/lease.ts';
 import { inSlot } from '../../../src/engine/leases/slot.ts';
 import { Interrupted } from '../../../src/engine/limits/turn-clock.ts';
 import { identityOf, type ProcessIdentity } from '../../../src/git/system/process-identity.ts';

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { findLease, leasePath } from '../../../src/engine/leases/find-lease.ts';
+import { findLease, leasePath, readLeaseRecord, type LeaseRecord } from '../../../src/engine/leases/find-lease.ts';
 import {
+  LeaseHeld,
+  takeLease,
+  takeOverLease,
   createRecordFile,
   prepareLeaseFolder,
-  readLeaseRecord,
   replaceRecordFile,
-  type LeaseRecord,
-} from '../../../src/engine/leases/lease-file.ts';
-import { LeaseHeld, takeLease, takeOverLease } from '../../../src/engine/leases/lease.ts';
+} from '../../../src/engine/leases/lease.ts';
 import { StorageFull, StorageReadOnly, TooManyOpenFiles } from '../../../src/git/format/object-errors.ts';
 import { ownIdentity } from '../../../src/git/system/process-identity.ts';
 import type { Repository } from '../../../src/git/repository.ts';

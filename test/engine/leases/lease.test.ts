@@ -13,17 +13,20 @@ import {
   leasePath,
   listLeases,
   statusHere,
-} from '../../../src/engine/leases/find-lease.ts';
-import {
-  createRecordFile,
   isHolderAlive,
   mayBeHeld,
-  prepareLeaseFolder,
   readLeaseRecord,
-  replaceRecordFile,
   type LeaseRecord,
-} from '../../../src/engine/leases/lease-file.ts';
-import { LeaseHeld, takeLease, takeLeaseFile, takeOverLease } from '../../../src/engine/leases/lease.ts';
+} from '../../../src/engine/leases/find-lease.ts';
+import {
+  LeaseHeld,
+  takeLease,
+  takeLeaseFile,
+  takeOverLease,
+  createRecordFile,
+  prepareLeaseFolder,
+  replaceRecordFile,
+} from '../../../src/engine/leases/lease.ts';
 import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import { formatIdentity, identityOf, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import type { ProcessIdentity } from '../../../src/git/system/process-identity.ts';

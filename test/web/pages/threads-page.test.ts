@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { leasePath } from '../../../src/engine/leases/find-lease.ts';
-import { createRecordFile, prepareLeaseFolder } from '../../../src/engine/leases/lease-file.ts';
+import { createRecordFile, prepareLeaseFolder } from '../../../src/engine/leases/lease.ts';
 import { ownIdentity } from '../../../src/git/system/process-identity.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { suspendThread } from '../../../src/thread/suspend-thread.ts';
