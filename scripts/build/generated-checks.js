@@ -7,26 +7,44 @@ import { build } from 'esbuild';
 
 const require = createRequire(import.meta.url);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const replaced = path.join(root, 'src/schema/json-schema/generated-checks.ts');
 
-/** @type {Promise<string> | undefined} */
-let generated;
+/** What generates the code of a source file. @type {Record<string, () => Promise<string>>} */
+const generators = {
+  'src/schema/json-schema/generated-checks.ts': generateChecks,
+  'src/workflow/notation/generated-check.ts': () =>
+    generateFileCheck('workflow/notation/file-schema.ts', 'notationSchema', 'errorsOfWorkflow'),
+  'src/engine/config/generated-check.ts': () =>
+    generateFileCheck('engine/config/config-schema.ts', 'configSchema', 'errorsOfConfig'),
+};
+
+/** @type {Map<string, Promise<string>>} */
+const generated = new Map();
+
+/** The code that replaces a source file, generated once; `undefined` for every other file. */
+function codeOf(/** @type {string} */ file) {
+  const generate = generators[path.relative(root, file)];
+  if (generate === undefined) return undefined;
+  const code = generated.get(file) ?? generate();
+  generated.set(file, code);
+  return code;
+}
 
 /**
- * Replaces the source file that checks schemas of the draft and payloads of built-in types by code that ajv generates now, once for all
- * bundles. Compiling the schemas takes ajv several times as long as Node takes to start.
+ * Replaces the source files that check values against schemas of uwf by code that ajv generates now, once for all bundles. Compiling the
+ * schemas takes ajv several times as long as Node takes to start.
  *
  * @type {import('esbuild').Plugin}
  */
 export const generatedChecksPlugin = {
   name: 'generated-checks',
   setup(bundle) {
-    if (!existsSync(replaced)) throw new Error(`${replaced} is not there: programs would compile built-in schemas`);
-    bundle.onLoad({ filter: /\/generated-checks\.ts$/ }, async ({ path: file }) =>
-      file === replaced
-        ? { contents: await (generated ??= generateChecks()), resolveDir: path.dirname(file), loader: 'js' }
-        : undefined,
-    );
+    for (const file of Object.keys(generators)) {
+      if (!existsSync(path.join(root, file))) throw new Error(`${file} is not there: programs would compile schemas`);
+    }
+    bundle.onLoad({ filter: /\/generated-checks?\.ts$/ }, async ({ path: file }) => {
+      const contents = await codeOf(file);
+      return contents === undefined ? undefined : { contents, resolveDir: path.dirname(file), loader: 'js' };
+    });
   },
 };
 
@@ -34,11 +52,44 @@ export const generatedChecksPlugin = {
 export const generatedChecksForTests = {
   name: 'generated-checks',
   async load(/** @type {string} */ id) {
-    return id === replaced
-      ? bundleSources({ contents: await (generated ??= generateChecks()), loader: 'js' }, 'esm')
-      : undefined;
+    const contents = await codeOf(id);
+    return contents === undefined
+      ? undefined
+      : bundleSources({ contents, resolveDir: path.dirname(id), loader: 'js' }, 'esm');
   },
 };
+
+/**
+ * The check of a file that people write: all errors, without ajv's messages.
+ *
+ * @param {string} file the source file of the schema
+ * @param {string} schema what exports it
+ * @param {string} name the function to generate
+ */
+async function generateFileCheck(file, schema, name) {
+  const loaded = await loadSources(`
+export { ${schema} } from './${file}';
+export { createAjv } from './schema/json-schema/create-ajv.ts';`);
+  const { default: standaloneCode } = await import('ajv/dist/standalone/index.js');
+  const ajv = await loaded.createAjv({ source: true, lines: false }, true);
+  Object.assign(ajv.opts, { messages: false });
+  const check = ajv.compile(withoutTexts(loaded[schema]));
+  return `
+const check = ((module) => {${withFiles(standaloneCode.default(ajv, check))}; return module.exports; })({});
+export function ${name}(value) {
+  return check(value) ? [] : check.errors;
+}`;
+}
+
+/** A schema without what only people read: the code has the schema in it. */
+function withoutTexts(schema) {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map(withoutTexts);
+  const texts = ['x-uwf-words', 'description', 'examples'];
+  // A description is a text; a property of that name has a schema.
+  const entries = Object.entries(schema).filter(([key, part]) => !texts.includes(key) || part.type !== undefined);
+  return Object.fromEntries(entries.map(([key, part]) => [key, withoutTexts(part)]));
+}
 
 async function generateChecks() {
   const { DIALECT, createAjv, typeNames, builtInSchema } = await loadSources(`
@@ -111,12 +162,12 @@ async function loadSources(contents) {
 }
 
 /**
- * @param {import('esbuild').StdinOptions} stdin a module, by default of the folder of the checks
+ * @param {import('esbuild').StdinOptions} stdin a module
  * @param {'cjs' | 'esm'} format
  */
 async function bundleSources(stdin, format) {
   const { outputFiles } = await build({
-    stdin: { resolveDir: path.dirname(replaced), ...stdin },
+    stdin,
     bundle: true,
     format,
     platform: 'node',

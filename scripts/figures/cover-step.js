@@ -15,7 +15,11 @@ import path from 'node:path';
 import { build, transformSync } from 'esbuild';
 
 /** Source files that the build replaces. */
-const GENERATED = ['schema/json-schema/generated-checks.ts'];
+const GENERATED = [
+  'schema/json-schema/generated-checks.ts',
+  'workflow/notation/generated-check.ts',
+  'engine/config/generated-check.ts',
+];
 
 const workflow = `
 name: loop

@@ -1,6 +1,6 @@
 import type { Usage } from '../schema/built-in/schema-parts.ts';
 import type { Agent, AgentEvent, AgentReply, TokenPrice } from './contract.ts';
-import { numberSchema, objectSchema, type SchemaOf } from './typed-schema.ts';
+import { numberSchema, objectSchema, type SchemaOf } from '../schema/typed-schema.ts';
 
 const dollars = (description: string, example: number): SchemaOf<number> =>
   numberSchema(description, 0, { examples: [example] });

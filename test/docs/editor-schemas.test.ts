@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { configFileSchema } from '../../src/engine/config/config-schema.ts';
 import { isJsonObject, type JsonValue } from '../../src/json.ts';
-import { workflowFileSchema } from '../../src/workflow/notation/file-schema.ts';
+import { workflowFileSchema } from '../../src/workflow/notation/editor-schema.ts';
 import { root } from './live-document.ts';
 import { markdownBlocks } from './markdown-blocks.ts';
 
@@ -21,7 +21,7 @@ const examples = ['README.md', 'docs/workflows.md', 'docs/configuration.md', 'do
 
 test.each(examples)('an editor finds nothing wrong with $file of $place', async ({ file, text }) => {
   const ajv = new Ajv({ strict: false, ownProperties: true, logger: false });
-  const isAccepted = ajv.compile(isWorkflow(file) ? workflowFileSchema : await configFileSchema());
+  const isAccepted = ajv.compile(isWorkflow(file) ? workflowFileSchema() : await configFileSchema());
   // What an include holds is nothing that an editor knows: it sees the file's name.
   const value: unknown = parse(text, {
     merge: true,
@@ -46,6 +46,6 @@ function undescribed(schema: JsonValue, path = ''): string[] {
 }
 
 test('an editor has something to say of each key', async () => {
-  expect(undescribed(workflowFileSchema)).toEqual([]);
+  expect(undescribed(workflowFileSchema())).toEqual([]);
   expect(undescribed(await configFileSchema())).toEqual([]);
 });

@@ -4,18 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { liquidEngine } from '../../src/expression/template/liquid-engine.ts';
 import { BRANCHES, CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/analysis/syntax-tree.ts';
-import {
-  blockProperties,
-  branchProperties,
-  checkProperties,
-  conditionProperties,
-  eachProperties,
-  edgeProperties,
-  limitProperties,
-  roleProperties,
-  ruleProperties,
-  workflowProperties,
-} from '../../src/workflow/notation/file-schema.ts';
+import { workflowFileSchema } from '../../src/workflow/notation/editor-schema.ts';
+import { isJsonObject } from '../../src/json.ts';
+import { atPointer } from '../../src/schema/json-schema/walk-schema.ts';
 import { validateWorkflow } from '../../src/workflow/check/validate-workflow.ts';
 import { codesIn, keyTable } from './key-table.ts';
 import { root, testDocument } from './live-document.ts';
@@ -70,32 +61,37 @@ describe('the reference of workflows', () => {
   test('has every code that a workflow is refused with, and no other', () => {
     const folder = path.join(root, 'src/workflow');
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-    const source = files.map((file) => readFileSync(path.join(folder, file), 'utf8')).join('\n');
+    const words = readFileSync(path.join(root, 'src/schema/explain-errors.ts'), 'utf8');
+    const source = [words, ...files.map((file) => readFileSync(path.join(folder, file), 'utf8'))].join('\n');
     // As the first argument of a report's method, alone on its line where the call is long; or beside a severity.
     const codes = [
       ...source.matchAll(/\b(?:error|warning|complain|reportFault)\(\s*(?:[^'()]*\? )?'([a-z]+(?:-[a-z]+)*)'/g),
       ...source.matchAll(/shape\.hasStatus \? '([a-z-]+)' : '([a-z-]+)'/g),
       ...source.matchAll(/notationError\('([a-z-]+)'/g),
+      // In the words of a schema.
+      ...source.matchAll(/\bcode: '([a-z]+(?:-[a-z]+)*)',\s*(?:says|path)/g),
     ].flatMap((match) => match.slice(1).filter((code) => code !== undefined));
     const documented = keyTable(markdown, '## Errors and warnings').flatMap(([cell]) => codesIn(cell));
     expect(new Set(documented)).toEqual(new Set(codes));
   });
 
   test.each([
-    ['## The file', workflowProperties],
-    ['## Roles', roleProperties],
-    ['## Blocks', blockProperties],
-    ['### Branches', branchProperties],
-    ['### A branch for each item', eachProperties],
-    ['### Check', checkProperties],
-    ['### Limits', limitProperties({ isNullable: true })],
-    ['### `graph`: edges by status', edgeProperties],
-    ['### `graph`: edges with named conditions', conditionProperties],
-    ['### `moderator`: a list of rules', ruleProperties],
-  ])('has every key below "%s"', (heading, properties) => {
+    ['## The file', ''],
+    ['## Roles', '/properties/roles/additionalProperties'],
+    ['## Blocks', '/properties/blocks/additionalProperties'],
+    ['### Branches', '/properties/blocks/additionalProperties/properties/branches/additionalProperties'],
+    ['### A branch for each item', '/properties/blocks/additionalProperties/properties/each'],
+    ['### Check', '/properties/roles/additionalProperties/properties/check'],
+    ['### Limits', '/properties/roles/additionalProperties/properties/limits'],
+    ['### `graph`: edges by status', '/definitions/edges'],
+    ['### `graph`: edges with named conditions', '/properties/conditions/additionalProperties'],
+    ['### `moderator`: a list of rules', '/properties/moderator/items'],
+  ])('has every key below "%s"', (heading, place) => {
+    const properties = atPointer(workflowFileSchema(), `${place}/properties`)?.schema;
+    if (!isJsonObject(properties)) throw new Error(`no properties at ${place}`);
     const documented = keyTable(markdown, heading).flatMap(([cell]) => codesIn(cell));
     // The keys of United Workforce have a table of their own.
-    if (properties === roleProperties) {
+    if (heading === '## Roles') {
       const others = keyTable(markdown, '## Workflows of United Workforce').flatMap(([cell]) => codesIn(cell));
       documented.push(...others);
     }

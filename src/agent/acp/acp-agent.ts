@@ -1,7 +1,7 @@
 import { describeBuiltIn } from '../describe-built-in.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Agent, PackageDescriptor } from '../contract.ts';
-import { asValidated } from '../typed-schema.ts';
+import { asValidated } from '../../schema/typed-schema.ts';
 import { acpConfigSchema } from './acp-config.ts';
 import { AcpSession } from './acp-session.ts';
 

@@ -10,7 +10,7 @@ import {
   recordSchema,
   type SchemaOf,
   textSchema,
-} from '../typed-schema.ts';
+} from '../../schema/typed-schema.ts';
 import { type Permissions, permissionsSchema } from './permissions/permission-policy.ts';
 
 /** The configuration of `builtin:acp`, defaults not yet filled in. */

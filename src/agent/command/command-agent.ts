@@ -13,11 +13,11 @@ import {
   recorded,
   recordSchema,
   textSchema,
-} from '../typed-schema.ts';
+} from '../../schema/typed-schema.ts';
 import { findProgram } from '../processes/start-program.ts';
 import { describeEnd, runProgram } from '../processes/run-program.ts';
 import type { ProgramResult } from '../processes/run-program.ts';
-import type { ValueOf } from '../typed-schema.ts';
+import type { ValueOf } from '../../schema/typed-schema.ts';
 
 const DEFAULT_MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const DEFAULT_GRACE_MS = 5_000;

@@ -9,7 +9,7 @@ import { checkValue } from '../extract/check-value.ts';
 import { parseFields } from '../extract/parse-fields.ts';
 import { descendantsOf, isTrueWithin, runningProcesses, sendSignal } from '../processes/process-group.ts';
 import { whenAborted, within } from '../processes/within.ts';
-import { asValidated, NOT_EMPTY, objectSchema, textSchema } from '../typed-schema.ts';
+import { asValidated, NOT_EMPTY, objectSchema, textSchema } from '../../schema/typed-schema.ts';
 import {
   fieldNamed,
   needsForm,

@@ -1,7 +1,7 @@
 import { describeBuiltIn } from '../describe-built-in.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
-import { asValidated } from '../typed-schema.ts';
+import { asValidated } from '../../schema/typed-schema.ts';
 import { RESULT_TOOL } from '../extract/result-tool.ts';
 import { type Conversation, converse, newInput, UsageMeter } from './converse.ts';
 import { llmConfigSchema } from './llm-config.ts';

@@ -9,8 +9,8 @@ import {
   recorded,
   recordSchema,
   textSchema,
-} from '../typed-schema.ts';
-import type { SchemaOf } from '../typed-schema.ts';
+} from '../../schema/typed-schema.ts';
+import type { SchemaOf } from '../../schema/typed-schema.ts';
 
 /** A server of the Model Context Protocol: a program that speaks it on stdin and stdout, or an address. */
 export type McpServerConfig =

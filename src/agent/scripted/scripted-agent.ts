@@ -16,7 +16,7 @@ import {
   recordSchema,
   type SchemaOf,
   textSchema,
-} from '../typed-schema.ts';
+} from '../../schema/typed-schema.ts';
 
 /** One visit of a role in a script. Of `fail`, `suspend` and `reply` the first that is given happens. */
 type ScriptEntry = {

@@ -1,7 +1,7 @@
 import { describeBuiltIn } from '../describe-built-in.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
-import { asValidated, NOT_EMPTY, objectSchema, recorded, recordSchema, textSchema } from '../typed-schema.ts';
+import { asValidated, NOT_EMPTY, objectSchema, recorded, recordSchema, textSchema } from '../../schema/typed-schema.ts';
 
 const configSchema = objectSchema(
   { workflow: recorded(textSchema('the workflow that a child thread runs: a name, a file or a hash', NOT_EMPTY)) },

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../json.ts';
 
 /** The files that people write, each with the schema by which an editor checks it. */
 export const fileSchemas: Readonly<Record<'workflow' | 'config', () => Promise<JsonObject>>> = {
-  workflow: async () => (await import('../../workflow/notation/file-schema.ts')).workflowFileSchema,
+  workflow: async () => (await import('../../workflow/notation/editor-schema.ts')).workflowFileSchema(),
   config: async () => (await import('../../engine/config/config-schema.ts')).configFileSchema(),
 };
 

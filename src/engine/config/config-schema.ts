@@ -13,16 +13,18 @@ import {
   recordSchema,
   type SchemaOf,
   textSchema,
-} from '../../agent/typed-schema.ts';
+  withoutWords,
+  worded,
+} from '../../schema/typed-schema.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { FileRefused } from '../../git/system/files.ts';
 import type { SnapshotLimits } from '../../git/worktree/snapshot.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
 import { nearestName } from '../../nearest-name.ts';
 import type { Allowed, OwnRule } from '../../redaction/redactor.ts';
 import { unknownUsages } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadLimits } from '../../workflow/definition.ts';
-import { limitProperties, UNKNOWN_USAGE } from '../../workflow/notation/file-schema.ts';
+import { limitProperties, UNKNOWN_USAGE } from '../../workflow/notation/field-schemas.ts';
 
 /** What a configuration says of secrets; `isOff` switches redaction off. */
 export type ConfigRedact = { isOff: boolean; rules: OwnRule[]; allow: Allowed[] };
@@ -32,33 +34,19 @@ const ruleName: RegExp = /^[a-z0-9]+(?:-[a-z0-9]+)*$/u;
 /** What `allowHashOf` makes of a value. */
 const allowHash: RegExp = /^[0-9a-f]+:[0-9a-f]{64}$/u;
 
-/** Reads `redact` of a configuration file, as its parser gives it; `fault` says what is wrong with it. */
-export function readRedact(value: unknown): ConfigRedact | { fault: string } {
-  const redact: ConfigRedact = { isOff: value === 'off', rules: [], allow: [] };
-  if (redact.isOff) return redact;
-  if (!isJsonObject(value)) return { fault: "redact must be 'off', or a map of 'rules' and 'allow'" };
-  const { rules = [], allow = [], ...others } = value;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) return { fault: `unknown key '${unknown}' in redact; known are rules, allow` };
-  if (!Array.isArray(rules) || !Array.isArray(allow)) return { fault: 'redact.rules and redact.allow must be lists' };
-  for (const rule of rules) {
-    if (!isTexts(rule, ['name', 'pattern'])) return { fault: 'a rule of redact.rules has a name and a pattern' };
-    const { name = '', pattern = '' } = rule;
-    if (!ruleName.test(name)) return { fault: `redact.rules: '${name}' is no name such as acme-token` };
-    try {
-      if (new RegExp(pattern, 'u').test('')) return { fault: `redact.rules: ${name} matches an empty text` };
-    } catch (error) {
-      return { fault: `redact.rules: ${name}: ${String(error)}` };
-    }
-    redact.rules.push({ name, pattern });
+/** What the redaction of a configuration file means. */
+export function readRedact(value: RedactFile): ConfigRedact {
+  if (typeof value === 'string') return { isOff: true, rules: [], allow: [] };
+  return { isOff: false, rules: value.rules ?? [], allow: value.allow ?? [] };
+}
+
+/** Says what is wrong with the regular expression of a rule, which its schema cannot say; `undefined` if nothing is. */
+export function faultOfPattern({ name, pattern }: OwnRule): string | undefined {
+  try {
+    return new RegExp(pattern, 'u').test('') ? `the pattern of redact rule '${name}' matches an empty text` : undefined;
+  } catch (error) {
+    return `the pattern of redact rule '${name}' cannot be used: ${messageOf(error)}`;
   }
-  for (const one of allow) {
-    if (isTexts(one, ['rule', 'path'])) redact.allow.push({ rule: one['rule'] ?? '', path: one['path'] ?? '' });
-    else if (isTexts(one, ['hash']) && allowHash.test(one['hash'] ?? ''))
-      redact.allow.push({ hash: one['hash'] ?? '' });
-    else return { fault: "an entry of redact.allow has a rule and a path, or a hash '<salt>:<SHA-256>'" };
-  }
-  return redact;
 }
 
 /** What several files say together. Of the user's own and the machine's the last that says anything switches it off or on. */
@@ -70,16 +58,8 @@ export function joinRedacts(files: readonly ConfigRedact[], own: readonly Config
   };
 }
 
-function isTexts(value: unknown, keys: readonly string[]): value is Record<string, string> {
-  return (
-    isJsonObject(value) &&
-    Object.keys(value).length === keys.length &&
-    keys.every((key) => typeof value[key] === 'string' && value[key] !== '')
-  );
-}
-
-// What a configuration file may say, as JSON Schema of draft 7, which editors know best. The reader takes its keys, types
-// and bounds from here.
+// What a configuration file may say, as JSON Schema of draft 7, which editors know best. Every key stands here and nowhere else: the
+// build compiles the schema to the check of the reader, and messages take their words from it.
 
 /** Limits of a configuration: those that workflows have, and two for the machine. */
 export type ConfigLimits = ThreadLimits & {
@@ -121,6 +101,8 @@ export type ConfigIsolation = {
   timeoutMs?: number;
 };
 
+type RedactFile = 'off' | { rules?: OwnRule[]; allow?: Allowed[] };
+
 /** A configuration file without mistakes. */
 export type ConfigFile = {
   agents?: Record<string, { package: string; version?: string; price?: TokenPrice; config?: JsonObject }>;
@@ -130,7 +112,7 @@ export type ConfigFile = {
   context?: ConfigContext & { compactor?: string };
   foldPacks?: boolean;
   push?: PushMode;
-  redact?: JsonValue;
+  redact?: RedactFile;
   snapshot?: ConfigSnapshot;
   isolation?: ConfigIsolation;
 };
@@ -142,42 +124,61 @@ const count = (description: string): SchemaOf<number> =>
 
 const ownRule = objectSchema(
   {
-    name: text('what the rule is called: acme-token', { pattern: ruleName.source }),
+    name: worded(text('what the rule is called: acme-token', { pattern: ruleName.source }), {
+      faults: { pattern: { code: 'bad-name', says: "{name} is no name such as acme-token: '{value}'" } },
+    }),
     pattern: text('a regular expression that matches the secret, and no empty text', { format: 'regex' }),
   },
   {},
   { description: 'a form of a secret' },
 );
 
-const allowed: JsonObject = {
-  oneOf: [
-    objectSchema(
-      { rule: text('the name of the rule'), path: text('a glob of files: test/**') },
-      {},
-      { description: 'what a rule finds in some files' },
-    ),
-    objectSchema(
-      {
-        hash: text('<salt>:<SHA-256 of the salt, a NUL and the value>, in hexadecimal', { pattern: allowHash.source }),
-      },
-      {},
-      { description: 'one value' },
-    ),
-  ],
+const ENTRY = {
+  code: 'wrong-type',
+  says: "{name} must have a rule and a path, or a hash '<salt>:<SHA-256>'",
 };
+
+const allowed: SchemaOf<Allowed> = worded(
+  {
+    description: 'what a rule finds in some files, or one value',
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      rule: text('the name of the rule'),
+      path: text('a glob of files: test/**'),
+      hash: worded(
+        text('<salt>:<SHA-256 of the salt, a NUL and the value>, in hexadecimal', { pattern: allowHash.source }),
+        { wanted: "'<salt>:<SHA-256>' in hexadecimal" },
+      ),
+    },
+    oneOf: [
+      { type: 'object', required: ['rule', 'path'], maxProperties: 2 },
+      { type: 'object', required: ['hash'], maxProperties: 1 },
+      { not: { type: 'object' } },
+    ],
+  },
+  { faults: { 'oneOf none': ENTRY } },
+);
 
 const agentsDescription = 'the agents by their names';
 const packageDescription = 'what makes the agent: one that comes with uwf, or the name of an npm package';
 
 const agentConfig: SchemaOf<JsonObject> = { description: "the agent's own configuration", type: 'object' };
-const agent = objectSchema(
-  { package: text(packageDescription, { examples: ['builtin:command'] }) },
-  {
-    version: text('the versions of the package that will do, as npm reads them: ^1.2.0'),
-    price: priceSchema,
-    config: agentConfig,
-  },
-  { description: 'an agent' },
+const agent = worded(
+  objectSchema(
+    {
+      package: worded(text(packageDescription, { examples: ['builtin:command'] }), {
+        needed: 'such as \'package: "builtin:command"\'',
+      }),
+    },
+    {
+      version: text('the versions of the package that will do, as npm reads them: ^1.2.0'),
+      price: priceSchema,
+      config: agentConfig,
+    },
+    { description: 'an agent' },
+  ),
+  { name: "agent '{0}'" },
 );
 
 const limits: SchemaOf<ConfigLimits> = {
@@ -192,20 +193,20 @@ const limits: SchemaOf<ConfigLimits> = {
   },
 };
 
-const redact: SchemaOf<JsonValue> = {
-  description: "which values are secrets beside the known forms, and which are none; 'off' in a file of your own only",
-  anyOf: [
-    { const: 'off' },
-    objectSchema(
-      {},
-      {
-        rules: listSchema(ownRule, 'further forms of secrets'),
-        allow: listSchema(allowed, 'what is found and is no secret'),
-      },
-      { description: 'what is a secret and what is none' },
-    ),
-  ],
-};
+const redact: SchemaOf<RedactFile> = worded(
+  {
+    description:
+      "which values are secrets beside the known forms, and which are none; 'off' in a file of your own only",
+    type: ['string', 'object'],
+    pattern: '^off$',
+    additionalProperties: false,
+    properties: {
+      rules: listSchema(ownRule, 'further forms of secrets'),
+      allow: listSchema(allowed, 'what is found and is no secret'),
+    },
+  },
+  { wanted: "'off', or a map of 'rules' and 'allow'" },
+);
 
 const properties = {
   agents: recordSchema(agent, agentsDescription),
@@ -233,7 +234,7 @@ const properties = {
   isolation: objectSchema(
     {},
     {
-      folder: text('the folder of the work trees, absolute', { pattern: '^/' }),
+      folder: worded(text('the folder of the work trees, absolute', { pattern: '^/' }), { wanted: 'an absolute path' }),
       setup: commandLineSchema('a program that prepares a new work tree, and is run there: [npm, ci]'),
       maxBytes: count('how many bytes the files of a work tree may have'),
       timeoutMs: count('how long making one may take, in ms (600000)'),
@@ -252,9 +253,10 @@ const properties = {
 };
 
 /** The schema of a configuration as the reader uses it: what an agent's `config` may say is the agent's business. */
-export const configSchema: SchemaOf<ConfigFile> = objectSchema({}, properties, {
-  description: 'agents, and which of them does which role',
-});
+export const configSchema: SchemaOf<ConfigFile> = worded(
+  objectSchema({}, properties, { description: 'agents, and which of them does which role' }),
+  { name: 'the configuration' },
+);
 
 /** The schema of configuration files, for editors: with what each agent that comes with uwf takes. */
 export async function configFileSchema(): Promise<JsonObject> {
@@ -281,7 +283,7 @@ export async function configFileSchema(): Promise<JsonObject> {
     })),
   };
   const agents = { description: agentsDescription, type: 'object', additionalProperties: checked };
-  return {
+  return withoutWords({
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'a configuration of uwf',
     ...configSchema,
@@ -289,7 +291,7 @@ export async function configFileSchema(): Promise<JsonObject> {
     type: ['object', 'null'],
     properties: { ...properties, agents },
     $defs: Object.assign({}, ...builtIn.map(({ $defs }) => $defs)),
-  };
+  });
 }
 
 function needsConfig({ required, oneOf }: JsonObject): boolean {

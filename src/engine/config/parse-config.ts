@@ -1,10 +1,7 @@
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
-import { asValidated } from '../../agent/typed-schema.ts';
-import { isJsonObject, mapValues } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
-import { nearestName } from '../../nearest-name.ts';
-import { withArticle } from '../../with-article.ts';
-import { faultOfValue } from '../../schema/built-in/schema-parts.ts';
+import { asValidated } from '../../schema/typed-schema.ts';
+import { type JsonValue, mapValues } from '../../json.ts';
+import { faultsOf } from '../../schema/explain-errors.ts';
 import {
   type ConfigContext,
   type ConfigFile,
@@ -13,14 +10,16 @@ import {
   type ConfigMistake,
   type ConfigRedact,
   configSchema,
+  faultOfPattern,
   type ConfigSnapshot,
   type PushMode,
   readRedact,
 } from './config-schema.ts';
 import type { Diagnostic } from '../../workflow/diagnostics/diagnostic.ts';
 import { parseSource } from '../../workflow/source/parse-source.ts';
-import type { SourceMap } from '../../workflow/source/source-map.ts';
+import type { Path, SourceMap } from '../../workflow/source/source-map.ts';
 import { singleFile } from '../../workflow/source/source-reader.ts';
+import { errorsOfConfig } from './generated-check.ts';
 
 /** A key of a configuration file that lets data out, or may: what a person has to agree to, like agents. */
 export type ConfigSetting = { name: string; value: JsonValue; declaredAt: string };
@@ -66,31 +65,16 @@ class ConfigParser {
   constructor(map: SourceMap, diagnostics: readonly Diagnostic[]) {
     this.#map = map;
     this.#mistakes = diagnostics.map(({ file, line, column, message, hint }) => {
-      return { file, line, column, message: hint === undefined ? message : `${message}; ${hint}` };
+      return { file, line, column, message: withHint(message, hint) };
     });
   }
 
   parse(value: JsonValue): ParsedConfig {
     // An empty file, or one of comments alone, configures nothing.
-    if (this.#mistakes.length === 0 && value !== null) this.#check(value, configSchema, []);
-    const redact = this.#redact(value);
-    const isFine = this.#mistakes.length === 0 && value !== null;
-    return this.#parsed(isFine ? asValidated(value, configSchema) : {}, redact);
-  }
-
-  #parsed(config: ConfigFile, redact: ParsedConfig['redact']): ParsedConfig {
-    const {
-      agents = {},
-      roles = {},
-      defaultAgent,
-      limits = {},
-      context = {},
-      snapshot,
-      isolation,
-      foldPacks,
-      push,
-    } = config;
+    const config = this.#mistakes.length === 0 && value !== null ? this.#checked(value) : {};
+    const { agents = {}, roles = {}, defaultAgent, limits = {}, context = {}, redact, ...others } = config;
     const { compactor, ...ofContext } = context;
+    const { snapshot, isolation, foldPacks, push } = others;
     const reference = (agent: string, ...path: string[]): AgentReference => ({ agent, place: this.#place(path) });
     const settings = Object.entries(config).filter(([name]) => name !== 'agents' && !HARMLESS.includes(name));
     return {
@@ -110,50 +94,26 @@ class ConfigParser {
       ...(isolation !== undefined && { isolation }),
       ...(foldPacks !== undefined && { foldPacks }),
       ...(push !== undefined && { push }),
-      ...(redact !== undefined && { redact }),
+      ...(redact !== undefined && { redact: { ...readRedact(redact), place: this.#place(['redact'], 'key') } }),
       settings: settings.map(([name, value]) => ({ name, value, declaredAt: this.#declaredAt(name) })),
       mistakes: this.#mistakes,
     };
   }
 
-  #redact(config: JsonValue): ParsedConfig['redact'] {
-    if (!isJsonObject(config) || !Object.hasOwn(config, 'redact')) return undefined;
-    const redact = readRedact(config['redact']);
-    if (!('fault' in redact)) return { ...redact, place: this.#place(['redact'], 'key') };
-    this.#mistake(['redact'], redact.fault);
-    return undefined;
-  }
-
-  /** Holds a value against its schema. */
-  #check(value: JsonValue, schema: JsonObject, path: readonly string[]): void {
-    const { type, properties, additionalProperties: others, required, anyOf } = schema;
-    // What has several forms has a reader of its own.
-    if (anyOf !== undefined) return;
-    const where = path.length === 0 ? 'the configuration' : path.join('.');
-    if (type !== 'object' || !isJsonObject(value)) {
-      const fault = faultOfValue(schema, value);
-      if (fault !== undefined) this.#mistake(path, `${where} ${fault}`);
-      return;
+  /** The configuration, without anything if it has mistakes, which are noted. */
+  #checked(value: JsonValue): ConfigFile {
+    const mistakes = faultsOf(configSchema, value, errorsOfConfig(value)).map(({ path, message, hint, at }) => {
+      return { ...this.#place(path, at), message: withHint(message, hint) };
+    });
+    this.#mistakes.push(...mistakes.toSorted((a, b) => a.line - b.line || a.column - b.column));
+    if (this.#mistakes.length > 0) return {};
+    const config = asValidated(value, configSchema);
+    const rules = config.redact === undefined ? [] : readRedact(config.redact).rules;
+    for (const [at, rule] of rules.entries()) {
+      const message = faultOfPattern(rule);
+      if (message !== undefined) this.#mistakes.push({ ...this.#place(['redact', 'rules', at, 'pattern']), message });
     }
-    if (others === undefined) return;
-    const known = isJsonObject(properties) ? properties : {};
-    for (const [name, member] of Object.entries(value)) {
-      const inner = Object.hasOwn(known, name) ? known[name] : others;
-      if (isJsonObject(inner)) this.#check(member, inner, [...path, name]);
-      else {
-        const message = `unknown key '${name}' in ${where}; ${chooseFrom(name, Object.keys(known))}`;
-        this.#mistake([...path, name], message, 'key');
-      }
-    }
-    for (const name of Array.isArray(required) ? required.map(String) : []) {
-      const example = isJsonObject(known[name]) ? [known[name]['examples']].flat()[0] : undefined;
-      if (Object.hasOwn(value, name)) continue;
-      this.#mistake(path, `${where} needs ${withArticle(name)}, such as '${name}: ${JSON.stringify(example)}'`, 'key');
-    }
-  }
-
-  #mistake(path: readonly string[], message: string, at?: 'key'): void {
-    this.#mistakes.push({ ...this.#place(path, at), message });
+    return this.#mistakes.length > 0 ? {} : config;
   }
 
   #declaredAt(...path: string[]): string {
@@ -161,13 +121,12 @@ class ConfigParser {
     return `${file}:${line}:${column}`;
   }
 
-  #place(path: readonly string[], at?: 'key'): Omit<ConfigMistake, 'message'> {
+  #place(path: Path, at?: 'key'): Omit<ConfigMistake, 'message'> {
     const { file, line, column } = this.#map.place(path, at);
     return { file, line, column };
   }
 }
 
-function chooseFrom(name: string, known: readonly string[]): string {
-  const near = nearestName(name, known);
-  return near === undefined ? `known are ${known.join(', ')}` : `did you mean '${near}'?`;
+function withHint(message: string, hint: string | undefined): string {
+  return hint === undefined ? message : `${message}; ${hint}`;
 }

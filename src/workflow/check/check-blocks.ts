@@ -1,17 +1,16 @@
+import { didYouMean } from '../../nearest-name.ts';
 import { canonicalJson } from '../../cas/canonical.ts';
 import { JSONATA_FUNCTIONS } from '../../expression/analysis/syntax-tree.ts';
 import { isIsolated } from '../definition.ts';
-import { didYouMean, type Report } from '../diagnostics/report.ts';
+import type { Report } from '../diagnostics/report.ts';
 import { checkRoleName } from './check-names.ts';
-import { blockSchema, branchesOf, type SourceBlock } from '../notation/read-blocks.ts';
+import { blockSchema, branchesOf, type SourceBlock, type Reduction } from '../notation/reduce-workflow.ts';
 import { pinnedName } from '../nodes/stored-blocks.ts';
-import type { Reduction } from '../notation/reduce-workflow.ts';
 
 /** Names that the item of an `each` must not have: those of other variables, and words of JSONata and Liquid. */
 const TAKEN: ReadonlySet<string> = new Set(
   `steps start threadId branches key _body and or in true false null function nil empty blank contains`.split(/\s+/),
 );
-const ITEM_NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 /** Checks the fields of blocks: names, isolation, merge and join. */
 export function checkBlocks(report: Report, reduction: Reduction): void {
@@ -47,10 +46,7 @@ function checkItemName(report: Report, { name, block, path }: SourceBlock): void
   const as = block.each?.as;
   if (as === undefined) return;
   const place = [...path, 'each', 'as'];
-  if (!ITEM_NAME.test(as)) {
-    const hint = 'a name has up to 64 letters, digits and underscores, and begins with one letter';
-    report.error('bad-name', place, `'${as}' cannot name the item of block '${name}'`, { hint });
-  } else if (TAKEN.has(as) || JSONATA_FUNCTIONS.has(as)) {
+  if (TAKEN.has(as) || JSONATA_FUNCTIONS.has(as)) {
     const hint = JSONATA_FUNCTIONS.has(as) ? `$${as} is a function of JSONata` : `'${as}' has a meaning of its own`;
     report.error('reserved-name', place, `'${as}' is reserved and cannot name the item of block '${name}'`, { hint });
   }

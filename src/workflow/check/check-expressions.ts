@@ -12,9 +12,9 @@ import {
   RULE_NAMES,
   STEP_FUNCTIONS,
 } from '../../expression/analysis/syntax-tree.ts';
-import { nearestName } from '../../nearest-name.ts';
+import { didYouMean, nearestName } from '../../nearest-name.ts';
 import { isExpression } from '../definition.ts';
-import { didYouMean, type Report } from '../diagnostics/report.ts';
+import type { Report } from '../diagnostics/report.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
 import { lengthOfExpressions, MAX_EXPRESSIONS } from './expressions-of.ts';
 import type { Path } from '../source/source-map.ts';

@@ -1,15 +1,15 @@
+import { didYouMean } from '../../nearest-name.ts';
 import { basename, dirname, extname } from 'node:path';
-import { roleName, workflowName } from '../notation/file-schema.ts';
+import { roleName } from '../notation/field-schemas.ts';
+import { NAME_RULE, workflowName } from '../notation/file-schema.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';
-import { didYouMean, type Report } from '../diagnostics/report.ts';
+import type { Report } from '../diagnostics/report.ts';
 import type { Path } from '../source/source-map.ts';
 import { END, RESUME, START } from '../definition.ts';
 
-const nameRule = 'a name has up to 64 of a-z, 0-9, dot, underscore and hyphen, and begins with a letter or digit';
-
 /** Tells why a text cannot name a workflow; `undefined` if it can. */
 export function whyNoWorkflowName(name: string): string | undefined {
-  if (!workflowName.test(name)) return nameRule;
+  if (!workflowName.test(name)) return NAME_RULE;
   // Source: git-check-ref-format(1), for the name becomes a ref.
   if (name.includes('..')) return "git allows no '..' in a ref name";
   if (name.endsWith('.') || name.endsWith('.lock')) return "git allows no ref name that ends in '.' or '.lock'";
@@ -49,7 +49,7 @@ export function checkRoleName(report: Report, { name, path }: { name: string; pa
       at: 'key',
     });
   } else if (!roleName.test(name)) {
-    report.error('bad-name', path, `'${name}' cannot name ${what}`, { hint: nameRule, at: 'key' });
+    report.error('bad-name', path, `'${name}' cannot name ${what}`, { hint: NAME_RULE, at: 'key' });
   }
 }
 

@@ -1,9 +1,7 @@
 import { END, RESUME, START } from '../definition.ts';
-import { nearestName } from '../../nearest-name.ts';
-import { listNames, type Report } from '../diagnostics/report.ts';
-import type { SourceRule } from '../notation/read-rules.ts';
-import { branchesOf } from '../notation/read-blocks.ts';
-import type { Reduction } from '../notation/reduce-workflow.ts';
+import { listNames, nearestName } from '../../nearest-name.ts';
+import type { Report } from '../diagnostics/report.ts';
+import { type SourceRule, branchesOf, type Reduction } from '../notation/reduce-workflow.ts';
 import { isUnconditional, splitRules } from './live-rules.ts';
 
 /**

@@ -1,11 +1,11 @@
-import { nearestName } from '../../nearest-name.ts';
+import { didYouMean, nearestName } from '../../nearest-name.ts';
 import { hintForDraft, InvalidSchema } from '../../schema/json-schema/schema-error.ts';
 import { CAS_REF } from '../../schema/find-links.ts';
 import { atPointer, subschemas } from '../../schema/json-schema/walk-schema.ts';
 import { assertSchema } from '../../schema/json-schema/validate-against.ts';
 import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
-import { schemaKeywords, schemaTypes } from '../notation/file-schema.ts';
-import { didYouMean, type Report } from '../diagnostics/report.ts';
+import { schemaKeywords, schemaTypes } from '../notation/editor-schema.ts';
+import type { Report } from '../diagnostics/report.ts';
 import type { SchemaShape } from './schema-shape.ts';
 
 /** The variables that templates always have. A field should not have one of these names. */

@@ -1,6 +1,6 @@
-import { didYouMean, listNames, type Report } from '../diagnostics/report.ts';
-import type { SourceRule } from '../notation/read-rules.ts';
-import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
+import { didYouMean, listNames } from '../../nearest-name.ts';
+import type { Report } from '../diagnostics/report.ts';
+import type { SourceRule, Reduction, SourceRole } from '../notation/reduce-workflow.ts';
 import { isUnconditional, splitRules, handledStatuses, statusesOfRule } from './live-rules.ts';
 import type { SchemaShape } from './schema-shape.ts';
 

@@ -1,9 +1,8 @@
+import { didYouMean, listNames } from '../../nearest-name.ts';
 import { TemplateSyntaxError, templateVariables, type TemplateVariable } from '../../expression/template/template.ts';
 import { RESUME, START } from '../definition.ts';
-import { didYouMean, listNames, type Report } from '../diagnostics/report.ts';
-import { branchesOf } from '../notation/read-blocks.ts';
-import type { SourceRule } from '../notation/read-rules.ts';
-import type { Reduction } from '../notation/reduce-workflow.ts';
+import type { Report } from '../diagnostics/report.ts';
+import { branchesOf, type SourceRule, type Reduction } from '../notation/reduce-workflow.ts';
 import { type Path, SourceText } from '../source/source-map.ts';
 import { handledStatuses } from './live-rules.ts';
 import type { SchemaShape } from './schema-shape.ts';

@@ -1,4 +1,4 @@
-import type { SourceRule } from '../notation/read-rules.ts';
+import type { SourceRule } from '../notation/reduce-workflow.ts';
 import { askedStatuses, type AskedStatuses } from '../notation/status-condition.ts';
 
 /** A rule that is never tried, because an earlier rule of the same role always holds where it would. */

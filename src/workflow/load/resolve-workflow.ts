@@ -1,3 +1,4 @@
+import { listNames } from '../../nearest-name.ts';
 import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { orElse, succeeds } from '../../or-else.ts';
@@ -10,7 +11,6 @@ import type { Repository } from '../../git/repository.ts';
 import { nameFromPath, whyNoWorkflowName } from '../check/check-names.ts';
 import type { WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
-import { listNames } from '../diagnostics/report.ts';
 import { encodeWorkflow } from '../nodes/encode-workflow.ts';
 import { findWorkflow, WorkflowNotFound } from '../registry/find-workflow.ts';
 import { loadWorkflow } from '../nodes/load-workflow.ts';

@@ -9,7 +9,7 @@ import { builtIn, payloadOf, type TypeName } from '../../schema/built-in.ts';
 import { CAS_KEY } from '../../schema/find-links.ts';
 import { END, type ThreadLimits, type WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
-import { areNeeds, isInside, retriesBounds } from '../notation/file-schema.ts';
+import { insideWorkTree, label, MAX_NEEDS, MAX_RETRIES } from '../notation/field-schemas.ts';
 
 /** A node is not a workflow, or not the part of one that the reader expects. */
 export class NotAWorkflow extends UwfError {
@@ -92,11 +92,17 @@ function isPlain({ roles, moderator, limits }: WorkflowDefinition): boolean {
     !isEmpty(roles) &&
     [limits, ...all.map((role) => role.limits)].every((given) => given === undefined || isBounded(given)) &&
     all.every(
-      ({ check, retries = 0, cwd, needs = [] }) =>
-        check?.length !== 0 && retries <= retriesBounds.maximum && isInside(cwd) && areNeeds(needs),
+      ({ check, retries = 0, cwd = '.', needs = [] }) =>
+        check?.length !== 0 && retries <= MAX_RETRIES && insideWorkTree.test(cwd) && areSorted(needs),
     ) &&
     moderator.every(({ to, prompt, returnCode }) => prompt?.trim() !== '' && (returnCode === undefined || to === END))
   );
+}
+
+/** Tells whether labels are valid, in order, and each there once. */
+function areSorted(labels: readonly string[]): boolean {
+  const isNext = (text: string, at: number): boolean => at === 0 || (labels[at - 1] ?? '') < text;
+  return labels.length <= MAX_NEEDS && labels.every((text, at) => label.test(text) && isNext(text, at));
 }
 
 function isEmpty(value: object): boolean {

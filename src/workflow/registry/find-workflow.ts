@@ -1,3 +1,4 @@
+import { didYouMean } from '../../nearest-name.ts';
 import { readCommitNodes, readNodeAt } from '../../cas/commit-nodes.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';
@@ -8,7 +9,6 @@ import type { Repository } from '../../git/repository.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { isJsonObject } from '../../json.ts';
 import { builtIn } from '../../schema/built-in.ts';
-import { didYouMean } from '../diagnostics/report.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
 
 /** A workflow as the registry knows it: the newest version of a name. */

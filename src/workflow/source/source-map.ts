@@ -15,17 +15,6 @@ type Entry = { key?: Span; value?: Span; layout?: Layout };
 /** What a diagnostic points at: the key, the value, or a character of a string value. */
 export type DiagnosticTarget = 'key' | 'value' | { offset: number; length?: number };
 
-/** Writes a path as people read it: `moderator[3].when`. */
-export function formatPath(path: Path): string {
-  let text = '';
-  for (const part of path) {
-    if (typeof part === 'number') text += `[${part}]`;
-    else if (/^[\w$-]+$/.test(part)) text += text === '' ? part : `.${part}`;
-    else text += `[${JSON.stringify(part)}]`;
-  }
-  return text;
-}
-
 /**
  * The place of each key and value of a parsed document, in the file that it comes from.
  *

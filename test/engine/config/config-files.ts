@@ -26,7 +26,7 @@ async function mistakesIn(value: JsonValue): Promise<string[]> {
 }
 
 /** Mistakes that a schema of draft 7 does not see. */
-const unseen = /redact\.rules: .*(?:SyntaxError|empty text)/;
+const unseen = /the pattern of redact rule/;
 
 async function disagreement(value: JsonValue): Promise<string | undefined> {
   const mistakes = await mistakesIn(value);

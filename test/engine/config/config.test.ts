@@ -199,27 +199,27 @@ test.each(shipped)('the configuration %s is good, to its last agent', async (fil
 
 describe('a mistake has its place and says what was meant', () => {
   test.each([
-    ['agnets: {}', ["1:1 unknown key 'agnets' in the configuration; did you mean 'agents'?"]],
+    ['agnets: {}', ["1:1 the configuration has no key 'agnets'; did you mean 'agents'?"]],
     [
       'agents:\n  a: { pakage: "builtin:human" }',
       [
-        "2:8 unknown key 'pakage' in agents.a; did you mean 'package'?",
-        '2:3 agents.a needs a package, such as \'package: "builtin:command"\'',
+        "2:3 agent 'a' lacks 'package'; such as 'package: \"builtin:command\"'",
+        "2:8 agent 'a' has no key 'pakage'; did you mean 'package'?",
       ],
     ],
-    ['agents:\n  a: { package: 7 }', ['2:17 agents.a.package must be a text']],
-    ['agents:\n  a: builtin:human', ['2:6 agents.a must be a map']],
-    ['agents:\n  a: { package: x, config: [] }', ['2:28 agents.a.config must be a map']],
-    ['agents: []', ['1:9 agents must be a map']],
+    ['agents:\n  a: { package: 7 }', ["2:17 'package' of agent 'a' must be a text, not 7"]],
+    ['agents:\n  a: builtin:human', ["2:6 agent 'a' must be a map, not 'builtin:human'"]],
+    ['agents:\n  a: { package: x, config: [] }', ["2:28 'config' of agent 'a' must be a map, not an empty list"]],
+    ['agents: []', ["1:9 'agents' must be a map, not an empty list"]],
     [
       'limits: { maxSteps: 0, timeoutMs: soon, maxVisits: 1.5 }',
       [
-        '1:21 limits.maxSteps must be a whole number from 1',
-        '1:35 limits.timeoutMs must be a whole number from 1',
-        '1:52 limits.maxVisits must be a whole number from 1',
+        "1:21 'limits.maxSteps' must be a whole number from 1, not 0",
+        "1:35 'limits.timeoutMs' must be a whole number from 1, not 'soon'",
+        "1:52 'limits.maxVisits' must be a whole number from 1, not 1.5",
       ],
     ],
-    ['limits: { maxStep: 1 }', ["1:11 unknown key 'maxStep' in limits; did you mean 'maxSteps'?"]],
+    ['limits: { maxStep: 1 }', ["1:11 'limits' has no key 'maxStep'; did you mean 'maxSteps'?"]],
     [
       'agents: { tests: { package: x } }\nroles:\n  tester: test',
       ["3:11 roles.tester names the agent 'test', which is not configured; did you mean 'tests'?"],
@@ -228,9 +228,9 @@ describe('a mistake has its place and says what was meant', () => {
     // The agent is missing only because of the mistake in it.
     [
       'agents: { a: { pakage: x, package: y } }\ndefaultAgent: b',
-      ["1:16 unknown key 'pakage' in agents.a; did you mean 'package'?"],
+      ["1:16 agent 'a' has no key 'pakage'; did you mean 'package'?"],
     ],
-    ['- agents', ['1:1 the configuration must be a map']],
+    ['- agents', ['1:1 the configuration must be a map, not a list']],
     [
       'agents: [x',
       [
@@ -250,9 +250,9 @@ describe('a mistake has its place and says what was meant', () => {
     await expect(loadConfig(repository)).rejects.toMatchObject({
       code: 'config-invalid',
       message: [
-        `${repository.top}/.uwf/config.yaml:1:1: unknown key 'agnets' in the configuration; did you mean 'agents'?`,
-        `${repository.stateDir}/config.yaml:1:1: unknown key 'role' in the configuration; did you mean 'roles'?`,
-        `${repository.stateDir}/config.yaml:2:9: limits must be a map`,
+        `${repository.top}/.uwf/config.yaml:1:1: the configuration has no key 'agnets'; did you mean 'agents'?`,
+        `${repository.stateDir}/config.yaml:1:1: the configuration has no key 'role'; did you mean 'roles'?`,
+        `${repository.stateDir}/config.yaml:2:9: 'limits' must be a map, not 3`,
       ].join('\n'),
     });
   });
@@ -344,7 +344,7 @@ describe('the agent of a role', () => {
 
 test('whether packs are folded is said by either file, the one of this machine winning', async () => {
   expect(await load('foldPacks: true', 'foldPacks: false')).toMatchObject({ foldPacks: false });
-  expect(await mistakesIn('foldPacks: never')).toEqual(['1:12 foldPacks must be true or false']);
+  expect(await mistakesIn('foldPacks: never')).toEqual(["1:12 'foldPacks' must be true or false, not 'never'"]);
 });
 
 describe('how the files of steps are kept', () => {
@@ -352,8 +352,8 @@ describe('how the files of steps are kept', () => {
     const config = await load('snapshot: { mode: on, maxBytes: 1000 }', 'snapshot: { mode: changed, timeoutMs: 500 }');
     expect(config.snapshot).toEqual({ mode: 'changed', maxBytes: 1000, timeoutMs: 500 });
     expect(await mistakesIn('snapshot: { mode: always, maxBytes: -1 }')).toEqual([
-      "1:19 snapshot.mode must be 'off', 'on' or 'changed'",
-      '1:37 snapshot.maxBytes must be a whole number from 1',
+      "1:19 'snapshot.mode' must be 'off', 'on' or 'changed', not 'always'",
+      "1:37 'snapshot.maxBytes' must be a whole number from 1, not -1",
     ]);
   });
 });
@@ -376,15 +376,21 @@ describe('redact', () => {
   });
 
   test.each([
-    ['on', "redact must be 'off', or a map of 'rules' and 'allow'"],
-    ['{ rule: [] }', "unknown key 'rule' in redact; known are rules, allow"],
-    ['{ rules: {} }', 'redact.rules and redact.allow must be lists'],
-    ['{ rules: [{ name: x }] }', 'a rule of redact.rules has a name and a pattern'],
-    ['{ rules: [{ name: "a:b", pattern: x }] }', "redact.rules: 'a:b' is no name such as acme-token"],
-    ['{ rules: [{ name: x, pattern: "(" }] }', 'redact.rules: x: SyntaxError'],
-    ['{ allow: [{ hash: "abc" }] }', 'an entry of redact.allow has a rule and a path'],
+    ['on', "1:9 'redact' must be 'off', or a map of 'rules' and 'allow', not 'on'"],
+    ['{ rule: [] }', "1:11 'redact' has no key 'rule'; did you mean 'rules'?"],
+    ['{ rules: {} }', "1:18 'redact.rules' must be a list, not an empty map"],
+    ['{ rules: [{ name: x }] }', "1:19 'redact.rules[0]' lacks 'pattern'"],
+    ['{ rules: [{ name: "a:b", pattern: x }] }', "1:27 'redact.rules[0].name' is no name such as acme-token: 'a:b'"],
+    ['{ rules: [{ name: x, pattern: "(" }] }', "1:39 the pattern of redact rule 'x' cannot be used: Invalid"],
+    ['{ rules: [{ name: x, pattern: ".*" }] }', "1:39 the pattern of redact rule 'x' matches an empty text"],
+    [
+      '{ allow: [{ hash: "abc" }] }',
+      "1:27 'redact.allow[0].hash' must be '<salt>:<SHA-256>' in hexadecimal, not 'abc'",
+    ],
+    ['{ allow: [{ rule: "abc" }] }', "1:19 'redact.allow[0]' must have a rule and a path, or a hash"],
+    ['{ allow: [{ rule: a, path: b, hash: c }] }', "1:19 'redact.allow[0]' must have a rule and a path, or a hash"],
   ])('%s is a mistake', async (redact, message) => {
     const [mistake] = await mistakesIn(`redact: ${redact}`);
-    expect(mistake).toContain(`1:9 ${message}`);
+    expect(mistake).toContain(message);
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isUnconditional, splitRules } from '../../../src/workflow/check/live-rules.ts';
-import type { SourceRule } from '../../../src/workflow/notation/read-rules.ts';
+import type { SourceRule } from '../../../src/workflow/notation/reduce-workflow.ts';
 
 const place = { path: [] };
 

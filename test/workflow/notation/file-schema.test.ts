@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/json.ts';
-import { workflowFileSchema } from '../../../src/workflow/notation/file-schema.ts';
+import { workflowFileSchema } from '../../../src/workflow/notation/editor-schema.ts';
 import { loadWorkflowFile } from '../../../src/workflow/load/load-workflow-file.ts';
 import { parseSource } from '../../../src/workflow/source/parse-source.ts';
 import { diskReader } from '../../../src/workflow/source/source-reader.ts';
@@ -17,7 +17,7 @@ const { ajv, isAccepted } = workflowFiles;
 test('is a schema of draft 7, with no word of a later draft', () => {
   const strict = new Ajv({ strict: true, strictTypes: false, strictRequired: false });
   strict.addVocabulary(['patternErrorMessage']);
-  expect(() => strict.compile(workflowFileSchema)).not.toThrow();
+  expect(() => strict.compile(workflowFileSchema())).not.toThrow();
 });
 
 test.each(readdirSync(fixtures).filter((name) => name.endsWith('.yaml')))('accepts %s', async (name) => {

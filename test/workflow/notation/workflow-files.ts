@@ -1,12 +1,12 @@
 import { Ajv } from 'ajv';
 import type { JsonValue } from '../../../src/json.ts';
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
-import { workflowFileSchema } from '../../../src/workflow/notation/file-schema.ts';
+import { workflowFileSchema } from '../../../src/workflow/notation/editor-schema.ts';
 import type { SchemaAndProgram } from '../../helpers/describe-agreement.ts';
 import { generatedWorkflow } from '../generated-workflow.ts';
 
 const ajv: Ajv = new Ajv({ strict: false, ownProperties: true });
-const isAccepted = ajv.compile(workflowFileSchema);
+const isAccepted = ajv.compile(workflowFileSchema());
 
 /** What the schema has to refuse as well. */
 const shapeCodes: ReadonlySet<string> = new Set([

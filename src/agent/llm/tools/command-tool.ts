@@ -9,8 +9,8 @@ import { HeadAndTail } from '../../processes/program-output.ts';
 import { defineTool, ToolFailure, ToolRefused } from './tool.ts';
 import type { Tool } from './tool.ts';
 import { isWithin } from '../../../is-within.ts';
-import { integerSchema, listSchema, NOT_EMPTY, objectSchema, textSchema } from '../../typed-schema.ts';
-import type { SchemaOf } from '../../typed-schema.ts';
+import { integerSchema, listSchema, NOT_EMPTY, objectSchema, textSchema } from '../../../schema/typed-schema.ts';
+import type { SchemaOf } from '../../../schema/typed-schema.ts';
 import type { WorkFolder } from './work-folder.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;

@@ -11,7 +11,7 @@ import type { AgentRequest } from '../../contract.ts';
 import { McpStreamTransport } from '../../mcp/mcp-stream-transport.ts';
 import { endProcessGroup } from '../../processes/process-group.ts';
 import type { McpServerConfig } from '../llm-config.ts';
-import { objectSchema, textSchema } from '../../typed-schema.ts';
+import { objectSchema, textSchema } from '../../../schema/typed-schema.ts';
 import { defineTool, ToolFailure } from './tool.ts';
 import type { Tool } from './tool.ts';
 import { messageOf } from '../../../errors.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../json.ts';
 import type { AgentRequest } from '../../contract.ts';
-import { integerSchema, objectSchema, textSchema } from '../../typed-schema.ts';
+import { integerSchema, objectSchema, textSchema } from '../../../schema/typed-schema.ts';
 import { defineTool, ToolFailure } from './tool.ts';
 import type { Tool } from './tool.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../json.ts';
-import { asValidated } from '../../typed-schema.ts';
-import type { SchemaOf } from '../../typed-schema.ts';
+import { asValidated } from '../../../schema/typed-schema.ts';
+import type { SchemaOf } from '../../../schema/typed-schema.ts';
 
 /** Something a model can ask for. */
 export interface Tool {
