@@ -15,8 +15,7 @@ import { openForWriting } from '../open/open-repository.ts';
 import { onSignalsInTurn, rootWatched } from '../process/signals.ts';
 import { readVersion } from '../help/version.ts';
 import { saveMemory, saveTime } from '../process/save-memory.ts';
-import { parseHealthAddress, watchWorker } from '../worker/watch-worker.ts';
-import { jsonLog, textLog } from '../worker/worker-log.ts';
+import { jsonLog, parseHealthAddress, textLog, watchWorker } from '../worker/watch-worker.ts';
 
 const DEFAULT_DEADLINE_MS = 60_000;
 /** So many versions of a workflow are looked through for `--registered`. */

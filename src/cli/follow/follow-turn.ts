@@ -6,7 +6,7 @@ import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { EXIT, type ExitCode } from '../errors/exit-code.ts';
-import { debugLine, JournalView } from './journal-view.ts';
+import { debugLine, JournalView } from './print-events.ts';
 import type { Output } from '../output/output.ts';
 import { allHarmless, harmless } from '../output/width.ts';
 

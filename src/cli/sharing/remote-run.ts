@@ -12,7 +12,7 @@ import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
-import { isEndOfRun } from '../follow/is-end-of-run.ts';
+import { isEndOfRun } from '../follow/print-events.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { readingContext } from '../../engine/engine-context.ts';

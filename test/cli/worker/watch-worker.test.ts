@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseHealthAddress } from '../../../src/cli/worker/watch-worker.ts';
+import { createCliEnvironment } from '../../../src/cli/process/cli-environment.ts';
+import { jsonLog, parseHealthAddress, textLog } from '../../../src/cli/worker/watch-worker.ts';
 import { startWorker } from '../../helpers/worker-process.ts';
 import { createTeam } from '../../helpers/worker-team.ts';
 
@@ -33,4 +34,14 @@ test('the health of a worker is served on the loopback interface unless an addre
   for (const text of ['', 'x', '::1:9464', '127.0.0.1:', '70000', 'a:b:c']) {
     expect(() => parseHealthAddress(text), text).toThrow(/needs a port/u);
   }
+});
+
+test('no log of a worker passes on what steers a terminal', () => {
+  let said = '';
+  const stderr = { write: (text: string) => ((said += text), true) } as never;
+  const cli = createCliEnvironment({ stderr });
+  textLog(cli, {} as never).trouble('origin says \u001B]0;title\u0007no');
+  jsonLog(cli, 'w').trouble('origin says \u001B[31mno');
+  expect(said).toContain('uwf: origin says \uFFFD');
+  expect(said).not.toMatch(/[\u001B\u0007]/);
 });

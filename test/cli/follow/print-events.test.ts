@@ -4,7 +4,8 @@ import { createPalette } from '../../../src/cli/output/palette.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { ThreadId } from '../../../src/thread/thread-id.ts';
-import { RunStory } from '../../../src/cli/follow/run-story.ts';
+import { JournalView, RunStory } from '../../../src/cli/follow/print-events.ts';
+import type { JournalEntry } from '../../../src/engine/journal/journal.ts';
 
 const thread = '01KAPRFXE0000000000000TEST' as ThreadId; // any will do
 const role = 'worker';
@@ -111,4 +112,30 @@ describe('branches of a block', () => {
     story.lineFor(finished(parent));
     expect(story.lineFor(began('again', other))).toContain('branch again');
   });
+});
+
+test.each([
+  ['okay', '\n'],
+  ['okay\n', ''],
+  ['', ''],
+])('after %j its last line is ended once', (text, end) => {
+  const view = new JournalView(createPalette({}, {}), false);
+  const entry: JournalEntry = { at: 0, event: 'agent.text', thread, role: 'coder', text };
+  expect(view.write(entry)).toBe(text);
+  expect(view.finish()).toBe(end);
+});
+
+test('a refused reply is described as in a run on this terminal', () => {
+  const palette = createPalette({}, {});
+  const event: EngineEvent = {
+    event: 'reply.refused',
+    thread,
+    role: 'coder',
+    attempt: 1,
+    errors: ['no $status'],
+    isLast: false,
+  };
+  const text = 'not accepted from coder, asking again: no $status';
+  expect(new JournalView(palette, false).write({ at: 0, ...event })).toBe(`${text}\n\n`);
+  expect(new RunStory(palette).lineFor(event)?.trim()).toBe(text);
 });
