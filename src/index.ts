@@ -156,10 +156,10 @@ export type {
 } from './agent/contract.ts';
 
 // The page
-export { createWebHandler } from './web/create-web-handler.ts';
+export { createWebHandler } from './web/routes/create-web-handler.ts';
 export { engineActions, type EngineActionsOptions } from './web/engine-actions.ts';
 export type { WebActions } from './web/site.ts';
-export type { LoginSecret, WebOptions } from './web/web-options.ts';
+export type { LoginSecret, WebOptions } from './web/site.ts';
 
 // Errors
 export { UwfError, type ErrorDetails, type ErrorKind } from './errors.ts';

@@ -38,7 +38,7 @@ export async function stopRedis(server) {
  * @returns a second: `offered` in batches and `done`; `waitMs` from the offer of a late one to its start; the server's CPU time
  */
 export async function runRedis({ workers, jobs, late }) {
-  const { openBullQueue } = await loadSource('src/worker/bullmq/open-bull-queue.ts');
+  const { openBullQueue } = await loadSource('src/worker/bullmq/bull-queue.ts');
   const server = await startRedis();
   const open = () => openBullQueue(redisUrl, 30_000);
   const queue = await open();

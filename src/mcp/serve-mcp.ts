@@ -9,10 +9,7 @@ import { whenAborted } from '../agent/processes/within.ts';
 import { messageOf, UwfError } from '../errors.ts';
 import { isJsonObject, parseJson } from '../json.ts';
 import type { JsonObject } from '../json.ts';
-import { casTools } from './cas-tools.ts';
-import type { McpScope, McpTool } from './mcp-tool.ts';
-import { reportTool } from './report-tool.ts';
-import { parentTool, threadTools } from './thread-tools.ts';
+import { casTools, type McpScope, type McpTool, parentTool, reportTool, threadTools } from './mcp-tools.ts';
 
 /** The two ends of a connection: bytes come from one, text goes to the other. */
 type McpStreams = {

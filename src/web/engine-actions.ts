@@ -1,15 +1,16 @@
 import { startCommitOf } from '../engine/describe/find-turn.ts';
 import type { Engine } from '../engine/engine.ts';
-import { findStepByNumber } from '../thread/thread-chain.ts';
-import { takeLease } from '../engine/leases/lease.ts';
+import { findLease } from '../engine/leases/find-lease.ts';
+import { LeaseHeld, takeLease } from '../engine/leases/lease.ts';
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { getThread } from '../thread/find-thread.ts';
-import type { ThreadId, ThreadPointer } from '../thread/thread-id.ts';
 import { forkThread } from '../thread/fork-thread.ts';
+import { findStepByNumber } from '../thread/thread-chain.ts';
+import { ThreadMoved } from '../thread/thread-errors.ts';
+import type { ThreadId, ThreadPointer } from '../thread/thread-id.ts';
 import { resolveWorkflow } from '../workflow/load/resolve-workflow.ts';
-import { assertSeen } from './questions/assert-seen.ts';
 import type { SeenThread, WebActions } from './site.ts';
 
 export type EngineActionsOptions = {
@@ -93,4 +94,28 @@ export async function forkBehind(
 async function placeOf(repository: Repository, pointer: ThreadPointer, step: number): Promise<ObjectId | undefined> {
   if (step === 0) return (await startCommitOf(repository, pointer)).id;
   return (await findStepByNumber(repository, pointer.head, step))?.id;
+}
+
+/**
+ * Refuses what a person asks for when a thread is not as they saw it. To be called under the lease of that thread: of two
+ * persons one is refused then.
+ *
+ * @param others threads on which no process may be at work: each of two persons who answer one question at a child and at its
+ * caller holds one lease, and looks for that of the other
+ * @throws {ThreadMoved} if one of them has another head
+ * @throws {LeaseHeld} if a process works on one of the others
+ */
+export async function assertSeen(
+  repository: Repository,
+  thread: SeenThread,
+  others: readonly SeenThread[] = [],
+): Promise<void> {
+  for (const { id, head: seen } of [thread, ...others]) {
+    const { head } = await getThread(repository, id);
+    if (head !== seen) throw new ThreadMoved(id, undefined, head);
+  }
+  for (const { id } of others) {
+    const lease = findLease(repository, id);
+    if (lease !== undefined) throw new LeaseHeld(id, lease);
+  }
 }

@@ -1,11 +1,17 @@
 import type { NextTurn, Outlook } from '../engine/describe/next-turn.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { asFault } from '../thread/thread-errors.ts';
+import type { Repository } from '../git/repository.ts';
+import type { Remote, RemoteRef } from '../git/transport/remote.ts';
+import { monotonicMs } from '../monotonic-ms.ts';
+import { type Claim, CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, findClaim } from '../sync/claims.ts';
+import { placesNow, selectPatterns } from '../sync/plan-fetch.ts';
 import { eachOnce } from '../sync/reconcile-thread.ts';
+import type { SyncOptions } from '../sync/report.ts';
+import { readTracked, readTrackedRef, refOfTip, refsOf, SHARED_PATTERNS, sortRefs } from '../sync/shared-refs.ts';
 import { findEnded, findThread, listPointers } from '../thread/find-thread.ts';
-import type { ThreadId } from '../thread/thread-id.ts';
-import type { RemoteView } from './remote-view.ts';
+import { asFault } from '../thread/thread-errors.ts';
+import { ACTIVE_PREFIX, activeRef, type ThreadId } from '../thread/thread-id.ts';
 import type { TurnJob } from './turn-queue.ts';
 
 /** Which turns a worker takes. */
@@ -132,4 +138,220 @@ export class JobFinder {
 /** Tells whether an outlook stays as it is while the head does. */
 function isSettled(outlook: Outlook): boolean {
   return outlook === 'over' || outlook === 'none' || (outlook !== 'later' && outlook.isSettled);
+}
+
+/** A claim at the remote, and since when this process has seen it as it is. */
+type SeenClaim = { id: ObjectId; sinceMs: number; claim: Claim | undefined };
+
+/** A claim's content is fetched once it was seen unchanged for this time: those that are renewed meanwhile cost nothing. */
+const READ_AFTER_MS = 3_000;
+
+/** A thread that a fetch did not bring is asked for again after this time. */
+const UNFETCHED_MS = 10_000;
+
+/** A list that stays the same is compared with the tracking refs again after this time: another process may change those. */
+const COMPARE_MS = 60_000;
+
+/** What a look needs of the worker. */
+type ViewOptions = Pick<SyncOptions, 'env' | 'remoteWins'> & {
+  /** Is told, once, of each ref that was not taken in, and why. */
+  onTrouble: (text: string) => void;
+  /** Reads a new claim in the look that finds it: for a worker that looks rarely, where workers renew no claims. */
+  readsClaimsAtOnce?: boolean;
+};
+
+/**
+ * What a worker knows of the active threads and claims of a remote. A look at the remote lists those refs; objects are
+ * fetched only of threads that moved and that no other worker has claimed, and of threads that are active no more.
+ */
+export class RemoteView {
+  readonly #repository: Repository;
+  readonly #remote: Remote;
+  readonly #options: ViewOptions;
+  readonly #told = new Set<string>();
+  readonly #unfetched = new Map<ThreadId, { head: ObjectId; untilMs: number }>();
+  readonly #claims = new Map<ThreadId, SeenClaim>();
+  #threads = new Map<ThreadId, ObjectId>();
+  readonly #lostEnds = new Set<ThreadId>();
+  /** The threads that the last look did not fetch, because others have claimed them. */
+  #leftToOthers: ThreadId[] = [];
+  /** What a look listed that left nothing to fetch, then or later, and when. */
+  #settled: { listed: readonly RemoteRef[]; atMs: number } | undefined;
+
+  constructor(repository: Repository, remote: Remote, options: ViewOptions) {
+    this.#repository = repository;
+    this.#remote = remote;
+    this.#options = options;
+  }
+
+  /** The heads of the threads that are active at the remote. */
+  get threads(): ReadonlyMap<ThreadId, ObjectId> {
+    return this.#threads;
+  }
+
+  get claims(): ReadonlyMap<ThreadId, SeenClaim> {
+    return this.#claims;
+  }
+
+  /** Threads that have ended here, and of which the remote has no ref any more. A caller that publishes one deletes it. */
+  get lostEnds(): Set<ThreadId> {
+    return this.#lostEnds;
+  }
+
+  /** Tells whether a thread is at the remote: a look saw it there, or a push or a fetch since then. */
+  async hasSeen(thread: ThreadId): Promise<boolean> {
+    if (this.#threads.has(thread)) return true;
+    return (await readTrackedRef(this.#repository, this.#remote, activeRef(thread))) !== undefined;
+  }
+
+  /** Tells whether a claim counts: it was not given back or seen unchanged for its deadline, or the thread was stopped. */
+  isClaimed(thread: ThreadId): boolean {
+    const seen = this.#claims.get(thread);
+    if (seen === undefined || seen.claim?.givenBack === true) return false;
+    if (this.isStopped(thread)) return true;
+    return monotonicMs() - seen.sinceMs < (seen.claim?.deadlineMs ?? CLAIM_DEADLINES.ofMalformed);
+  }
+
+  /** Tells whether a person, or a worker, has stopped the work on a thread. */
+  isStopped(thread: ThreadId): boolean {
+    return this.#claims.get(thread)?.claim?.stoppedBy !== undefined;
+  }
+
+  /** Claims that count no more on threads that are not active: their workers died when all was published. */
+  get leftClaims(): { thread: ThreadId; id: ObjectId; claim: Claim }[] {
+    return [...this.#claims].flatMap(([thread, { id, claim }]) =>
+      claim === undefined || this.#threads.has(thread) || this.isClaimed(thread) ? [] : [{ thread, id, claim }],
+    );
+  }
+
+  /**
+   * Tells whether other workers have claims that count: what they do can bring more to do.
+   * @param own tells the ids of this worker's claims
+   */
+  hasClaims(own: (id: ObjectId) => boolean): boolean {
+    return [...this.#claims].some(
+      ([thread, { id, claim }]) =>
+        !own(id) && claim?.stoppedBy === undefined && this.#threads.has(thread) && this.isClaimed(thread),
+    );
+  }
+
+  /** Tells whether a claim has run out since the last look began: the next look fetches its thread. */
+  hasRunOut(): boolean {
+    return this.#leftToOthers.some((thread) => !this.isClaimed(thread));
+  }
+
+  /**
+   * Looks at the remote.
+   * @param own tells the ids of this worker's claims
+   * @throws {RemoteUnreachable}
+   */
+  async look(own: (id: ObjectId) => boolean, signal: AbortSignal): Promise<void> {
+    const listed = await this.#remote.list([`${ACTIVE_PREFIX}*`, `${CLAIMS_PREFIX}*`], signal);
+    if (this.#isSettled(listed)) return;
+    const there = sortRefs(listed);
+    const tracked = sortRefs(refsOf(await readTracked(this.#repository, this.#remote)));
+    await this.#see(there.claims);
+    const wanted: string[] = [];
+    const leftToOthers: ThreadId[] = [];
+    /** Whether something is to be fetched that is not fetched now. */
+    let isWaiting = false;
+    for (const [thread, [tip]] of there.threads) {
+      const claim = this.#claims.get(thread);
+      const isOthers = claim !== undefined && !own(claim.id) && this.isClaimed(thread);
+      const isKnown = tip === undefined || tip.id === tracked.threads.get(thread)?.at(-1)?.id;
+      if (isKnown) continue;
+      if (isOthers) leftToOthers.push(thread);
+      if (isOthers || this.#isUnfetched(thread, tip.id)) isWaiting = true;
+      else wanted.push(activeRef(thread));
+    }
+    for (const [thread, { id, sinceMs, claim }] of this.#claims) {
+      if (claim !== undefined) continue;
+      isWaiting = true;
+      const isSettled = this.#options.readsClaimsAtOnce === true || monotonicMs() - sinceMs >= READ_AFTER_MS;
+      const isDue = !own(id) && isSettled;
+      if (isDue && tracked.claims.get(thread) !== id) wanted.push(claimRef(thread));
+    }
+    for (const thread of tracked.claims.keys()) if (!there.claims.has(thread)) wanted.push(claimRef(thread));
+    const over = [...tracked.threads.keys()].filter(
+      (thread) => tracked.threads.get(thread)?.at(-1)?.endedOn === undefined && !there.threads.has(thread),
+    );
+    for (const thread of over) wanted.push(...placesNow(thread, this.#repository.now()));
+    if (wanted.length > 0) {
+      await this.#fetch(wanted, signal);
+      await this.#see(there.claims);
+    }
+    if (over.length > 0) await this.#seeOver(over, signal);
+    this.#threads = new Map([...there.threads].flatMap(([thread, [tip]]) => (tip ? [[thread, tip.id]] : [])));
+    this.#leftToOthers = leftToOthers;
+    await this.#rememberUnfetched(new Set(wanted));
+    this.#settled = isWaiting || wanted.length > 0 ? undefined : { listed, atMs: monotonicMs() };
+  }
+
+  /** Finds out what became of threads that are active no more, where a fetch of what they can have become has not brought it. */
+  async #seeOver(threads: readonly ThreadId[], signal: AbortSignal): Promise<void> {
+    const [repository, remote] = [this.#repository, this.#remote];
+    const known = sortRefs(refsOf(await readTracked(repository, remote)));
+    const left = threads.filter((thread) => !known.threads.has(thread) && !known.removed.has(thread));
+    if (left.length === 0) return;
+    const listed = await remote.list(SHARED_PATTERNS, signal);
+    const there = sortRefs(listed);
+    const refs = left.flatMap((thread) => (there.threads.get(thread) ?? []).map((tip) => refOfTip(thread, tip)));
+    if (refs.length > 0) await this.#fetch(refs, signal);
+    const { findVanished } = await import('../sync/fetch-threads.ts');
+    for (const thread of await findVanished(repository, remote, left, listed, { signal })) {
+      if ((await findThread(repository, thread))?.isHistory === true) this.#lostEnds.add(thread);
+      const what = `thread ${thread} is gone from ${remote.name}, without an end or a mark of its removal`;
+      this.#options.onTrouble(`${what}; it is kept here, and 'uwf push ${remote.name} ${thread}' sends it again`);
+    }
+  }
+
+  /** Tells whether a list is the one that left nothing to fetch. */
+  #isSettled(listed: readonly RemoteRef[]): boolean {
+    const before = this.#settled;
+    if (before === undefined || monotonicMs() - before.atMs >= COMPARE_MS) return false;
+    const isSame = ({ name, id }: RemoteRef, at: number): boolean =>
+      name === before.listed[at]?.name && id === before.listed[at].id;
+    return listed.length === before.listed.length && listed.every(isSame);
+  }
+
+  async #rememberUnfetched(asked: ReadonlySet<string>): Promise<void> {
+    const untilMs = monotonicMs() + UNFETCHED_MS;
+    for (const [thread, head] of this.#threads) {
+      if (!asked.has(activeRef(thread))) continue;
+      if (await this.#repository.objects.has(head)) this.#unfetched.delete(thread);
+      else this.#unfetched.set(thread, { head, untilMs });
+    }
+  }
+
+  async #fetch(refs: readonly string[], signal: AbortSignal): Promise<void> {
+    const { onTrouble, readsClaimsAtOnce: _, ...options } = this.#options;
+    const { fetchSelection } = await import('../sync/fetch-threads.ts');
+    const { report } = await fetchSelection(this.#repository, this.#remote, selectPatterns(refs), {
+      ...options,
+      signal,
+    });
+    for (const { ref, reason } of report.refused) {
+      const text = `${ref} is not fetched: ${reason}`;
+      if (!this.#told.has(text)) onTrouble(text);
+      this.#told.add(text);
+    }
+  }
+
+  /** Tells whether a fetch has just failed to bring this head: a thread that is refused costs a fetch now and then. */
+  #isUnfetched(thread: ThreadId, head: ObjectId): boolean {
+    const last = this.#unfetched.get(thread);
+    return last?.head === head && monotonicMs() < last.untilMs;
+  }
+
+  /** Takes in the claims that a look has listed. One that has not changed keeps the time since when it was seen. */
+  async #see(there: ReadonlyMap<ThreadId, ObjectId>): Promise<void> {
+    for (const thread of this.#claims.keys()) if (!there.has(thread)) this.#claims.delete(thread);
+    for (const [thread, id] of there) {
+      const seen = this.#claims.get(thread);
+      const sinceMs = seen?.id === id ? seen.sinceMs : monotonicMs();
+      const claim =
+        seen?.id === id && seen.claim !== undefined ? seen.claim : await findClaim(this.#repository.objects, id);
+      this.#claims.set(thread, { id, sinceMs, claim });
+    }
+  }
 }

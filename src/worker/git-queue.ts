@@ -1,7 +1,7 @@
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { ClaimLost, type Claims, type WantedClaim } from './claims.ts';
-import type { RemoteView } from './remote-view.ts';
+import type { RemoteView } from './find-jobs.ts';
 import { isCovered } from './turn-queue.ts';
 import type { TakeTurn, TurnJob, TurnLock, TurnQueue, Work, WorkOptions } from './turn-queue.ts';
 

@@ -8,11 +8,10 @@ import { MAX_TIMER_MS } from '../max-timer.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { Claims, type WorkerIdentity } from './claims.ts';
-import { JobFinder, type WorkFilter } from './find-jobs.ts';
+import { JobFinder, RemoteView, type WorkFilter } from './find-jobs.ts';
 import { GitQueue } from './git-queue.ts';
 import { WorkerMonitor } from './health.ts';
 import { sendLostEnds, type TurnWorld } from './publisher.ts';
-import { RemoteView } from './remote-view.ts';
 import {
   isCovered,
   QueueLost,

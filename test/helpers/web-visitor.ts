@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Repository } from '../../src/git/repository.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
-import type { WebActions } from '../../src/web/site.ts';
-import { createWebHandler } from '../../src/web/create-web-handler.ts';
-import type { WebOptions } from '../../src/web/web-options.ts';
+import type { WebActions, WebOptions } from '../../src/web/site.ts';
+import { createWebHandler } from '../../src/web/routes/create-web-handler.ts';
 
 export const host = '127.0.0.1:7400';
 const token = 'the-token-of-the-printed-address';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { casTools } from '../../src/mcp/cas-tools.ts';
-import type { McpScope } from '../../src/mcp/mcp-tool.ts';
+import { casTools, type McpScope } from '../../src/mcp/mcp-tools.ts';
 import { Redaction } from '../../src/engine/redact/redaction.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';

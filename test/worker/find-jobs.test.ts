@@ -3,8 +3,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { UwfError } from '../../src/errors.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { parseThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
-import { JobFinder } from '../../src/worker/find-jobs.ts';
-import type { RemoteView } from '../../src/worker/remote-view.ts';
+import { JobFinder, type RemoteView } from '../../src/worker/find-jobs.ts';
 
 const findNextTurn = vi.hoisted(() => vi.fn<(engine: unknown, at: { id: ThreadId }) => Promise<object>>());
 vi.mock('../../src/engine/describe/next-turn.ts', () => ({ findNextTurn }));

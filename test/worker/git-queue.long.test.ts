@@ -4,7 +4,7 @@ import { parseThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
 import { monotonicMs } from '../../src/monotonic-ms.ts';
 import { Claims } from '../../src/worker/claims.ts';
 import { GitQueue } from '../../src/worker/git-queue.ts';
-import { RemoteView } from '../../src/worker/remote-view.ts';
+import { RemoteView } from '../../src/worker/find-jobs.ts';
 import type { TurnJob, TurnQueue } from '../../src/worker/turn-queue.ts';
 import { describeTurnQueue } from '../contracts/turn-queue.ts';
 import { createLoopRepository } from '../helpers/cli.ts';

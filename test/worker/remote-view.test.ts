@@ -7,7 +7,7 @@ import { openRepository } from '../../src/git/open-repository.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { stopWork } from '../../src/sync/stop-work.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
-import { RemoteView } from '../../src/worker/remote-view.ts';
+import { RemoteView } from '../../src/worker/find-jobs.ts';
 import { createLoopRepository } from '../helpers/cli.ts';
 import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
 import { sendLostEnds } from '../../src/worker/publisher.ts';

@@ -9,8 +9,8 @@ import { openForReading } from '../open/open-repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { createWebHandler } from '../../web/create-web-handler.ts';
-import { serveWeb } from '../../web/serve-web.ts';
+import { createWebHandler } from '../../web/routes/create-web-handler.ts';
+import { serveWeb } from '../../web/routes/serve-web.ts';
 
 const LOOPBACK = '127.0.0.1';
 /** A repository's port is one of these, so that its address stays the same; the ones behind it are tried if it is taken. */

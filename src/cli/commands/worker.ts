@@ -148,7 +148,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
       poll,
       ...(queue !== undefined && {
         openQueue: async () => {
-          const { openBullQueue } = await import('../../worker/bullmq/open-bull-queue.ts');
+          const { openBullQueue } = await import('../../worker/bullmq/bull-queue.ts');
           return openBullQueue(queue, deadlineMs);
         },
       }),

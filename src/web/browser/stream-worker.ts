@@ -1,6 +1,5 @@
 /// <reference lib="webworker" />
-import { LiveStream, type TabEvent } from './live-stream.ts';
-import type { TabMessage } from './tab-line.ts';
+import { LiveStream, type TabEvent, type TabMessage } from './live-stream.ts';
 
 const stream = new LiveStream();
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The page starts this script as a shared worker.

@@ -16,15 +16,22 @@ import { hitsInText, scanThreads, type SecretHit, type SecretPlace, SecretScan }
 import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import { isThreadId, type ThreadId, type ThreadPointer } from '../../thread/thread-id.ts';
 import { threadStatuses } from '../../thread/thread-status.ts';
-import { type Html, renderText } from '../html.ts';
-import { WaitingThreads } from '../live/waiting-threads.ts';
+import {
+  type ExportedFile,
+  FileContext,
+  type Html,
+  Page,
+  renderText,
+  type StoryEntry,
+  type Target,
+  useFile,
+} from '../parts/page.tsx';
+import { WaitingThreads } from '../live/live.ts';
 import { MessagePage } from '../pages/message-page.tsx';
 import { stepPage } from '../pages/step-page.tsx';
 import { threadPage } from '../pages/thread-page.tsx';
 import { ThreadItem } from '../pages/threads-page.tsx';
 import { Ago } from '../parts/labels.tsx';
-import { Page } from '../parts/layout.tsx';
-import { type ExportedFile, FileContext, type StoryEntry, type Target, useFile } from '../parts/link.tsx';
 import { repositoryName, type Site, type Visit } from '../site.ts';
 import { ExportFolder, onlyThreads, withChildren, withoutIds } from './export-folder.ts';
 

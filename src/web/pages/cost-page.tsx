@@ -1,16 +1,12 @@
-import type { Html } from '../html.ts';
+import { type Html, Page, PageLink } from '../parts/page.tsx';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { plural } from '../../format-time.ts';
 import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import { agentAtStart } from '../../thread/step-view.ts';
 import { DAY_MS, utcDate } from '../../thread/thread-id.ts';
-import { stateOf } from '../live/topics.ts';
-import { Page } from '../parts/layout.tsx';
-import { RunsNote } from '../parts/runs.tsx';
-import { UsageTable } from '../parts/usage-table.tsx';
-import { readRuns, UsageSums } from '../runs/read-runs.ts';
+import { stateOf } from '../live/live.ts';
+import { readRuns, RunsNote, UsageSums, UsageTable } from '../parts/runs.tsx';
 import type { Visit } from '../site.ts';
-import { PageLink } from '../parts/link.tsx';
 
 const DEFAULT_DAYS = 30;
 const periods = [7, 30, 90];

@@ -1,16 +1,13 @@
-import type { Html } from '../html.ts';
+import { type Html, Page, PageLink } from '../parts/page.tsx';
 import { plural } from '../../format-time.ts';
 import { UwfError } from '../../errors.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { type DiffStep, diffThreads, type StepPair, type ThreadDiff } from '../../thread/diff-threads.ts';
 import { filesOfStep } from '../../thread/step-files.ts';
-import { type DiffRow, type FileChanges, lineRows, readFileChanges } from '../diff/read-file-changes.ts';
-import { stateOf } from '../live/topics.ts';
-import { FileChangesPanel } from '../parts/file-changes.tsx';
-import { Page } from '../parts/layout.tsx';
+import { type DiffRow, type FileChanges, FileChangesPanel, lineRows, readFileChanges } from '../parts/file-changes.tsx';
+import { stateOf } from '../live/live.ts';
 import { PlainText } from '../parts/said-text.tsx';
 import type { Site, Visit } from '../site.ts';
-import { PageLink } from '../parts/link.tsx';
 
 /** So many steps that differ are shown with their texts. */
 const MAX_PAIRS = 50;

@@ -7,17 +7,14 @@ import { asFault, ThreadNotFound } from '../../thread/thread-errors.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { readSaidUpTo } from '../../thread/read-said.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { readStepChanges } from '../diff/read-file-changes.ts';
-import { renderText, type Html } from '../html.ts';
-import { stateOf } from '../live/topics.ts';
+import { FileChangesPanel, readStepChanges } from '../parts/file-changes.tsx';
+import { type Html, Page, PageLink, renderText } from '../parts/page.tsx';
+import { stateOf } from '../live/live.ts';
 import { AnswerPanel } from '../parts/answer-panel.tsx';
 import { Ago, CalledBy, Meta } from '../parts/labels.tsx';
-import { Page } from '../parts/layout.tsx';
-import { FileChangesPanel } from '../parts/file-changes.tsx';
 import { SaidText } from '../parts/said-text.tsx';
-import { textAddress } from './step-text.ts';
+import { textAddress } from '../parts/story.tsx';
 import type { Visit } from '../site.ts';
-import { PageLink } from '../parts/link.tsx';
 
 const PAGE_THREADS = 50;
 /** Of so many threads the files are compared: that starts git. */

@@ -1,8 +1,6 @@
-import type { Html } from '../html.ts';
-import { TypedText } from '../parts/act-form.tsx';
+import { Document, type Html, PageLink } from '../parts/page.tsx';
+import { TypedText } from '../parts/thread-acts.tsx';
 import { Hint } from '../parts/labels.tsx';
-import { Document } from '../parts/layout.tsx';
-import { PageLink } from '../parts/link.tsx';
 
 type MessageProps = {
   title: string;

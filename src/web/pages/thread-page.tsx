@@ -1,4 +1,4 @@
-import type { Html } from '../html.ts';
+import { type Html, Page, PageLink } from '../parts/page.tsx';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { foldChildren, ownKey } from '../../engine/describe/describe-children.ts';
@@ -7,19 +7,15 @@ import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';
 import { parseThreadId, type ThreadId, type ThreadPointer } from '../../thread/thread-id.ts';
 import { findStart } from '../../thread/thread-chain.ts';
-import { stateOf } from '../live/topics.ts';
-import { Ago, By, CalledBy, Reason, Status, WorkflowLink } from '../parts/labels.tsx';
-import { Page } from '../parts/layout.tsx';
+import { stateOf } from '../live/live.ts';
+import { Ago, By, CalledBy, Reason, Status, viewAsked, ViewTabs, WorkflowLink } from '../parts/labels.tsx';
 import { type KnownClaim, readClaimsHere } from '../../sync/claims.ts';
 import { isOver } from '../../thread/thread-status.ts';
-import { commitToReadFrom, STORY_STEPS } from './step-text.ts';
-import { Story } from '../parts/story.tsx';
-import { ThreadGraph } from '../parts/thread-graph.tsx';
+import { commitToReadFrom, Story, STORY_STEPS } from '../parts/story.tsx';
+import { ThreadGraph } from '../parts/workflow-graph.tsx';
 import { ThreadTimeline } from '../parts/thread-timeline.tsx';
-import { viewAsked, ViewTabs } from '../parts/view-tabs.tsx';
-import type { TypedAnswer } from '../questions/read-answer.ts';
+import type { TypedAnswer } from '../questions/read-question.ts';
 import type { Visit } from '../site.ts';
-import { PageLink } from '../parts/link.tsx';
 
 /**
  * A thread in one of its views: its story, when its roles worked, or its path through the workflow.

@@ -1,4 +1,4 @@
-import type { Html } from '../html.ts';
+import { type Html, Page, PageLink } from '../parts/page.tsx';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { listThreads, summaryOf, type ListOptions, type ThreadSummary } from '../../engine/describe/list-threads.ts';
 import { formatCount, plural } from '../../format-time.ts';
@@ -6,11 +6,9 @@ import { findRunning } from '../../engine/leases/find-lease.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import { DAY_MS, isThreadId } from '../../thread/thread-id.ts';
 import { threadStatuses } from '../../thread/thread-status.ts';
-import { stateOf } from '../live/topics.ts';
-import { Page } from '../parts/layout.tsx';
+import { stateOf } from '../live/live.ts';
 import { Ago, Reason, Status, WorkflowLink } from '../parts/labels.tsx';
 import type { Visit } from '../site.ts';
-import { PageLink } from '../parts/link.tsx';
 
 const PAGE_THREADS = 50;
 

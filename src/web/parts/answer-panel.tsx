@@ -1,15 +1,22 @@
-import type { Html } from '../html.ts';
+import { replyTemplate } from '../../agent/human/answer-reply.ts';
 import { threadToAnswer, type ThreadView } from '../../engine/describe/describe.ts';
+import { limitOptions } from '../../engine/limits/limits.ts';
 import { formatTime } from '../../format-time.ts';
-import { FormFields, onlyChoice, type FormState } from '../forms/schema-form.tsx';
-import { commandToAnswer } from '../questions/command-to-answer.ts';
-import { WORDS, type TypedAnswer } from '../questions/read-answer.ts';
-import { readQuestion, splitPermission, type WaitingQuestion, withoutTemplate } from '../questions/read-question.ts';
+import { shellQuoted } from '../../shell-quoted.ts';
+import {
+  readQuestion,
+  splitPermission,
+  type TypedAnswer,
+  type WaitingQuestion,
+  withoutTemplate,
+  WORDS,
+} from '../questions/read-question.ts';
 import type { Visit } from '../site.ts';
-import { ActForm } from './act-form.tsx';
 import { CommandToPaste } from './labels.tsx';
+import { type Html, PageLink } from './page.tsx';
 import { ReplyText } from './said-text.tsx';
-import { PageLink } from './link.tsx';
+import { FormFields, type FormState, onlyChoice } from './schema-form.tsx';
+import { ActForm } from './thread-acts.tsx';
 
 type AnswerProps = {
   visit: Visit;
@@ -254,4 +261,36 @@ function Words({ state, label, isOptional = false, rows = 4 }: WordsProps): Html
       )}
     </div>
   );
+}
+
+/** The command that answers a question at a terminal, with what a person fills in; one line for each of few answers. */
+function commandToAnswer(question: WaitingQuestion): string {
+  const resume = `uwf thread resume ${threadToAnswer(question.view, question.asking).thread}`;
+  switch (question.kind) {
+    case 'permission':
+      return `${resume} -p yes\n${resume} -p no`;
+    case 'limit': {
+      const { reached } = question;
+      const option = limitOptions.find(([name]) => name === reached?.name)?.[1] ?? 'steps';
+      return `${resume} --${option} ${reached?.missing ?? 10}`;
+    }
+    case 'again':
+      return resume;
+    case 'text':
+      return question.template === undefined ? `${resume} -p '…'` : withInput(resume, question.template);
+    case 'reply': {
+      const words = onlyChoice(question.shape)?.choices.map(({ word }) => word) ?? [];
+      if (words.length === 0) return withInput(resume, replyTemplate(question.schema));
+      return words.map((word) => `${resume} -p ${quoted(word)}`).join('\n');
+    }
+  }
+}
+
+/** Text on the input of a command, as a shell takes it without looking into it. */
+function withInput(command: string, text: string): string {
+  return `${command} -F - <<'EOF'\n${text.trimEnd()}\n\n…\nEOF`;
+}
+
+function quoted(word: string): string {
+  return /^[\w.-]+$/u.test(word) ? word : shellQuoted(word);
 }

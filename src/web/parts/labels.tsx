@@ -6,9 +6,8 @@ import { hitsInText, type SecretHit } from '../../thread/secret-scan.ts';
 import { readableMeta } from '../../thread/step-view.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadStatus } from '../../thread/thread-status.ts';
-import type { Html } from '../html.ts';
 import type { Site } from '../site.ts';
-import { PageLink, useFile } from './link.tsx';
+import { type Html, PageLink, useFile } from './page.tsx';
 
 /** A moment as its distance from now, with the exact time as its title; a file tells the exact time. */
 export function Ago({ at, nowMs }: { at: string; nowMs: number }): Html {
@@ -152,4 +151,37 @@ export function SecretMark({ thread, secrets }: MarkProps): Html | null {
 /** What looks like a secret in a text. */
 export function secretsIn({ secrets }: Site, text: string): SecretHit[] {
   return secrets === undefined ? [] : hitsInText(secrets.redactor, text);
+}
+
+/** The ways in which a thread is shown. */
+type ThreadViewName = 'story' | 'timeline' | 'graph';
+
+const titles: Readonly<Record<ThreadViewName, string>> = { story: 'Story', timeline: 'Timeline', graph: 'Graph' };
+const names: readonly ThreadViewName[] = ['story', 'timeline', 'graph'];
+
+/** The view that an address asks for: the story where it names none that there is. */
+export function viewAsked(url: URL): ThreadViewName {
+  return names.find((name) => name === url.searchParams.get('view')) ?? 'story';
+}
+
+/** The address of a view of a thread: of its newest steps, or of those before one. */
+export function addressOfView(thread: ThreadId, view: ThreadViewName, before?: number): string {
+  const query = new URLSearchParams({
+    ...(view !== 'story' && { view }),
+    ...(before !== undefined && { before: String(before) }),
+  });
+  return query.size === 0 ? `/t/${thread}` : `/t/${thread}?${query.toString()}`;
+}
+
+/** Links to the views of a thread. */
+export function ViewTabs({ thread, current }: { thread: ThreadId; current: ThreadViewName }): Html {
+  return (
+    <nav class="tabs" aria-label="Views of this thread">
+      {names.map((name) => (
+        <PageLink href={addressOfView(thread, name)} {...(name === current && { 'aria-current': 'page' })}>
+          {titles[name]}
+        </PageLink>
+      ))}
+    </nav>
+  );
 }

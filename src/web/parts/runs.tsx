@@ -1,12 +1,16 @@
+import type { NodeHash } from '../../cas/hash.ts';
+import { type ThreadUsage, usageOf } from '../../engine/describe/facts.ts';
+import { eachThread, type ListOptions, type ThreadSummary } from '../../engine/describe/list-threads.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
 import { formatCount, formatDuration, plural } from '../../format-time.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import { iso } from '../../iso.ts';
+import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
+import { readPlace } from '../../thread/thread-state.ts';
 import { threadStatuses } from '../../thread/thread-status.ts';
 import type { RegisteredWorkflow } from '../../workflow/registry/find-workflow.ts';
-import type { Html } from '../html.ts';
-import { MAX_RUNS, percentile, type Run, type Runs, tokensOf } from '../runs/read-runs.ts';
 import { Ago, Status } from './labels.tsx';
-import { dollars } from './usage-table.tsx';
-import { PageLink } from './link.tsx';
+import { type Html, PageLink } from './page.tsx';
 
 /** So many runs are listed; the list of threads has the others. */
 const LISTED_RUNS = 20;
@@ -179,4 +183,153 @@ export function RunsNote({ runs: { hasOlder, unread } }: { runs: Runs }): Html |
       {unread > 0 && `Of ${plural(unread, 'thread')} the usage is not read yet: load the page again to read more.`}
     </p>
   );
+}
+
+type UsageTableProps = {
+  /** What a row is. */
+  title: string;
+  rows: readonly UsageRow[];
+  hrefOf?: (name: string) => string;
+};
+
+/** What was used, by a name: counts, and a bar that compares the rows by cost, or by tokens where no cost is known. */
+export function UsageTable({ title, rows, hrefOf }: UsageTableProps): Html {
+  const measure = rows.some((row) => costOf(row) > 0) ? costOf : tokensOf;
+  const most = Math.max(...rows.map(measure), Number.MIN_VALUE);
+  return (
+    <table class="sums" tabindex={0}>
+      <thead>
+        <tr>
+          <th scope="col">{title}</th>
+          <th scope="col" class="number">
+            Threads
+          </th>
+          <th scope="col" class="number">
+            Tokens in
+          </th>
+          <th scope="col" class="number">
+            out
+          </th>
+          <th scope="col" class="number">
+            Cost
+          </th>
+          <td class="share"></td>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr>
+            <th scope="row">{hrefOf ? <PageLink href={hrefOf(row.name)}>{row.name}</PageLink> : row.name}</th>
+            <td class="number">{formatCount(row.threads)}</td>
+            <td class="number">{row.usage ? formatCount(row.usage.inputTokens) : '–'}</td>
+            <td class="number">{row.usage ? formatCount(row.usage.outputTokens) : '–'}</td>
+            <td class="number">{costText(row)}</td>
+            <td class="share">
+              <Bar share={measure(row) / most} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The numbers beside it say the same. */
+function Bar({ share }: { share: number }): Html {
+  return (
+    <svg class="bar-of" width="100%" height="10" aria-hidden="true" focusable="false">
+      <rect width={`${(share * 100).toFixed(1)}%`} height="10" rx="2" />
+    </svg>
+  );
+}
+
+/** `$1.2345`, with a mark where not all of it is known. */
+function costText({ usage }: UsageRow): string {
+  if (usage?.costUsd === undefined) return '–';
+  return `${usage.isAtLeast ? '≥ ' : ''}${dollars(usage.costUsd)}`;
+}
+
+/** An amount as tables have it. */
+function dollars(amount: number): string {
+  return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
+}
+
+/** What a thread runs, and what it used. */
+type RunFacts = ThreadUsage & { workflow: string; workflowHash: NodeHash; startCommit: ObjectId };
+
+/** A thread with what it used; `facts` is absent where it cannot be read. */
+type Run = { summary: ThreadSummary; facts: RunFacts | undefined };
+
+/** The newest threads of a kind. */
+export type Runs = {
+  runs: Run[];
+  /** Whether there are older ones. */
+  hasOlder: boolean;
+  /** How many of them have no facts. */
+  unread: number;
+};
+
+/** So many threads are summed up. */
+export const MAX_RUNS = 1_000;
+
+/** Reads the newest threads of a kind with what they used, which their heads tell. */
+export async function readRuns(engine: EngineContext, wanted: ListOptions): Promise<Runs> {
+  const runs: Run[] = [];
+  let hasOlder = false;
+  for await (const summary of eachThread(engine, { ...wanted, statuses: threadStatuses })) {
+    if (runs.length === MAX_RUNS) {
+      hasOlder = true;
+      break;
+    }
+    // What cannot be read is listed as such.
+    runs.push({ summary, facts: await readFacts(engine, summary).catch(() => undefined) });
+  }
+  return { runs, hasOlder, unread: runs.filter(({ facts }) => facts === undefined).length };
+}
+
+async function readFacts({ repository }: EngineContext, summary: ThreadSummary): Promise<RunFacts | undefined> {
+  const { head, workflow } = summary;
+  if (head === null) return undefined;
+  const { start, tally } = await readPlace(repository, head);
+  return { ...usageOf(tally), workflow, workflowHash: start.node.workflow, startCommit: start.id };
+}
+
+/** What threads used together, under one name. */
+type UsageRow = { name: string; threads: number; usage: Usage | null };
+
+/** Adds up what threads used, by names such as days or roles. */
+export class UsageSums {
+  readonly #rows = new Map<string, UsageRow>();
+
+  /** Adds a thread, or a part of it; a thread is counted once for each name that it is added to. */
+  add(name: string, usage: Usage | null | undefined): void {
+    const row = this.#rows.get(name) ?? { name, threads: 0, usage: null };
+    this.#rows.set(name, { name, threads: row.threads + 1, usage: addUsage(row.usage, usage) });
+  }
+
+  /** What cost most first; of equal cost what used most. */
+  byCost(): UsageRow[] {
+    return [...this.#rows.values()].toSorted((a, b) => costOf(b) - costOf(a) || tokensOf(b) - tokensOf(a));
+  }
+
+  /** The last name first. */
+  byName(): UsageRow[] {
+    return [...this.#rows.values()].toSorted((a, b) => (a.name < b.name ? 1 : -1));
+  }
+}
+
+/** In US dollars; 0 where it is not known. */
+function costOf({ usage }: Pick<UsageRow, 'usage'>): number {
+  return usage?.costUsd ?? 0;
+}
+
+/** In and out together. */
+function tokensOf({ usage }: Pick<UsageRow, 'usage'>): number {
+  return usage === null ? 0 : usage.inputTokens + usage.outputTokens;
+}
+
+/** The value that so many of a hundred are not above; `undefined` of none. */
+function percentile(values: readonly number[], percent: number): number | undefined {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(Math.ceil((percent / 100) * sorted.length) - 1, 0)];
 }

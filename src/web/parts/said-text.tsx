@@ -4,9 +4,8 @@ import MarkdownIt, { type MarkdownIt as Renderer } from 'markdown-it';
 import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
 import { parseFields } from '../../agent/extract/parse-fields.ts';
 import { formatCount } from '../../format-time.ts';
-import type { Html } from '../html.ts';
+import { type Html, PageLink, useFile } from './page.tsx';
 import { Meta } from './labels.tsx';
-import { PageLink, useFile } from './link.tsx';
 
 /** Longer texts are cut: a browser needs seconds for megabytes. */
 export const MAX_SHOWN = 100_000;

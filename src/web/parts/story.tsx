@@ -1,24 +1,26 @@
 import type { ThreadView } from '../../engine/describe/describe.ts';
+import { findTurnOf, type FoundTurn } from '../../engine/describe/find-turn.ts';
 import type { JournalPlace } from '../../engine/journal/read-journal.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import type { Repository } from '../../git/repository.ts';
 import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
+import { getThread } from '../../thread/find-thread.ts';
 import { readSaidUpTo, type Said } from '../../thread/read-said.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
+import { readableMeta } from '../../thread/step-view.ts';
+import { findStepByNumber } from '../../thread/thread-chain.ts';
+import { readTextAt } from '../../thread/thread-commit.ts';
+import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { isOver } from '../../thread/thread-status.ts';
-import type { Html } from '../html.ts';
 import type { TurnPart } from '../live/live-event.ts';
 import { placeText } from '../live/live.ts';
 import { readRunningTurn, type RunningTurn } from '../live/running-turn.ts';
-import { STORY_STEPS, textAddress } from '../pages/step-text.ts';
-import type { TypedAnswer } from '../questions/read-answer.ts';
-import { nameOfLimit, withoutTemplate } from '../questions/read-question.ts';
-import { readableMeta } from '../../thread/step-view.ts';
-import type { Visit } from '../site.ts';
+import { nameOfLimit, type TypedAnswer, withoutTemplate } from '../questions/read-question.ts';
+import type { Site, Visit } from '../site.ts';
 import { AnswerPanel } from './answer-panel.tsx';
 import { Ago, By, Meta, SecretMark, secretsIn } from './labels.tsx';
+import { type Html, PageLink, useFile } from './page.tsx';
 import { MAX_SHOWN, ReplyText, SaidText } from './said-text.tsx';
 import { ThreadActs } from './thread-acts.tsx';
-import { PageLink, useFile } from './link.tsx';
 
 type StoryProps = {
   visit: Visit;
@@ -249,4 +251,44 @@ function Part({ part: { kind, text } }: { part: TurnPart }): Html {
       {text}
     </p>
   );
+}
+
+/** The address of all that was said in a turn, as text: pages have the beginning of what is long. */
+export function textAddress(thread: string, turn: string): string {
+  return `/t/${thread}/${turn}/text`;
+}
+
+/** All that was said in a step, or in a turn that ended in a suspension. */
+export async function stepText({ engine: { repository } }: Site, id: string, text: string): Promise<string> {
+  const { commit } = await findTurnOf(repository, await getThread(repository, id), text);
+  return readReplyAt(repository, commit);
+}
+
+/** Reads what was said in a turn; '' for one that said nothing. */
+export async function readReplyAt(repository: Repository, commit: FoundTurn['commit']): Promise<string> {
+  const isSilent = commit.kind === 'suspend' && commit.node.content === null;
+  return isSilent ? '' : readTextAt(repository, commit, 'output.md');
+}
+
+/** So many steps are on one page of a story: browsers take megabytes for each hundred. */
+export const STORY_STEPS = 200;
+
+/**
+ * The address of a place in a thread's story.
+ * @param count how many steps the thread has
+ * @param number of the step that stands there, or of the next one
+ */
+export function storyAddress(thread: ThreadId, count: number, number: number, anchor: string): string {
+  const before = Math.min(number + STORY_STEPS / 2, count + 1);
+  return number > count - STORY_STEPS ? `/t/${thread}#${anchor}` : `/t/${thread}?before=${before}#${anchor}`;
+}
+
+/** The commit from which steps before the step of this number are read: its own, so that no chain is walked from the head to it. */
+export async function commitToReadFrom(
+  repository: Repository,
+  thread: Pick<ThreadPointer, 'id' | 'head'>,
+  before: number | undefined,
+): Promise<ObjectId> {
+  if (before === undefined) return thread.head;
+  return (await findStepByNumber(repository, thread.head, before))?.id ?? thread.head;
 }

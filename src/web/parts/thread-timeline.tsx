@@ -1,4 +1,4 @@
-import type { Html } from '../html.ts';
+import { type Html, PageLink } from './page.tsx';
 import type { ThreadView } from '../../engine/describe/describe.ts';
 import { formatCount, formatDuration, formatTime, plural } from '../../format-time.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -12,9 +12,7 @@ import {
   type TimelineLane,
 } from '../drawing/layout-timeline.ts';
 import type { Visit } from '../site.ts';
-import { addressOfView } from './view-tabs.tsx';
-import { DataTable } from './labels.tsx';
-import { PageLink } from './link.tsx';
+import { addressOfView, DataTable } from './labels.tsx';
 
 type TimelineProps = {
   visit: Visit;

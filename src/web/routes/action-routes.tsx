@@ -5,16 +5,18 @@ import { findThread, getThread } from '../../thread/find-thread.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { isOver } from '../../thread/thread-status.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
-import type { Sessions } from '../guard/session.ts';
-import { answerPage } from '../pages/answer-page.tsx';
-import { startPage } from '../pages/start-page.tsx';
+import {
+  answerFailure,
+  limitBody,
+  type Sessions,
+  type VisitOf,
+  type WebApp,
+  type WebContext,
+} from './guard-routes.tsx';
+import { answerPage, startPage } from '../pages/start-page.tsx';
 import { threadPage } from '../pages/thread-page.tsx';
-import { readAnswerForm } from '../questions/read-answer.ts';
-import { readQuestion } from '../questions/read-question.ts';
-import { listStartable } from '../questions/list-startable.ts';
+import { listStartable, readAnswerForm, readQuestion } from '../questions/read-question.ts';
 import type { SeenThread, Visit, WebActions } from '../site.ts';
-import { answerFailure, limitBody } from './guard-routes.tsx';
-import type { VisitOf, WebApp, WebContext } from './web-app.ts';
 
 /** The longest form: an answer. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;

@@ -11,26 +11,21 @@ import { assertThere } from '../../git/repository/git-directory.ts';
 import { packageRoot } from '../../package-root.ts';
 import { createRedactor } from '../../redaction/create-redactor.ts';
 import { SecretScan } from '../../thread/secret-scan.ts';
-import { Sessions } from '../guard/session.ts';
-import type { Html } from '../html.ts';
-import { Live, shownIn } from '../live/live.ts';
-import { WaitingThreads } from '../live/waiting-threads.ts';
+import { addFailures, addGuard, Sessions, type VisitOf, type WebApp } from './guard-routes.tsx';
+import type { Html } from '../parts/page.tsx';
+import { Live, shownIn, WaitingThreads } from '../live/live.ts';
 import { costPage } from '../pages/cost-page.tsx';
 import { diffPage } from '../pages/diff-page.tsx';
 import { inboxPage } from '../pages/inbox-page.tsx';
 import { startPage } from '../pages/start-page.tsx';
 import { stepPage } from '../pages/step-page.tsx';
-import { stepText } from '../pages/step-text.ts';
+import { stepText } from '../parts/story.tsx';
 import { threadPage } from '../pages/thread-page.tsx';
 import { threadsPage } from '../pages/threads-page.tsx';
-import { workflowPage } from '../pages/workflow-page.tsx';
-import { workflowsPage } from '../pages/workflows-page.tsx';
-import { repositoryName, type Site, type Visit } from '../site.ts';
-import type { WebOptions } from '../web-options.ts';
+import { workflowPage, workflowsPage } from '../pages/workflow-page.tsx';
+import { repositoryName, type Site, type Visit, type WebOptions } from '../site.ts';
 import { addActions } from './action-routes.tsx';
-import { addFailures, addGuard } from './guard-routes.tsx';
 import { addLogin } from './login-routes.tsx';
-import type { VisitOf, WebApp } from './web-app.ts';
 
 /** Makes all routes of the page; see `createWebHandler`. */
 export async function createApp(repository: Repository, options: WebOptions): Promise<WebApp> {

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCookie, setCookie } from 'hono/cookie';
-import type { LoginSecret } from '../web-options.ts';
-import { areSame, type Sessions } from '../guard/session.ts';
-import { LoginPage } from '../pages/login-page.tsx';
 import { MessagePage } from '../pages/message-page.tsx';
-import { limitBody, localPath } from './guard-routes.tsx';
-import type { WebApp } from './web-app.ts';
+import { Document, type Html } from '../parts/page.tsx';
+import type { LoginSecret } from '../site.ts';
+import { areSame, limitBody, localPath, type Sessions, type WebApp } from './guard-routes.tsx';
 
 const MAX_LOGIN_BYTES = 16 * 1024;
 /** How long the answer to a wrong secret takes, so that guessing is slow. */
@@ -56,4 +54,54 @@ export function addLogin(app: WebApp, sessions: Sessions, secret: LoginSecret, c
     }
     return context.html(<MessagePage title="Not logged in" text="Log in first." again="/login" />, 401);
   });
+}
+
+type LoginProps = {
+  /** The page to go to, a path of this server. */
+  to: string;
+  byPassword: boolean;
+  /** After a wrong token or password. */
+  isWrong?: boolean;
+};
+
+/**
+ * Asks for the token of the printed address, or for the password. With JavaScript the token is taken from the address's
+ * fragment, which a browser sends to no server.
+ */
+function LoginPage({ to, byPassword, isWrong = false }: LoginProps): Html {
+  const [name, help, wrong] = byPassword
+    ? ['Password', 'The password that uwf web was started with.', 'That is not the password.']
+    : [
+        'Token',
+        'The part behind #token= of the address that uwf web printed.',
+        'That is not the token. uwf web prints a new one each time it starts.',
+      ];
+  return (
+    <Document title="Log in · uwf">
+      <main id="main" class="alone">
+        <h1>Log in</h1>
+        <form method="post" action="/login" id="login">
+          <input type="hidden" name="to" value={to} />
+          <label for="secret">{name}</label>
+          <input
+            id="secret"
+            name="secret"
+            type="password"
+            autocomplete={byPassword ? 'current-password' : 'off'}
+            required
+            aria-describedby="secret-help"
+          />
+          <p id="secret-help" class="quiet">
+            {help}
+          </p>
+          {isWrong && (
+            <p class="refusal" role="alert">
+              {wrong}
+            </p>
+          )}
+          <button type="submit">Log in</button>
+        </form>
+      </main>
+    </Document>
+  );
 }

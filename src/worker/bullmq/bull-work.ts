@@ -7,11 +7,11 @@ import {
   ListenedQueues,
   type LockedJob,
   type LockTimes,
+  readStoredJob,
   returnJob,
+  type StoredTurn,
 } from './listened-queues.ts';
-import type { QueuePackages } from './load-packages.ts';
-import type { RedisConnection } from './redis-connection.ts';
-import { readStoredJob, type StoredTurn } from './stored-job.ts';
+import type { QueuePackages, RedisConnection } from './redis-connection.ts';
 
 /** What a worker on Redis stands on. */
 type BullWorkParts = {

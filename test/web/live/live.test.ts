@@ -9,9 +9,7 @@ import { openJournal } from '../../../src/engine/journal/read-journal.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import type { LiveEvent } from '../../../src/web/live/live-event.ts';
-import { Live, placeText, shownIn } from '../../../src/web/live/live.ts';
-import { stateOf } from '../../../src/web/live/topics.ts';
-import { WaitingThreads } from '../../../src/web/live/waiting-threads.ts';
+import { Live, placeText, shownIn, stateOf, WaitingThreads } from '../../../src/web/live/live.ts';
 import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
 
 /** Longer than a process takes to start where others work. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { WaitingThreads } from '../../../src/web/live/waiting-threads.ts';
+import { WaitingThreads } from '../../../src/web/live/live.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
 
 const definition = workflow('ask', { asker: statuses('told') }, [

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../../engine/engine-fixture.ts';
-import type { WebOptions } from '../../../src/web/web-options.ts';
+import type { WebOptions } from '../../../src/web/site.ts';
 import { createRedactor } from '../../../src/redaction/create-redactor.ts';
 import { notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 

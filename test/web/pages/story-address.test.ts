@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { readSteps } from '../../../src/thread/thread-chain.ts';
-import { commitToReadFrom } from '../../../src/web/pages/step-text.ts';
+import { commitToReadFrom } from '../../../src/web/parts/story.tsx';
 import { createLoopRepository } from '../../helpers/cli.ts';
 
 test('a page of earlier steps is read from the step behind them, any other from the head', async () => {

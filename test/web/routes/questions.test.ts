@@ -6,7 +6,7 @@ import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { takeLease } from '../../../src/engine/leases/lease.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { engineActions } from '../../../src/web/engine-actions.ts';
-import { WaitingThreads } from '../../../src/web/live/waiting-threads.ts';
+import { WaitingThreads } from '../../../src/web/live/live.ts';
 import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../../engine/engine-fixture.ts';
 import { bundledAcpAgent } from '../../helpers/bundled-acp-agent.ts';
 import { hiddenIn, notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';

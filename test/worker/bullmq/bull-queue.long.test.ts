@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe } from 'vitest';
-import { jobIdOf, queueOf } from '../../../src/worker/bullmq/stored-job.ts';
-import { openBullQueue } from '../../../src/worker/bullmq/open-bull-queue.ts';
+import { jobIdOf, queueOf } from '../../../src/worker/bullmq/listened-queues.ts';
+import { openBullQueue } from '../../../src/worker/bullmq/bull-queue.ts';
 import { describeTurnQueue } from '../../contracts/turn-queue.ts';
 import { noRedisServer, startRedisServer } from '../../helpers/redis-server.ts';
 import { turnJob } from './turn-job.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openBullQueue } from '../../../src/worker/bullmq/open-bull-queue.ts';
+import { openBullQueue } from '../../../src/worker/bullmq/bull-queue.ts';
 import { startRedisServer } from '../../helpers/redis-server.ts';
 import { expectWhole, Farm, TURNS } from '../farm.ts';
 import { turnJob } from './turn-job.ts';

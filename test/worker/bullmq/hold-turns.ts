@@ -1,5 +1,5 @@
 import { messageOf } from '../../../src/errors.ts';
-import { openBullQueue } from '../../../src/worker/bullmq/open-bull-queue.ts';
+import { openBullQueue } from '../../../src/worker/bullmq/bull-queue.ts';
 
 /**
  * A worker for tests that holds each turn until it is told to stop, and prints what happens.

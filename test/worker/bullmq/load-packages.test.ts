@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../../src/package-root.ts';
-import { RANGES, loadQueuePackages } from '../../../src/worker/bullmq/load-packages.ts';
+import { loadQueuePackages, RANGES } from '../../../src/worker/bullmq/redis-connection.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 function install(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { queueOf } from '../../../src/worker/bullmq/stored-job.ts';
+import { queueOf } from '../../../src/worker/bullmq/listened-queues.ts';
 import { isCovered } from '../../../src/worker/turn-queue.ts';
 
 test('the name of a queue depends on the set of needs alone, and is one that BullMQ takes', () => {

@@ -9,7 +9,7 @@ import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { messageOf, UwfError } from '../../../src/errors.ts';
-import { openBullQueue } from '../../../src/worker/bullmq/open-bull-queue.ts';
+import { openBullQueue } from '../../../src/worker/bullmq/bull-queue.ts';
 import type { TurnJob, TurnQueue, Work } from '../../../src/worker/turn-queue.ts';
 import { TurnDesk } from '../../contracts/turn-desk.ts';
 import { freePort } from '../../helpers/free-port.ts';

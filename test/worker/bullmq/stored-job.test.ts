@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jobIdOf, readStoredJob, storedJob } from '../../../src/worker/bullmq/stored-job.ts';
+import { jobIdOf, readStoredJob, storedJob } from '../../../src/worker/bullmq/listened-queues.ts';
 import { turnJob } from './turn-job.ts';
 
 test('a job is stored under its thread and head, goes when it ends, and is read as it was', () => {

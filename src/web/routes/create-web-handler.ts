@@ -1,6 +1,6 @@
-import { UwfError } from '../errors.ts';
-import type { Repository } from '../git/repository.ts';
-import type { WebOptions } from './web-options.ts';
+import { UwfError } from '../../errors.ts';
+import type { Repository } from '../../git/repository.ts';
+import type { WebOptions } from '../site.ts';
 
 /**
  * Makes the page of a repository, as a function from requests to responses, for any server that speaks them.
@@ -11,7 +11,7 @@ import type { WebOptions } from './web-options.ts';
  */
 export function createWebHandler(repository: Repository, options: WebOptions): (request: Request) => Promise<Response> {
   assertSecret(options);
-  const load = loadOnce(async () => (await import('./routes/create-app.ts')).createApp(repository, options));
+  const load = loadOnce(async () => (await import('./create-app.ts')).createApp(repository, options));
   return async (request) => (await load()).fetch(request);
 }
 

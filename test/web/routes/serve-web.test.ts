@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createWebHandler } from '../../src/web/create-web-handler.ts';
-import { serveWeb } from '../../src/web/serve-web.ts';
-import { createTemporaryRepository } from '../helpers/temporary-repository.ts';
+import { createWebHandler } from '../../../src/web/routes/create-web-handler.ts';
+import { serveWeb } from '../../../src/web/routes/serve-web.ts';
+import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 test('a page that cannot be loaded is tried again with the next request', async () => {
   let tries = 0;

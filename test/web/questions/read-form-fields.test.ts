@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
-import { formOf, memberOf, readFormFields, rowsOf } from '../../../src/web/forms/read-form-fields.ts';
+import { formOf, memberOf, readFormFields, rowsOf } from '../../../src/web/questions/read-form-fields.ts';
 
 test('lists in lists are read up to a number of rows of all of them', async () => {
   const list = (items: JsonObject): JsonObject => ({ type: 'array', items });

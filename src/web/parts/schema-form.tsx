@@ -1,5 +1,4 @@
 import type { SchemaError } from '../../schema/json-schema/schema-error.ts';
-import type { Html } from '../html.ts';
 import {
   type FormChoice,
   type FormField,
@@ -9,7 +8,8 @@ import {
   pointerOf,
   rowsOf,
   variantOf,
-} from './read-form-fields.ts';
+} from '../questions/read-form-fields.ts';
+import type { Html } from './page.tsx';
 
 /** What a form shows beside its fields. */
 export type FormState = {

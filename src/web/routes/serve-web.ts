@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { UwfError } from '../errors.ts';
+import { UwfError } from '../../errors.ts';
 import { loadOnce } from './create-web-handler.ts';
 
 /** No free port was found, or this user may not listen there. */
@@ -17,7 +17,7 @@ class CannotListen extends UwfError {
 }
 
 /** A server of the page. */
-export type WebServer = { port: number; close(): Promise<void> };
+type WebServer = { port: number; close(): Promise<void> };
 
 /** An idle connection costs a few kilobytes: so many are let in that a page still answers beside those of others. */
 const MAX_CONNECTIONS = 5_000;
