@@ -42,7 +42,7 @@ export { putNode, type PutOptions } from './schema/put.ts';
 export { putSchema } from './schema/put.ts';
 export { refs, type NodesOf } from './schema/links.ts';
 export { validate, type Validation } from './schema/validate.ts';
-export { SchemaViolation } from './schema/json-schema/schema-error.ts';
+export { SchemaViolation } from './schema/schema-error.ts';
 export type { WalkedNode, WalkOptions } from './schema/links.ts';
 
 /**

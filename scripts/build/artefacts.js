@@ -72,7 +72,7 @@ export const artefacts = [
           'src/git/stores/ref-writer.ts',
           'src/git/worktree/file-notes.ts',
           'src/is-within.ts',
-          'src/thread/archive/archive-list.ts',
+          'src/thread/archive-list.ts',
           'src/thread/find-children.ts',
           'src/thread/new-thread-id.ts',
           'src/thread/thread-chain.ts',
@@ -186,7 +186,7 @@ export const artefacts = [
       // What nodes are checked with.
       {
         output: 'cli-checks.cjs',
-        files: ['src/schema/json-schema/generated-checks.ts', 'src/schema/json-schema/validator.ts'],
+        files: ['src/schema/generated-checks.ts', 'src/schema/validator.ts'],
       },
       { output: 'cli-web.cjs', files: ['src/cli/commands/web.ts'] },
       { output: 'cli-page.cjs', files: ['src/cli/web/page-actions.ts', 'src/web/routes/create-app.ts'] },

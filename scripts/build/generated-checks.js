@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** What generates the code of a source file. @type {Record<string, () => Promise<string>>} */
 const generators = {
-  'src/schema/json-schema/generated-checks.ts': generateChecks,
+  'src/schema/generated-checks.ts': generateChecks,
   'src/workflow/notation/generated-check.ts': () =>
     generateFileCheck('workflow/notation/file-schema.ts', 'notationSchema', 'errorsOfWorkflow'),
   'src/engine/config/generated-check.ts': () =>
@@ -69,7 +69,7 @@ export const generatedChecksForTests = {
 async function generateFileCheck(file, schema, name) {
   const loaded = await loadSources(`
 export { ${schema} } from './${file}';
-export { createAjv } from './schema/json-schema/create-ajv.ts';`);
+export { createAjv } from './schema/create-ajv.ts';`);
   const { default: standaloneCode } = await import('ajv/dist/standalone/index.js');
   const ajv = await loaded.createAjv({ source: true, lines: false }, true);
   Object.assign(ajv.opts, { messages: false });
@@ -94,7 +94,7 @@ function withoutTexts(schema) {
 async function generateChecks() {
   const { DIALECT, createAjv, typeNames, builtInSchema } = await loadSources(`
 export { DIALECT } from './schema/built-in/schema-parts.ts';
-export { createAjv } from './schema/json-schema/create-ajv.ts';
+export { createAjv } from './schema/create-ajv.ts';
 export { builtInSchema, typeNames } from './schema/built-in.ts';`);
   const { default: standaloneCode } = await import('ajv/dist/standalone/index.js');
   const { Name } = await import('ajv');
@@ -121,8 +121,8 @@ export { builtInSchema, typeNames } from './schema/built-in.ts';`);
   });
   const formatsFile = JSON.stringify(require.resolve('ajv-formats/dist/formats.js'));
   return `
-import { isNodeHash } from '../../cas/node-hash.ts';
-import { DIALECT } from '../built-in/schema-parts.ts';
+import { isNodeHash } from '../cas/node-hash.ts';
+import { DIALECT } from './built-in/schema-parts.ts';
 const formats = { ...require(${formatsFile}).fullFormats, cas_ref: { validate: isNodeHash } };
 const checks = ((exports) => {${withFiles(code)}; return exports; })({});
 function accepts(name, value) {

@@ -16,7 +16,7 @@ import { build, transformSync } from 'esbuild';
 
 /** Source files that the build replaces. */
 const GENERATED = [
-  'schema/json-schema/generated-checks.ts',
+  'schema/generated-checks.ts',
   'workflow/notation/generated-check.ts',
   'engine/config/generated-check.ts',
 ];

@@ -2,8 +2,8 @@ import { pointer } from '../cas/canonical.ts';
 import { isNodeHash, type NodeHash } from '../cas/hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 import { orElse } from '../or-else.ts';
-import { runInTimeBox } from './json-schema/time-box.ts';
-import { applicators } from './json-schema/walk-schema.ts';
+import { runInTimeBox } from './time-box.ts';
+import { applicators } from './walk-schema.ts';
 
 /** The key of an inline pointer, `{ "$cas": "<hash>" }`. */
 export const CAS_KEY = '$cas';

@@ -6,7 +6,7 @@ import type { Repository } from '../git/repository.ts';
 import { isJsonObject, type JsonValue } from '../json.ts';
 import { builtIn, builtInSchema, type TypeName, typeNameOf } from './built-in.ts';
 import { CAS_KEY, findLinks, type Link } from './find-links.ts';
-import { InvalidSchema } from './json-schema/schema-error.ts';
+import { InvalidSchema } from './schema-error.ts';
 
 /** Where nodes are looked up: a source of nodes, or a whole repository. */
 export type NodesOf = NodeSource | Repository;

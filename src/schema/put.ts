@@ -20,7 +20,7 @@ import type { Repository } from '../git/repository.ts';
 import { ObjectBatch, publish } from '../git/stores/publish.ts';
 import type { JsonValue } from '../json.ts';
 import { builtIn, encodeBuiltIn, isThreadType, typeNameOf } from './built-in.ts';
-import { assertSchema } from './json-schema/validate-against.ts';
+import { assertSchema } from './validate-against.ts';
 import { assertLinks, linksOf, sourceOf, walk } from './links.ts';
 import { assertValid } from './validate.ts';
 

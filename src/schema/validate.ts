@@ -2,11 +2,11 @@ import type { NodeHash } from '../cas/hash.ts';
 import { getNode, MemorySource, type Node, type NodeSource } from '../cas/node.ts';
 import { isJsonObject } from '../json.ts';
 import type { JsonValue } from '../json.ts';
-import { assertSchema, checkBuiltIn, validateAgainst } from './json-schema/validate-against.ts';
+import { assertSchema, checkBuiltIn, validateAgainst } from './validate-against.ts';
 import { builtIn, typeNameOf } from './built-in.ts';
 import { checkLinks, linksOf, type NodesOf, schemaOfMeta, schemaOfType, sourceOf } from './links.ts';
 import type { Link } from './find-links.ts';
-import { InvalidSchema, type SchemaError, SchemaViolation } from './json-schema/schema-error.ts';
+import { InvalidSchema, type SchemaError, SchemaViolation } from './schema-error.ts';
 
 /** The result of checking a node. */
 export type Validation = {

@@ -14,8 +14,8 @@ import {
   findListFault,
   openArchive,
   pointerOfArchived,
-} from '../thread/archive/archive-list.ts';
-import { archiveThreads, ENDS_PREFIX, takeOut } from '../thread/archive/archive-threads.ts';
+} from '../thread/archive-list.ts';
+import { archiveThreads, ENDS_PREFIX, takeOut } from '../thread/archive-threads.ts';
 import { threadOfDamage } from '../thread/find-thread.ts';
 import {
   forgetRemoved,

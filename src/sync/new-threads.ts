@@ -1,7 +1,7 @@
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';
-import type { ArchiveList } from '../thread/archive/archive-list.ts';
+import type { ArchiveList } from '../thread/archive-list.ts';
 import { forkIdFor } from '../thread/new-thread-id.ts';
 import { findStart } from '../thread/thread-chain.ts';
 import { nothingForDataError } from '../thread/thread-errors.ts';

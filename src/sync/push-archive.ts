@@ -15,8 +15,8 @@ import {
   MAX_PLACE,
   openArchive,
   pointerOfArchived,
-} from '../thread/archive/archive-list.ts';
-import { addEnds, archiveThreads, ENDS_PREFIX, endsRef, withoutEnds } from '../thread/archive/archive-threads.ts';
+} from '../thread/archive-list.ts';
+import { addEnds, archiveThreads, ENDS_PREFIX, endsRef, withoutEnds } from '../thread/archive-threads.ts';
 import { nothingForDataError } from '../thread/thread-errors.ts';
 import { dayOfEnd, type ThreadId, type ThreadPointer } from '../thread/thread-id.ts';
 import { type NewThreads, presenceAt } from './new-threads.ts';

@@ -11,7 +11,7 @@ import {
   type Remote,
   type RemoteRef,
 } from '../git/transport/remote.ts';
-import { type ArchiveList, openArchive } from '../thread/archive/archive-list.ts';
+import { type ArchiveList, openArchive } from '../thread/archive-list.ts';
 import { foldEnded } from '../thread/end-thread.ts';
 import { getThread } from '../thread/find-thread.ts';
 import type { SecretPlace } from '../thread/secret-scan.ts';

@@ -6,7 +6,7 @@ import type { Repository } from '../git/repository.ts';
 import { againIfMoved } from '../git/stores/publish.ts';
 import type { FetchedRefs } from '../git/transport/open-remote.ts';
 import type { FetchRequest, Remote, RemoteRef } from '../git/transport/remote.ts';
-import { type ArchivedThread, ArchiveList, findListFault, LIST_REF } from '../thread/archive/archive-list.ts';
+import { type ArchivedThread, ArchiveList, findListFault, LIST_REF } from '../thread/archive-list.ts';
 import type { OnDamage } from '../thread/find-thread.ts';
 import { REMOVED_PREFIX } from '../thread/remove-thread.ts';
 import {

@@ -15,7 +15,7 @@ import { MAX_ANCESTORS, type MergeRecord } from '../schema/built-in/thread-step.
 import { addUsage, type Redacted, type Usage, type UsageByRole } from '../schema/built-in/schema-parts.ts';
 import { assertValid } from '../schema/validate.ts';
 import { appendCommit, type WhoIsNext } from './append-commit.ts';
-import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from './context/compaction.ts';
+import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from './compaction.ts';
 import { agentNode, type AttemptDraft, attemptFiles, contentNode, taken } from './draft-commit.ts';
 import { recordFiles } from './step-files.ts';
 import { type TraceDraft, traceFiles } from './step-trace.ts';

@@ -23,7 +23,7 @@ export async function findChildren(
   repository: Repository,
   { id, start, last, tally }: Pick<ThreadState, 'id' | 'start' | 'last' | 'tally'>,
 ): Promise<ChildThread[]> {
-  const { findArchived } = await import('./archive/archive-list.ts');
+  const { findArchived } = await import('./archive-list.ts');
   const children = new Map<ThreadId, ChildThread>();
   const addCalledFrom = async (step: CommitOf<'step'> | undefined): Promise<void> => {
     // A thread that is over may be archived while its caller is not.

@@ -53,7 +53,7 @@ export async function listPointers(
 
 /** Lists the archived threads that are here. @param sinceMs leaves out those that ended before */
 async function listArchived(repository: Repository, sinceMs = 0): Promise<ThreadPointer[]> {
-  const { findArchived } = await import('./archive/archive-list.ts');
+  const { findArchived } = await import('./archive-list.ts');
   const since = utcDate(Math.max(0, sinceMs - DAY_MS));
   return (await findArchived(repository, '')).filter(({ ref }) => dayOfEnd(ref) >= since);
 }
@@ -136,7 +136,7 @@ export async function getThread(repository: Repository, idOrPrefix: string): Pro
   }
   const [first, second] = matches;
   if (!first) {
-    const { findArchivePlace } = await import('./archive/archive-list.ts');
+    const { findArchivePlace } = await import('./archive-list.ts');
     throw new ThreadNotFound(idOrPrefix, await findArchivePlace(repository, wanted));
   }
   const ids = matches.map((match) => match.id);
@@ -155,7 +155,7 @@ async function search(repository: Repository, wanted: string): Promise<ThreadPoi
   const matches = await findByPrefix(repository, wanted, { damaged });
   // A whole id that has a ref is not searched for in the archive.
   if (matches.length === 0 || !isThreadId(wanted)) {
-    const { findArchived } = await import('./archive/archive-list.ts');
+    const { findArchived } = await import('./archive-list.ts');
     const known = new Set(matches.map(({ id }) => id));
     matches.push(...(await findArchived(repository, wanted, { most: 2 })).filter(({ id }) => !known.has(id)));
   }

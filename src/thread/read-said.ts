@@ -4,7 +4,7 @@ import type { Repository } from '../git/repository.ts';
 import { iso } from '../iso.ts';
 import type { JsonObject } from '../json.ts';
 import type { MoreLimits } from '../schema/built-in/schema-parts.ts';
-import { readSuspension, type Suspension } from './context/exchange.ts';
+import { readSuspension, type Suspension } from './exchange.ts';
 import { getThread } from './find-thread.ts';
 import { readChain } from './thread-chain.ts';
 import { personOf, readTextAt, type ThreadCommit } from './thread-commit.ts';

@@ -8,7 +8,7 @@ import type { Repository } from '../git/repository.ts';
 import { ObjectBatch } from '../git/stores/publish.ts';
 import { readDerivedFile, writeDerivedFile } from '../git/system/state-files.ts';
 import { namesIn } from '../git/system/files.ts';
-import { takeOut } from './archive/archive-threads.ts';
+import { takeOut } from './archive-threads.ts';
 import { forgetInTable, listTableRows } from './head-table.ts';
 import { NoRefOfItsOwn } from './thread-errors.ts';
 import { activeRef, isThreadId, REMOTES_PREFIX, scratchRef, type ThreadId, type ThreadPointer } from './thread-id.ts';

@@ -12,7 +12,7 @@ import { builtIn, payloadOf } from '../schema/built-in.ts';
 import type { ThreadStart } from '../schema/built-in/thread-start.ts';
 import { findCasRefs } from '../schema/find-links.ts';
 import { nodeOfMessage } from '../thread/commit-message.ts';
-import { COMPACT_FILE } from '../thread/context/compaction.ts';
+import { COMPACT_FILE } from '../thread/compaction.ts';
 import { readSnapshot, WORKSPACE } from '../thread/step-files.ts';
 import { TRACE_FOLDER, turnFolder } from '../thread/step-trace.ts';
 import { findEventFile, type ThreadCommit, type ThreadCommitKind, type ThreadEvent } from '../thread/thread-commit.ts';

@@ -13,7 +13,7 @@ import { type Decision, type DecisionContext, lastRoleOf, roleWhileUndecided } f
 import { isPerson, RULES_PACKAGE } from '../schema/built-in/workflow.ts';
 import type { SuspendCause } from '../schema/built-in/thread-start.ts';
 import { payloadOf } from '../schema/built-in.ts';
-import { questionOf } from '../thread/context/agent-context.ts';
+import { questionOf } from '../thread/agent-context.ts';
 import { stepView, type StepView } from '../thread/step-view.ts';
 import { readTextAt, type ThreadCommit } from '../thread/thread-commit.ts';
 import type { CommitOf, StepEntry } from '../thread/thread-state.ts';

@@ -2,7 +2,7 @@ import { readingContext } from '../../src/engine/engine-context.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { pushThreads } from '../../src/sync/push-threads.ts';
-import { archiveThreads } from '../../src/thread/archive/archive-threads.ts';
+import { archiveThreads } from '../../src/thread/archive-threads.ts';
 import { listPointers } from '../../src/thread/find-thread.ts';
 
 /**

@@ -12,11 +12,11 @@ import {
   typeNames,
 } from '../../src/schema/built-in.ts';
 import type { TypeName } from '../../src/schema/built-in.ts';
-import { subschemas } from '../../src/schema/json-schema/walk-schema.ts';
+import { subschemas } from '../../src/schema/walk-schema.ts';
 import { refs } from '../../src/schema/links.ts';
 import { validate } from '../../src/schema/validate.ts';
-import { compileSchema } from '../../src/schema/json-schema/validator.ts';
-import { validateAgainst } from '../../src/schema/json-schema/validate-against.ts';
+import { compileSchema } from '../../src/schema/validator.ts';
+import { validateAgainst } from '../../src/schema/validate-against.ts';
 import { sampleNodes } from './sample-nodes.ts';
 import type { Sample } from './sample-nodes.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../src/json.ts';
 import { collectRefs, findCasRefs, findLinks } from '../../src/schema/find-links.ts';
-import { ValidationTimeout } from '../../src/schema/json-schema/time-box.ts';
+import { ValidationTimeout } from '../../src/schema/time-box.ts';
 
 const a = '000000000000A';
 const b = '000000000000B';

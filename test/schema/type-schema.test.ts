@@ -11,7 +11,7 @@ import {
   typeNameOf,
   typeNames,
 } from '../../src/schema/built-in.ts';
-import { InvalidSchema } from '../../src/schema/json-schema/schema-error.ts';
+import { InvalidSchema } from '../../src/schema/schema-error.ts';
 import { schemaOfMeta, schemaOfType } from '../../src/schema/links.ts';
 import { assertValid, validate } from '../../src/schema/validate.ts';
 

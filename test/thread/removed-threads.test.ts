@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RefMoved } from '../../src/git/ref-store.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
-import { archiveThreads } from '../../src/thread/archive/archive-threads.ts';
+import { archiveThreads } from '../../src/thread/archive-threads.ts';
 import { findThread, getThread } from '../../src/thread/find-thread.ts';
 import { endThread } from '../../src/thread/end-thread.ts';
 import { activeRef, parseThreadId, scratchRef } from '../../src/thread/thread-id.ts';

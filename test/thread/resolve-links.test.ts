@@ -4,7 +4,7 @@ import { reindex } from '../../src/cas/lookup.ts';
 import { putSchema } from '../../src/schema/put.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { endThread } from '../../src/thread/end-thread.ts';
-import { archiveThreads } from '../../src/thread/archive/archive-threads.ts';
+import { archiveThreads } from '../../src/thread/archive-threads.ts';
 import { resolveLinks } from '../../src/thread/thread-scratch.ts';
 import { threadCas } from '../../src/thread/thread-cas.ts';
 import { getThread } from '../../src/thread/find-thread.ts';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { readHistory } from '../../src/thread/context/context-history.ts';
+import { readHistory } from '../../src/thread/context-history.ts';
 import { exportThread, threadRows } from '../../src/thread/export-thread.ts';
 import { Rebuild, RefusedImport } from '../../src/thread/rebuild.ts';
 import { findChildren } from '../../src/thread/find-children.ts';
@@ -20,7 +20,7 @@ import {
 } from '../../src/thread/thread-chain.ts';
 import { diffThreads } from '../../src/thread/diff-threads.ts';
 import { readSaid } from '../../src/thread/read-said.ts';
-import { outlineSuspension, readSuspension } from '../../src/thread/context/exchange.ts';
+import { outlineSuspension, readSuspension } from '../../src/thread/exchange.ts';
 import { readTrace } from '../../src/thread/step-trace.ts';
 import { filesOfStep } from '../../src/thread/step-files.ts';
 import { stepView } from '../../src/thread/step-view.ts';

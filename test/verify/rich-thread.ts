@@ -3,7 +3,7 @@ import { encodeTree } from '../../src/git/format/objects.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { putSchema } from '../../src/schema/put.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
-import { pinCompaction } from '../../src/thread/context/compaction.ts';
+import { pinCompaction } from '../../src/thread/compaction.ts';
 import { endThread } from '../../src/thread/end-thread.ts';
 import { reopenThread, resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
 import { threadCas } from '../../src/thread/thread-cas.ts';

@@ -46,7 +46,7 @@ function describePackage(contract: AgentContract): void {
     });
 
     test('has a configSchema that is a JSON Schema (2020-12), complete in itself', async () => {
-      const { assertSchema } = await import('../../schema/json-schema/validate-against.ts');
+      const { assertSchema } = await import('../../schema/validate-against.ts');
       await expect(assertSchema(packageDescriptor.configSchema)).resolves.toBeUndefined();
     });
 

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { validateAgainst } from '../../schema/json-schema/validate-against.ts';
+import { validateAgainst } from '../../schema/validate-against.ts';
 
 /**
  * Holds a value against a JSON Schema (2020-12) and says what is wrong, one sentence for each mistake; none when all is

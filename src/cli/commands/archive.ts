@@ -1,5 +1,5 @@
-import { archiveThreads, findArchivable, takeOut } from '../../thread/archive/archive-threads.ts';
-import { findArchivePlace } from '../../thread/archive/archive-list.ts';
+import { archiveThreads, findArchivable, takeOut } from '../../thread/archive-threads.ts';
+import { findArchivePlace } from '../../thread/archive-list.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import type { Held, Refusal } from '../../sync/report.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';

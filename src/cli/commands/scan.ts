@@ -84,7 +84,7 @@ For each it prints the place and the rule, never the value. A file of more than 
 
 /** The threads that are archived at other places and are not here, by these places. */
 async function listElsewhere(repository: Repository): Promise<{ remote: string; threads: ThreadId[] }[]> {
-  const { findElsewhere } = await import('../../thread/archive/archive-list.ts');
+  const { findElsewhere } = await import('../../thread/archive-list.ts');
   const here = new Set((await listPointers(repository, EVERYWHERE)).map(({ id }) => id));
   const places = new Map<string, ThreadId[]>();
   for (const [thread, remote] of await findElsewhere(repository, here)) {

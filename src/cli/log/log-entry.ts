@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ThreadCommitKind } from '../../thread/thread-commit.ts';
 import type { Resumption } from '../../thread/read-said.ts';
-import type { SuspensionOutline } from '../../thread/context/exchange.ts';
+import type { SuspensionOutline } from '../../thread/exchange.ts';
 import { resumptionFields, suspensionFields } from '../output/suspension-markdown.ts';
 
 /** A commit of a thread as the log tells it. */

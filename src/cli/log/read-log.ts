@@ -2,7 +2,7 @@ import { iso } from '../../iso.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { personOf, statusOf } from '../../thread/thread-commit.ts';
-import { outlineSuspension } from '../../thread/context/exchange.ts';
+import { outlineSuspension } from '../../thread/exchange.ts';
 import { agentOfMessage, lineOfOutput } from '../../thread/commit-message.ts';
 import { type LightCommit, readLightChain, readReply } from '../../thread/thread-chain.ts';
 import type { LogEntry } from './log-entry.ts';

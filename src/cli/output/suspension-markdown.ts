@@ -1,6 +1,6 @@
 import { formatMeta } from './table.ts';
 import type { Resumption } from '../../thread/read-said.ts';
-import type { Suspension } from '../../thread/context/exchange.ts';
+import type { Suspension } from '../../thread/exchange.ts';
 import type { Palette } from './palette.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { harmless, oneLine } from './width.ts';

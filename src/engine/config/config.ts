@@ -6,7 +6,7 @@ import { readFileInside } from '../../git/repository/read-file-inside.ts';
 import { READ, readRegularFile } from '../../git/system/files.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isMadeForThread, mainWorkTree } from '../../git/repository/work-trees.ts';
-import { DEFAULT_MAX_CHARACTERS } from '../../thread/context/agent-context.ts';
+import { DEFAULT_MAX_CHARACTERS } from '../../thread/agent-context.ts';
 import { nearestName } from '../../nearest-name.ts';
 import {
   type ConfigContext,

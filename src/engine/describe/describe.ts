@@ -5,7 +5,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
-import type { SuspensionOutline } from '../../thread/context/exchange.ts';
+import type { SuspensionOutline } from '../../thread/exchange.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import type { BranchName } from '../events.ts';
 import { describeWaiting } from '../blocks/describe-block.ts';
@@ -121,7 +121,7 @@ async function questionsOf(
 /** The cached facts of a head have no texts, because texts have no bounds. */
 async function readSuspension(repository: Repository, head: ObjectId): Promise<SuspensionOutline | null> {
   const { readThreadCommit } = await import('../../thread/thread-commit.ts');
-  const { outlineSuspension } = await import('../../thread/context/exchange.ts');
+  const { outlineSuspension } = await import('../../thread/exchange.ts');
   const commit = await readThreadCommit(repository, head);
   return commit.kind === 'suspend' ? outlineSuspension(repository, commit) : null;
 }

@@ -347,7 +347,7 @@ async function* soundOnes(
   // The names of the refs of ended threads have the day.
   const isWanted = endedBetween(endedSinceMs, endedBeforeMs);
   if (archived) {
-    const { findArchived } = await import('../../thread/archive/archive-list.ts');
+    const { findArchived } = await import('../../thread/archive-list.ts');
     yield* (await findArchived(repository, '')).filter(({ ref }) => isWanted(dayOfEnd(ref))).toReversed();
     return;
   }

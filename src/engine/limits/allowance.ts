@@ -2,7 +2,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { setMember } from '../../json.ts';
 import { addUsage, type MoreLimits, type Usage, type UsageByRole } from '../../schema/built-in/schema-parts.ts';
-import { ThreadMemory } from '../../thread/context/context-history.ts';
+import { ThreadMemory } from '../../thread/context-history.ts';
 import {
   type ChildThread,
   findCalledNow,

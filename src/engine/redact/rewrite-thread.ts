@@ -12,7 +12,7 @@ import type { Redactor } from '../../redaction/redactor.ts';
 import { builtIn, isThreadType, payloadOf, type TypeName, typeNameOf } from '../../schema/built-in.ts';
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { AgentRecord } from '../../schema/built-in/workflow.ts';
-import { schemaWords } from '../../schema/json-schema/walk-schema.ts';
+import { schemaWords } from '../../schema/walk-schema.ts';
 import { schemaOfMeta } from '../../schema/links.ts';
 import { type Beside, messageOfCommit, nextOfMessage } from '../../thread/commit-message.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';

@@ -7,7 +7,7 @@ import { checkReply } from '../../moderator/check-reply.ts';
 import { CheckFailed } from '../../moderator/moderator-errors.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { collectRefs } from '../../schema/find-links.ts';
-import { schemaWords } from '../../schema/json-schema/walk-schema.ts';
+import { schemaWords } from '../../schema/walk-schema.ts';
 import type { AttemptDraft } from '../../thread/draft-commit.ts';
 import { resolveLinks } from '../../thread/thread-scratch.ts';
 import { failureReason } from '../../thread/thread-status.ts';

@@ -1,16 +1,16 @@
 import { UwfError } from '../../errors.ts';
 import { formatInstruction } from '../../agent/extract/format-instruction.ts';
-import { readCarriedCompaction } from '../../thread/context/compaction.ts';
+import { readCarriedCompaction } from '../../thread/compaction.ts';
 import {
   assembleContext,
   assembleForPerson,
-  isRoleAlone,
   type ContextHistory,
   type ContextParent,
   type ContextParts,
-} from '../../thread/context/agent-context.ts';
-import { readHistory, toContextStep } from '../../thread/context/context-history.ts';
-import { readStandingAnswer } from '../../thread/context/exchange.ts';
+  isRoleAlone,
+} from '../../thread/agent-context.ts';
+import { readHistory, toContextStep } from '../../thread/context-history.ts';
+import { readStandingAnswer } from '../../thread/exchange.ts';
 import { findStart, findStepByNumber } from '../../thread/thread-chain.ts';
 import { callerCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { isPerson } from '../../schema/built-in/workflow.ts';

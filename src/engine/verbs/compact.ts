@@ -1,8 +1,8 @@
 import { messageOf } from '../../errors.ts';
 import type { NodeHash } from '../../cas/hash.ts';
-import { pinCompaction } from '../../thread/context/compaction.ts';
-import { isTold, summaryPrompts } from '../../thread/context/agent-context.ts';
-import { readStepsToTell } from '../../thread/context/context-history.ts';
+import { pinCompaction } from '../../thread/compaction.ts';
+import { isTold, summaryPrompts } from '../../thread/agent-context.ts';
+import { readStepsToTell } from '../../thread/context-history.ts';
 import { hintToGoOn, statusOfHead } from '../../thread/thread-status.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

@@ -17,7 +17,7 @@ import { describeThread, type ThreadView } from '../describe/describe.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
 import { type WantedBase, wantsIsolation } from '../isolation/working-top.ts';
 import { tellTaken } from '../engine-context.ts';
-import { schemaWords } from '../../schema/json-schema/walk-schema.ts';
+import { schemaWords } from '../../schema/walk-schema.ts';
 import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
 import { validateWorkflow } from '../../workflow/check/validate-workflow.ts';
 import { combineLimits } from '../limits/limits.ts';

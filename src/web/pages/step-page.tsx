@@ -5,7 +5,7 @@ import { formatCount, formatDuration, plural } from '../../format-time.ts';
 import { iso } from '../../iso.ts';
 import { branchesInMeta } from '../../schema/built-in/thread-step.ts';
 import { firstLine } from '../../thread/commit-message.ts';
-import { readRefused, type RefusedReply } from '../../thread/context/exchange.ts';
+import { readRefused, type RefusedReply } from '../../thread/exchange.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { scanOneCommit } from '../../thread/secret-scan.ts';
 import { type PartKind, readTrace, type ToolCallDraft, type Trace, type TracedTurn } from '../../thread/step-trace.ts';

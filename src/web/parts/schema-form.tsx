@@ -1,4 +1,4 @@
-import type { SchemaError } from '../../schema/json-schema/schema-error.ts';
+import type { SchemaError } from '../../schema/schema-error.ts';
 import {
   type FormChoice,
   type FormField,

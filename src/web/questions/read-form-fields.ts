@@ -8,7 +8,7 @@ import {
   schemaVariants,
 } from '../../agent/extract/schema-variants.ts';
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../../json.ts';
-import type { SchemaError } from '../../schema/json-schema/schema-error.ts';
+import type { SchemaError } from '../../schema/schema-error.ts';
 
 /** What was filled in: the value, what was typed (empty rows of lists left out), and what cannot be read. */
 export type FilledIn = { value: JsonObject; typed: URLSearchParams; errors: SchemaError[] };

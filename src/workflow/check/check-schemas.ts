@@ -1,8 +1,8 @@
 import { didYouMean, nearestName } from '../../nearest-name.ts';
-import { hintForDraft, InvalidSchema } from '../../schema/json-schema/schema-error.ts';
+import { hintForDraft, InvalidSchema } from '../../schema/schema-error.ts';
 import { CAS_REF } from '../../schema/find-links.ts';
-import { atPointer, subschemas } from '../../schema/json-schema/walk-schema.ts';
-import { assertSchema } from '../../schema/json-schema/validate-against.ts';
+import { atPointer, subschemas } from '../../schema/walk-schema.ts';
+import { assertSchema } from '../../schema/validate-against.ts';
 import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
 import { schemaKeywords, schemaTypes } from '../notation/editor-schema.ts';
 import type { Report } from '../diagnostics/report.ts';
@@ -77,7 +77,7 @@ async function reportFormats(report: Report, role: SourceRole): Promise<void> {
     const { format } = schema;
     if (typeof format !== 'string' || format === CAS_REF || format.startsWith('x-')) continue;
     // Loaded here, because few schemas have a format.
-    const { formatNames } = await import('../../schema/json-schema/validator.ts');
+    const { formatNames } = await import('../../schema/validator.ts');
     const known = await formatNames();
     if (known.includes(format)) continue;
     const message = `the schema of ${role.title} has the format '${format}', which is not checked: any text is right`;

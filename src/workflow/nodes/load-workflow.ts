@@ -1,4 +1,4 @@
-import { checkBuiltIn } from '../../schema/json-schema/validate-against.ts';
+import { checkBuiltIn } from '../../schema/validate-against.ts';
 import { repositoryNodes } from '../../cas/lookup.ts';
 import { isNodeHash } from '../../cas/hash.ts';
 import { getNode, type Node, type NodeSource } from '../../cas/node.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, mapValues } from '../../json.ts';
-import { keywordsOfForm } from '../../schema/json-schema/walk-schema.ts';
+import { keywordsOfForm } from '../../schema/walk-schema.ts';
 import { withoutWords, wordsOf } from '../../schema/typed-schema.ts';
 import { notationSchema } from './file-schema.ts';
 

@@ -8,7 +8,7 @@ import { checkAgent, createConfiguredAgent, recordedConfig } from '../../../src/
 import { describeAgentPackage, loadAgentPackage } from '../../../src/agent/load/load-agent-package.ts';
 import { UwfError } from '../../../src/errors.ts';
 import { packageRoot } from '../../../src/package-root.ts';
-import { assertSchema } from '../../../src/schema/json-schema/validate-against.ts';
+import { assertSchema } from '../../../src/schema/validate-against.ts';
 import { agentRequest, temporaryFolder } from '../../helpers/agent-request.ts';
 
 const source = `

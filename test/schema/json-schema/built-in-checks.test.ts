@@ -6,8 +6,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { isJsonObject, type JsonValue } from '../../../src/json.ts';
 import { builtInSchema, typeNames } from '../../../src/schema/built-in.ts';
-import { checkBuiltIn, validateAgainst } from '../../../src/schema/json-schema/validate-against.ts';
-import { compileSchema } from '../../../src/schema/json-schema/validator.ts';
+import { checkBuiltIn, validateAgainst } from '../../../src/schema/validate-against.ts';
+import { compileSchema } from '../../../src/schema/validator.ts';
 import { type Sample, sampleNodes } from '../sample-nodes.ts';
 
 type Shipped = {
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const { generatedChecksPlugin } = (await import(script)) as { generatedChecksPlugin: Plugin };
   const { outputFiles } = await build({
     stdin: {
-      contents: "export { checkBuiltIn, validateAgainst } from './json-schema/validate-against.ts';",
+      contents: "export { checkBuiltIn, validateAgainst } from './validate-against.ts';",
       resolveDir: new URL('../../../src/schema', import.meta.url).pathname,
     },
     bundle: true,

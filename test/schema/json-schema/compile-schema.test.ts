@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { canonicalJson } from '../../../src/cas/canonical.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import type * as ajvModule from '../../../src/schema/json-schema/create-ajv.ts';
-import type * as boxModule from '../../../src/schema/json-schema/time-box.ts';
-import type * as validatorModule from '../../../src/schema/json-schema/validator.ts';
+import type * as ajvModule from '../../../src/schema/create-ajv.ts';
+import type * as boxModule from '../../../src/schema/time-box.ts';
+import type * as validatorModule from '../../../src/schema/validator.ts';
 
-const createAjv = '../../../src/schema/json-schema/create-ajv.ts';
-const generatedChecks = '../../../src/schema/json-schema/generated-checks.ts';
-const timeBox = '../../../src/schema/json-schema/time-box.ts';
+const createAjv = '../../../src/schema/create-ajv.ts';
+const generatedChecks = '../../../src/schema/generated-checks.ts';
+const timeBox = '../../../src/schema/time-box.ts';
 const draft = 'https://json-schema.org/draft/2020-12/schema';
 
 /** Which validators were made, by whether they are bare; how long each box may take; and whether schemas are surely schemas. */
@@ -40,8 +40,8 @@ beforeEach(async () => {
     return { ...original, runInTimeBox: counted };
   });
   // A validator that keeps nothing of earlier tests.
-  validator = await import('../../../src/schema/json-schema/validator.ts');
-  box = await import('../../../src/schema/json-schema/time-box.ts');
+  validator = await import('../../../src/schema/validator.ts');
+  box = await import('../../../src/schema/time-box.ts');
 });
 
 afterEach(() => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { UwfError } from '../../../src/errors.ts';
-import { ValidationTimeout } from '../../../src/schema/json-schema/time-box.ts';
-import { InvalidSchema, SchemaViolation } from '../../../src/schema/json-schema/schema-error.ts';
+import { ValidationTimeout } from '../../../src/schema/time-box.ts';
+import { InvalidSchema, SchemaViolation } from '../../../src/schema/schema-error.ts';
 
 const errors = ['/a', '', '/c', '/d', '/e', '/f', '/g'].map((path) => ({ path, message: 'must be x' }));
 const cause = new Error('cause');

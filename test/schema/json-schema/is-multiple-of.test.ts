@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isMultipleOf } from '../../../src/schema/json-schema/compare-as-json.ts';
+import { isMultipleOf } from '../../../src/schema/compare-as-json.ts';
 
 test.each<[number, number, boolean]>([
   [19.99, 0.01, true],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/json.ts';
-import { findSchemaFault } from '../../../src/schema/json-schema/validator.ts';
+import { findSchemaFault } from '../../../src/schema/validator.ts';
 
 const repeated = (count: number, part: JsonValue): JsonValue[] => Array.from({ length: count }, () => part);
 

@@ -8,7 +8,7 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { DanglingLink } from '../../../src/schema/links.ts';
 import { putNode, putNodes } from '../../../src/schema/put.ts';
-import { SchemaViolation } from '../../../src/schema/json-schema/schema-error.ts';
+import { SchemaViolation } from '../../../src/schema/schema-error.ts';
 import { threadCas } from '../../../src/thread/thread-cas.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';

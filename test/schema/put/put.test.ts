@@ -10,7 +10,7 @@ import { builtIn, builtInSchema } from '../../../src/schema/built-in.ts';
 import { DanglingLink, findReachableHashes, refs, walk, WrongLinkType } from '../../../src/schema/links.ts';
 import { putNode, putSchema, schemaRef } from '../../../src/schema/put.ts';
 import { validate } from '../../../src/schema/validate.ts';
-import { InvalidSchema, SchemaViolation } from '../../../src/schema/json-schema/schema-error.ts';
+import { InvalidSchema, SchemaViolation } from '../../../src/schema/schema-error.ts';
 import { createMemoryRepository, expectCleanMemory } from '../../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 

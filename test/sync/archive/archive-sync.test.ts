@@ -13,8 +13,8 @@ import {
   findArchived,
   LIST_REF,
   openArchive,
-} from '../../../src/thread/archive/archive-list.ts';
-import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
+} from '../../../src/thread/archive-list.ts';
+import { archiveThreads } from '../../../src/thread/archive-threads.ts';
 import { getThread, listPointers } from '../../../src/thread/find-thread.ts';
 import { dayOfEnd, type ThreadId } from '../../../src/thread/thread-id.ts';
 import { DirectRemote } from '../../helpers/direct-remote.ts';

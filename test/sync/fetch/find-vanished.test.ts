@@ -5,7 +5,7 @@ import { fetchThreads } from '../../../src/sync/fetch-threads.ts';
 import { pushThreads } from '../../../src/sync/push-threads.ts';
 import { removeRemoteThread } from '../../../src/sync/remove-remote-thread.ts';
 import { syncThreads } from '../../../src/sync/sync-threads.ts';
-import { archiveThreads } from '../../../src/thread/archive/archive-threads.ts';
+import { archiveThreads } from '../../../src/thread/archive-threads.ts';
 import { listPointers } from '../../../src/thread/find-thread.ts';
 import { startLoop } from '../../thread/thread-fixture.ts';
 import { createPlaces, share, threadsOf, type Place } from '../places.ts';

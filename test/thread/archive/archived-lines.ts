@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { ObjectBatch } from '../../../src/git/stores/publish.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { addListCommit, type ArchivedThread, editList } from '../../../src/thread/archive/archive-list.ts';
+import { addListCommit, type ArchivedThread, editList } from '../../../src/thread/archive-list.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

@@ -10,7 +10,7 @@ import {
   type ListChanges,
   MAX_LINES,
   MAX_PLACE,
-} from '../../../src/thread/archive/archive-list.ts';
+} from '../../../src/thread/archive-list.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';

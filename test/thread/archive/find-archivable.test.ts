@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { endThread } from '../../../src/thread/end-thread.ts';
-import { findArchivable } from '../../../src/thread/archive/archive-threads.ts';
+import { findArchivable } from '../../../src/thread/archive-threads.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { startLoop } from '../thread-fixture.ts';

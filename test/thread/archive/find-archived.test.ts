@@ -8,7 +8,7 @@ import {
   findArchivePlace,
   LIST_REF,
   pointerOfArchived,
-} from '../../../src/thread/archive/archive-list.ts';
+} from '../../../src/thread/archive-list.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { archivedLines, storeList } from './archived-lines.ts';
 

@@ -3,7 +3,7 @@ import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { ObjectBatch } from '../../../src/git/stores/publish.ts';
 import { readCommit } from '../../../src/git/stores/read.ts';
-import { addEnds, endsRef, readEnds, withoutEnds } from '../../../src/thread/archive/archive-threads.ts';
+import { addEnds, endsRef, readEnds, withoutEnds } from '../../../src/thread/archive-threads.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 

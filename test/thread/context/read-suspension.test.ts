@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { suspendThread, type SuspensionDraft } from '../../../src/thread/suspend-thread.ts';
-import { outlineSuspension, readRefused, readSuspension } from '../../../src/thread/context/exchange.ts';
+import { outlineSuspension, readRefused, readSuspension } from '../../../src/thread/exchange.ts';
 import type { CommitOf } from '../../../src/thread/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { endThread } from '../../../src/thread/end-thread.ts';
 import { reopenThread, resumeThread, suspendThread, type SuspensionDraft } from '../../../src/thread/suspend-thread.ts';
-import { readStandingAnswer, type StandingAnswer } from '../../../src/thread/context/exchange.ts';
+import { readStandingAnswer, type StandingAnswer } from '../../../src/thread/exchange.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';
 import { agent, startLoop } from '../thread-fixture.ts';

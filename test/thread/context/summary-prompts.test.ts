@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ContextStep, summaryPrompts } from '../../../src/thread/context/agent-context.ts';
+import { type ContextStep, summaryPrompts } from '../../../src/thread/agent-context.ts';
 
 const step = (number: number, text: string): ContextStep => ({ number, role: 'coder', status: null, text });
 const prompts = (texts: readonly string[], maxCharacters: number, before?: string): string[] =>

@@ -11,7 +11,7 @@ import { ObjectBatch } from '../../../src/git/stores/publish.ts';
 import { readCommit, readTree } from '../../../src/git/stores/read.ts';
 import { parseRefName } from '../../../src/git/format/refs.ts';
 import { walk } from '../../../src/schema/links.ts';
-import { compileSchema } from '../../../src/schema/json-schema/validator.ts';
+import { compileSchema } from '../../../src/schema/validator.ts';
 import { builtInSchema, typeNameOf } from '../../../src/schema/built-in.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf } from '../../../errors.ts';
-import { runInTimeBox, ValidationTimeout } from '../../../schema/json-schema/time-box.ts';
+import { runInTimeBox, ValidationTimeout } from '../../../schema/time-box.ts';
 import { flagSchema, integerSchema, NOT_EMPTY, objectSchema, textSchema } from '../../../schema/typed-schema.ts';
 import { defineTool, type Tool, ToolFailure } from './tool.ts';
 import type { WorkFolder } from './work-folder.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../json.ts';
 import type { JsonObject } from '../../../json.ts';
-import { InvalidSchema } from '../../../schema/json-schema/schema-error.ts';
+import { InvalidSchema } from '../../../schema/schema-error.ts';
 import { checkValue } from '../../extract/check-value.ts';
 import type { AgentEvent } from '../../contract.ts';
 import type { RequestedCall } from '../model/ask-model.ts';

@@ -1,7 +1,7 @@
 import { iso } from '../../../iso.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { readTextAt } from '../../../thread/thread-commit.ts';
-import { readRefused, readSuspension } from '../../../thread/context/exchange.ts';
+import { readRefused, readSuspension } from '../../../thread/exchange.ts';
 import { agentName, readableMeta } from '../../../thread/step-view.ts';
 import type { CommitOf } from '../../../thread/thread-state.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';

@@ -1,5 +1,5 @@
 import { planRedaction, type ThreadRedaction } from '../../../engine/redact/redact-thread.ts';
-import { archivePlaces } from '../../../thread/archive/archive-list.ts';
+import { archivePlaces } from '../../../thread/archive-list.ts';
 import { lastSeenAt } from '../../../sync/shared-refs.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument } from '../../command-line/shared-arguments.ts';

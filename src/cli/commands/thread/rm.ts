@@ -6,7 +6,7 @@ import type { ObjectId } from '../../../git/format/object-id.ts';
 import type { GitEnvironment, Repository } from '../../../git/repository.ts';
 import { lastSeenAt, ThreadNotThere } from '../../../sync/shared-refs.ts';
 import { removeRemoteThread } from '../../../sync/remove-remote-thread.ts';
-import { findArchivePlace } from '../../../thread/archive/archive-list.ts';
+import { findArchivePlace } from '../../../thread/archive-list.ts';
 import { amountOf, findUnmergedWork, NotMerged, type UnmergedWork } from '../../../thread/code/thread-code.ts';
 import { faultOf, NewerFormat, WrongThreadState } from '../../../thread/thread-errors.ts';
 import { findThread, getThread, listPointers } from '../../../thread/find-thread.ts';

@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../json.ts';
-import { builtInSchema, type TypeName } from '../built-in.ts';
-import { DIALECT } from '../built-in/schema-parts.ts';
+import type { JsonValue } from '../json.ts';
+import { builtInSchema, type TypeName } from './built-in.ts';
+import { DIALECT } from './built-in/schema-parts.ts';
 import type { SchemaError } from './schema-error.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject, JsonValue } from '../../../src/json.ts';
+import type { JsonObject, JsonValue } from '../../src/json.ts';
 import {
   applicators,
   atPointer,
@@ -7,7 +7,7 @@ import {
   resolveLocalRef,
   schemaWords,
   subschemas,
-} from '../../../src/schema/json-schema/walk-schema.ts';
+} from '../../src/schema/walk-schema.ts';
 
 const pathsIn = (schema: JsonValue): string[] => [...subschemas(schema)].map(({ path }) => path.join('/'));
 

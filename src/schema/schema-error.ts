@@ -1,8 +1,8 @@
 import type { ErrorObject } from 'ajv';
-import { UwfError } from '../../errors.ts';
-import { isJsonObject, type JsonValue, mapValues } from '../../json.ts';
-import { withArticle } from '../../with-article.ts';
-import { DIALECT } from '../built-in/schema-parts.ts';
+import { UwfError } from '../errors.ts';
+import { isJsonObject, type JsonValue, mapValues } from '../json.ts';
+import { withArticle } from '../with-article.ts';
+import { DIALECT } from './built-in/schema-parts.ts';
 import { keywordsOfForm, type SchemaPath, subschemas } from './walk-schema.ts';
 
 /** A value is not a JSON Schema (draft 2020-12) that uwf can work with. */

@@ -1,10 +1,10 @@
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
-import { canonicalJson } from '../../cas/canonical.ts';
-import { MAX_SCHEMA_BYTES } from '../../cas/limits.ts';
-import { META_SCHEMA } from '../../cas/node-hash.ts';
-import { isShortOfFiles } from '../../git/format/object-errors.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { DIALECT } from '../built-in/schema-parts.ts';
+import { canonicalJson } from '../cas/canonical.ts';
+import { MAX_SCHEMA_BYTES } from '../cas/limits.ts';
+import { META_SCHEMA } from '../cas/node-hash.ts';
+import { isShortOfFiles } from '../git/format/object-errors.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { DIALECT } from './built-in/schema-parts.ts';
 import { compareAsJson } from './compare-as-json.ts';
 import { createAjv } from './create-ajv.ts';
 import { isSurelyOfDraft } from './generated-checks.ts';

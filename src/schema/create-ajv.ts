@@ -1,6 +1,6 @@
 import type { Ajv2020, Options } from 'ajv/dist/2020.js';
-import { isNodeHash } from '../../cas/node-hash.ts';
-import { CAS_REF } from '../find-links.ts';
+import { isNodeHash } from '../cas/node-hash.ts';
+import { CAS_REF } from './find-links.ts';
 
 /**
  * Makes the validator of this project: ajv for draft 2020-12, which knows the form of a node hash and all standard formats.

@@ -5,8 +5,8 @@ import {
   assembleForPerson,
   type ContextParts,
   type ContextStep,
-} from '../../../src/thread/context/agent-context.ts';
-import type { Exchanged } from '../../../src/thread/context/exchange.ts';
+} from '../../src/thread/agent-context.ts';
+import type { Exchanged } from '../../src/thread/exchange.ts';
 
 function step(number: number, role: string, text: string, status: string | null = 'done'): ContextStep {
   return { number, role, status, text };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { JsonValue } from '../../../src/json.ts';
-import { createAjv } from '../../../src/schema/json-schema/create-ajv.ts';
+import type { JsonValue } from '../../src/json.ts';
+import { createAjv } from '../../src/schema/create-ajv.ts';
 
 const draft = 'https://json-schema.org/draft/2020-12/schema';
 

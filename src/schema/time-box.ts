@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { isShortOfFiles, TooManyOpenFiles } from '../../git/format/object-errors.ts';
-import { UwfError } from '../../errors.ts';
-import { runInTime } from '../../run-in-time.ts';
+import { UwfError } from '../errors.ts';
+import { isShortOfFiles, TooManyOpenFiles } from '../git/format/object-errors.ts';
+import { runInTime } from '../run-in-time.ts';
 
 /** A value could not be checked against a schema in the time a check may take. */
 export class ValidationTimeout extends UwfError {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { appendStep } from '../../../src/thread/append-step.ts';
-import { threadCas } from '../../../src/thread/thread-cas.ts';
-import { readScratch } from '../../../src/thread/thread-scratch.ts';
+import { appendStep } from '../../src/thread/append-step.ts';
+import { threadCas } from '../../src/thread/thread-cas.ts';
+import { readScratch } from '../../src/thread/thread-scratch.ts';
 import {
   compactionFor,
   compactionOf,
@@ -9,10 +9,10 @@ import {
   pinCompaction,
   readCarriedCompaction,
   readWaitingCompaction,
-} from '../../../src/thread/context/compaction.ts';
-import type { CommitOf, ThreadState } from '../../../src/thread/thread-state.ts';
-import { createMapRepository } from '../../helpers/map-repository.ts';
-import { startLoop, stepDraft } from '../thread-fixture.ts';
+} from '../../src/thread/compaction.ts';
+import type { CommitOf, ThreadState } from '../../src/thread/thread-state.ts';
+import { createMapRepository } from '../helpers/map-repository.ts';
+import { startLoop, stepDraft } from './thread-fixture.ts';
 
 function headOf({ head }: ThreadState): CommitOf<'step'> {
   if (head.kind !== 'step') throw new TypeError('the thread has no step');

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { orElse } from '../../or-else.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { orElse } from '../or-else.ts';
 
 /** A path from the outermost schema. Items of lists are numbers. */
 export type SchemaPath = readonly (string | number)[];

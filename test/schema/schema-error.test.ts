@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { describe, expect, test } from 'vitest';
-import { readableErrors } from '../../../src/schema/json-schema/schema-error.ts';
+import { readableErrors } from '../../src/schema/schema-error.ts';
 
 function fault(keyword: string, params: object = {}, more: Partial<ErrorObject> = {}): ErrorObject {
   return { keyword, params, instancePath: '', schemaPath: `#/${keyword}`, ...more };

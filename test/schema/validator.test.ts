@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonValue } from '../../../src/json.ts';
-import { ValidationTimeout } from '../../../src/schema/json-schema/time-box.ts';
-import { compileSchema } from '../../../src/schema/json-schema/validator.ts';
-import { InvalidSchema, SchemaViolation } from '../../../src/schema/json-schema/schema-error.ts';
-import { validateAgainst } from '../../../src/schema/json-schema/validate-against.ts';
+import type { JsonValue } from '../../src/json.ts';
+import { ValidationTimeout } from '../../src/schema/time-box.ts';
+import { compileSchema } from '../../src/schema/validator.ts';
+import { InvalidSchema, SchemaViolation } from '../../src/schema/schema-error.ts';
+import { validateAgainst } from '../../src/schema/validate-against.ts';
 
 describe('a value', () => {
   test.each<[string, JsonValue, JsonValue, boolean]>([

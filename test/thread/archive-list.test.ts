@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { UwfError } from '../../../src/errors.ts';
-import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
-import { ObjectBatch, publish } from '../../../src/git/stores/publish.ts';
-import { readCommit } from '../../../src/git/stores/read.ts';
+import { UwfError } from '../../src/errors.ts';
+import { type ObjectId, parseObjectId } from '../../src/git/format/object-id.ts';
+import { ObjectBatch, publish } from '../../src/git/stores/publish.ts';
+import { readCommit } from '../../src/git/stores/read.ts';
 import {
   addListCommit,
+  type ArchivedThread,
   ArchiveList,
   findListFault,
   formatLines,
@@ -13,12 +14,11 @@ import {
   MAX_BYTES,
   parseLines,
   pointerOfArchived,
-  type ArchivedThread,
-} from '../../../src/thread/archive/archive-list.ts';
-import { createMapRepository } from '../../helpers/map-repository.ts';
-import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
-import { watched } from '../../helpers/watched-repository.ts';
-import { archivedLines, storeList } from './archived-lines.ts';
+} from '../../src/thread/archive-list.ts';
+import { createMapRepository } from '../helpers/map-repository.ts';
+import { createTemporaryRepository } from '../helpers/temporary-repository.ts';
+import { watched } from '../helpers/watched-repository.ts';
+import { archivedLines, storeList } from './archive/archived-lines.ts';
 
 const [one, two] = archivedLines(2) as [ArchivedThread, ArchivedThread];
 const file = parseObjectId('1'.repeat(40));

@@ -1,5 +1,5 @@
-import type { JsonValue } from '../../json.ts';
-import type { TypeName } from '../built-in.ts';
+import type { JsonValue } from '../json.ts';
+import type { TypeName } from './built-in.ts';
 
 // The build replaces this file with code that ajv generates from the draft's own schema and from the built-in ones, because compiling
 // these takes longer than most commands run. See `scripts/build/generated-checks.js`. Where a function says false, the value may be right

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { TooManyOpenFiles } from '../../../src/git/format/object-errors.ts';
-import { runInTimeBox, ValidationTimeout } from '../../../src/schema/json-schema/time-box.ts';
-import { allowFiles } from '../../helpers/few-files.ts';
+import { TooManyOpenFiles } from '../../src/git/format/object-errors.ts';
+import { runInTimeBox, ValidationTimeout } from '../../src/schema/time-box.ts';
+import { allowFiles } from '../helpers/few-files.ts';
 
 test('gives what the work gives', () => {
   expect(runInTimeBox(() => 5, 1000)).toBe(5);

@@ -1,14 +1,14 @@
-import { type IndexEntry, type NodeReader, readNodeAt } from '../../cas/commit-nodes.ts';
-import type { NodeHash } from '../../cas/hash.ts';
-import type { Repository } from '../../git/repository.ts';
-import { iso } from '../../iso.ts';
-import { payloadOf, type Payloads, type TypeName } from '../../schema/built-in.ts';
-import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
-import type { Usage } from '../../schema/built-in/schema-parts.ts';
-import { readReply } from '../thread-chain.ts';
-import { readTextAt, type ThreadCommit } from '../thread-commit.ts';
-import { CorruptThread } from '../thread-errors.ts';
-import type { CommitOf } from '../thread-state.ts';
+import { type IndexEntry, type NodeReader, readNodeAt } from '../cas/commit-nodes.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import type { Repository } from '../git/repository.ts';
+import { iso } from '../iso.ts';
+import { payloadOf, type Payloads, type TypeName } from '../schema/built-in.ts';
+import type { Usage } from '../schema/built-in/schema-parts.ts';
+import type { SuspendCause } from '../schema/built-in/thread-start.ts';
+import { readReply } from './thread-chain.ts';
+import { readTextAt, type ThreadCommit } from './thread-commit.ts';
+import { CorruptThread } from './thread-errors.ts';
+import type { CommitOf } from './thread-state.ts';
 
 /** A rejected reply, and why; with `interrupted` a try that was cut off, whose text may be empty. */
 export type RefusedReply = {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { readHistory, readStepsToTell } from '../../../src/thread/context/context-history.ts';
-import { appendStep } from '../../../src/thread/append-step.ts';
-import { readState } from '../../../src/thread/thread-state.ts';
-import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
-import { watched } from '../../helpers/watched-repository.ts';
-import { addManySteps } from '../long-thread.ts';
-import { startLoop, stepDraft } from '../thread-fixture.ts';
+import { readHistory, readStepsToTell } from '../../src/thread/context-history.ts';
+import { appendStep } from '../../src/thread/append-step.ts';
+import { readState } from '../../src/thread/thread-state.ts';
+import { createTemporaryRepository } from '../helpers/temporary-repository.ts';
+import { watched } from '../helpers/watched-repository.ts';
+import { addManySteps } from './long-thread.ts';
+import { startLoop, stepDraft } from './thread-fixture.ts';
 
 const listener = { role: 'writer', seen: undefined, maxCharacters: 60_000 };
 

@@ -1,13 +1,13 @@
-import { UwfError } from '../../errors.ts';
-import { isObjectId, type ObjectFormat, type ObjectId } from '../../git/format/object-id.ts';
-import { parseRefName } from '../../git/format/refs.ts';
-import type { TreeEntry } from '../../git/format/objects.ts';
-import type { RefName } from '../../git/ref-store.ts';
-import type { Repository } from '../../git/repository.ts';
-import { ObjectBatch } from '../../git/stores/publish.ts';
-import { type ObjectReader, readBlob, readCommit, readTree } from '../../git/stores/read.ts';
-import { asFault, assertDataError, nothingForDataError } from '../thread-errors.ts';
-import { HISTORY_PREFIX, isThreadId, REMOTES_PREFIX, type ThreadId, type ThreadPointer } from '../thread-id.ts';
+import { UwfError } from '../errors.ts';
+import { isObjectId, type ObjectFormat, type ObjectId } from '../git/format/object-id.ts';
+import type { TreeEntry } from '../git/format/objects.ts';
+import { parseRefName } from '../git/format/refs.ts';
+import type { RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { ObjectBatch } from '../git/stores/publish.ts';
+import { type ObjectReader, readBlob, readCommit, readTree } from '../git/stores/read.ts';
+import { asFault, assertDataError, nothingForDataError } from './thread-errors.ts';
+import { HISTORY_PREFIX, isThreadId, REMOTES_PREFIX, type ThreadId, type ThreadPointer } from './thread-id.ts';
 
 /** The list of archived threads. */
 export const LIST_REF: RefName = parseRefName('refs/uwf/archive/list');

@@ -1,13 +1,13 @@
-import { encodeNode, type EncodedNode } from '../../cas/node.ts';
-import { replaceInScratch } from '../../cas/scratch.ts';
-import type { NodeHash } from '../../cas/hash.ts';
-import type { Repository } from '../../git/repository.ts';
-import { findNodeAt, readTextAt } from '../thread-commit.ts';
-import { contentNode } from '../draft-commit.ts';
-import { scratchRef, type ThreadId } from '../thread-id.ts';
-import { readScratch, type Scratch } from '../thread-scratch.ts';
-import type { CommitOf } from '../thread-state.ts';
-import { payloadOf } from '../../schema/built-in.ts';
+import type { NodeHash } from '../cas/hash.ts';
+import { type EncodedNode, encodeNode } from '../cas/node.ts';
+import { replaceInScratch } from '../cas/scratch.ts';
+import type { Repository } from '../git/repository.ts';
+import { payloadOf } from '../schema/built-in.ts';
+import { contentNode } from './draft-commit.ts';
+import { findNodeAt, readTextAt } from './thread-commit.ts';
+import { scratchRef, type ThreadId } from './thread-id.ts';
+import { readScratch, type Scratch } from './thread-scratch.ts';
+import type { CommitOf } from './thread-state.ts';
 
 /** The file of a step's tree with a summary that replaces all earlier steps in the prompts of agents. */
 export const COMPACT_FILE = 'compact.md';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addEnds, archiveThreads, readEnds, takeOut } from '../../../src/thread/archive/archive-threads.ts';
+import { addEnds, archiveThreads, readEnds, takeOut } from '../../src/thread/archive-threads.ts';
 import {
   addListCommit,
   type ArchivedThread,
@@ -8,17 +8,17 @@ import {
   findArchived,
   findListFault,
   LIST_REF,
-} from '../../../src/thread/archive/archive-list.ts';
-import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { ObjectBatch, repositoryWith } from '../../../src/git/stores/publish.ts';
-import type { Repository } from '../../../src/git/repository.ts';
-import { endThread } from '../../../src/thread/end-thread.ts';
-import { getThread, listPointers } from '../../../src/thread/find-thread.ts';
-import type { ThreadId, ThreadPointer } from '../../../src/thread/thread-id.ts';
-import { verifyThread } from '../../../src/verify/verify-threads.ts';
-import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
-import { startLoop } from '../thread-fixture.ts';
-import { archivedLines } from './archived-lines.ts';
+} from '../../src/thread/archive-list.ts';
+import type { ObjectId } from '../../src/git/format/object-id.ts';
+import { ObjectBatch, repositoryWith } from '../../src/git/stores/publish.ts';
+import type { Repository } from '../../src/git/repository.ts';
+import { endThread } from '../../src/thread/end-thread.ts';
+import { getThread, listPointers } from '../../src/thread/find-thread.ts';
+import type { ThreadId, ThreadPointer } from '../../src/thread/thread-id.ts';
+import { verifyThread } from '../../src/verify/verify-threads.ts';
+import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
+import { startLoop } from './thread-fixture.ts';
+import { archivedLines } from './archive/archived-lines.ts';
 
 const over = { outcome: 'cancelled', returnCode: 130, summary: 'over' } as const;
 

@@ -1,4 +1,4 @@
-import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
+import type { ThreadStart } from '../schema/built-in/thread-start.ts';
 import { type Exchanged, keepEnd, tellExchange } from './exchange.ts';
 
 /** A step in the context. */

@@ -1,8 +1,8 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { JsonValue } from '../../../src/json.ts';
-import { compareAsJson } from '../../../src/schema/json-schema/compare-as-json.ts';
-import { createAjv } from '../../../src/schema/json-schema/create-ajv.ts';
+import type { JsonValue } from '../../src/json.ts';
+import { compareAsJson } from '../../src/schema/compare-as-json.ts';
+import { createAjv } from '../../src/schema/create-ajv.ts';
 
 let ajv: Ajv2020;
 let plain: Ajv2020;

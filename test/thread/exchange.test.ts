@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { Repository } from '../../../src/git/repository.ts';
-import { resumeThread, suspendThread, type SuspensionDraft } from '../../../src/thread/suspend-thread.ts';
-import { hasFailed, readExchange, type ExchangeCommit } from '../../../src/thread/context/exchange.ts';
-import type { CommitOf } from '../../../src/thread/thread-state.ts';
-import { createMapRepository } from '../../helpers/map-repository.ts';
-import { agent, startLoop } from '../thread-fixture.ts';
+import type { Repository } from '../../src/git/repository.ts';
+import { resumeThread, suspendThread, type SuspensionDraft } from '../../src/thread/suspend-thread.ts';
+import { type ExchangeCommit, hasFailed, readExchange } from '../../src/thread/exchange.ts';
+import type { CommitOf } from '../../src/thread/thread-state.ts';
+import { createMapRepository } from '../helpers/map-repository.ts';
+import { agent, startLoop } from './thread-fixture.ts';
 
 const prompt = 'Write a poem.\nBe brief.';
 const waits: SuspensionDraft = {

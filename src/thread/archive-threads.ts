@@ -1,9 +1,9 @@
-import { againIfMoved, ObjectBatch, publish } from '../../git/stores/publish.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
-import type { Ref, RefEdit, RefName } from '../../git/ref-store.ts';
-import type { Repository } from '../../git/repository.ts';
-import { foldEnded } from '../end-thread.ts';
-import { ACTIVE_PREFIX, dayOfEnd, type ThreadId, threadOfRef, type ThreadPointer, utcDate } from '../thread-id.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import { parseRefName } from '../git/format/refs.ts';
+import type { Ref, RefEdit, RefName } from '../git/ref-store.ts';
+import type { Repository } from '../git/repository.ts';
+import { againIfMoved, ObjectBatch, publish } from '../git/stores/publish.ts';
+import { type ObjectReader, readCommit } from '../git/stores/read.ts';
 import {
   addListCommit,
   type ArchivedThread,
@@ -12,17 +12,17 @@ import {
   LIST_REF,
   pointerOfArchived,
 } from './archive-list.ts';
-import { type ObjectReader, readCommit } from '../../git/stores/read.ts';
-import { nothingForDataError } from '../thread-errors.ts';
-import { listPointers } from '../find-thread.ts';
-import { parseRefName } from '../../git/format/refs.ts';
+import { foldEnded } from './end-thread.ts';
+import { listPointers } from './find-thread.ts';
+import { nothingForDataError } from './thread-errors.ts';
+import { ACTIVE_PREFIX, dayOfEnd, type ThreadId, threadOfRef, type ThreadPointer, utcDate } from './thread-id.ts';
 
 /** The most threads in one transaction: it holds the locks of all their refs, and rewrites all packed refs. */
 const MAX_TOGETHER = 5_000;
 const MAX_TRIES = 20;
 
 /** How threads are archived. */
-export type ArchiveOptions = {
+type ArchiveOptions = {
   /** The URL of the repository that has them, if this one will not keep them. */
   place?: string;
   onProgress?: ((line: string) => void) | undefined;
@@ -193,7 +193,7 @@ export async function* readEnds(objects: ObjectReader, tip: ObjectId): AsyncGene
 }
 
 /** The edits that take ends out of chains, which are written anew, and the ends that were in them. */
-export type WithoutEnds = { edits: RefEdit[]; found: Set<ObjectId> };
+type WithoutEnds = { edits: RefEdit[]; found: Set<ObjectId> };
 
 /** Takes ends out of the chains that have them. */
 export async function withoutEnds(

@@ -1,6 +1,6 @@
 import type { Ajv2020, ErrorObject, FuncKeywordDefinition } from 'ajv/dist/2020.js';
-import { canonicalJson } from '../../cas/canonical.ts';
-import type { JsonValue } from '../../json.ts';
+import { canonicalJson } from '../cas/canonical.ts';
+import type { JsonValue } from '../json.ts';
 
 type Fault = Pick<ErrorObject, 'params' | 'message'>;
 type Check = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>;

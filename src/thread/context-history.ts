@@ -1,11 +1,6 @@
-import type { ObjectId } from '../../git/format/object-id.ts';
-import type { Repository } from '../../git/repository.ts';
-import type { RoleTotals } from '../../schema/built-in/thread-step.ts';
-import { toldMeta } from '../step-view.ts';
-import { findStepByNumber, readChain, readLightChain, readReply } from '../thread-chain.ts';
-import { readThreadCommit, statusOf } from '../thread-commit.ts';
-import { CorruptThread } from '../thread-errors.ts';
-import { type CommitOf, NO_TURN, stateCommit, type ThreadState } from '../thread-state.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import type { RoleTotals } from '../schema/built-in/thread-step.ts';
 import {
   type ContextHistory,
   type ContextStep,
@@ -16,6 +11,11 @@ import {
 } from './agent-context.ts';
 import { readCarriedCompaction, readWaitingCompaction } from './compaction.ts';
 import { type ExchangeCommit, readExchange } from './exchange.ts';
+import { toldMeta } from './step-view.ts';
+import { findStepByNumber, readChain, readLightChain, readReply } from './thread-chain.ts';
+import { readThreadCommit, statusOf } from './thread-commit.ts';
+import { CorruptThread } from './thread-errors.ts';
+import { type CommitOf, NO_TURN, stateCommit, type ThreadState } from './thread-state.ts';
 
 /** A thread, identified by its start. */
 type StartedThread = { readonly start: { readonly id: ObjectId } };
