@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path/posix';
 import { describe, expect, test } from 'vitest';
 import { readSourceFiles, targetOf } from './source-files.ts';
 import type { SourceFile, SourceImport } from './source-files.ts';
@@ -89,6 +90,9 @@ const loadsWeb = /^(?:web\/|cli\/web\/|cli\/commands\/web\.ts$)/;
 const files = readSourceFiles();
 const names = new Set(files.map((file) => file.name));
 
+/** Rooms whose folders still import each other in circles. */
+const roomsWithCircles = ['agent', 'cli', 'engine', 'git', 'workflow'];
+
 /** Each import of a file of ours, as a pair. */
 function edges(): { from: SourceFile; to: string; via: SourceImport }[] {
   return files.flatMap((from) =>
@@ -101,6 +105,22 @@ function edges(): { from: SourceFile; to: string; via: SourceImport }[] {
 
 function roomOf(name: string): string {
   return name.includes('/') ? name.slice(0, name.indexOf('/')) : '';
+}
+
+/** The ways that lead from a name back to it. */
+function circlesAmong(ways: readonly (readonly [from: string, to: string])[]): string[] {
+  const next = new Map<string, string[]>();
+  for (const [from, to] of ways) next.set(from, [...(next.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (name: string, path: readonly string[]): void => {
+    if (path.includes(name)) circles.push([...path.slice(path.indexOf(name)), name].join(' -> '));
+    if (path.includes(name) || done.has(name)) return;
+    for (const to of new Set(next.get(name))) visit(to, [...path, name]);
+    done.add(name);
+  };
+  for (const name of next.keys()) visit(name, []);
+  return circles;
 }
 
 describe('the floors', () => {
@@ -157,18 +177,15 @@ describe('the floors', () => {
   });
 
   test('no file imports itself, over however many others', () => {
-    const all = edges();
-    const next = new Map(files.map((file) => [file.name, all.filter(({ from }) => from === file).map(({ to }) => to)]));
-    const done = new Set<string>();
-    const cycles: string[] = [];
-    const visit = (name: string, path: readonly string[]): void => {
-      if (path.includes(name)) cycles.push([...path.slice(path.indexOf(name)), name].join(' -> '));
-      if (path.includes(name) || done.has(name)) return;
-      for (const to of next.get(name) ?? []) visit(to, [...path, name]);
-      done.add(name);
-    };
-    for (const file of files) visit(file.name, []);
-    expect(cycles).toEqual([]);
+    expect(circlesAmong(edges().map(({ from, to }) => [from.name, to]))).toEqual([]);
+  });
+
+  test('no folder imports itself, over however many others of its room', () => {
+    const inRooms = edges().filter(({ from, to }) => from.room === roomOf(to) && from.room !== '');
+    const folders = inRooms.map(({ from, to }) => [dirname(from.name), dirname(to)] as const);
+    const circles = circlesAmong(folders.filter(([from, to]) => from !== to));
+    const rooms = circles.map((circle) => /^[^/ ]+/u.exec(circle)?.[0] ?? '');
+    expect([...new Set(rooms)].toSorted()).toEqual(roomsWithCircles);
   });
 });
 

@@ -34,7 +34,7 @@ export async function openBullQueue(url: string, lockMs: number): Promise<TurnQu
 const BATCH = 500;
 
 /** Puts jobs into the queues of their needs. */
-export class Offers {
+class Offers {
   readonly #packages: QueuePackages;
   readonly #connection: RedisConnection;
   readonly #registry: NeedsRegistry;
