@@ -18,7 +18,7 @@ import type { FinishedTurn } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
 
 /** How a turn began, as far as it takes to store what becomes of it. */
-type BegunTurn = Pick<FinishedTurn, 'role' | 'rule' | 'prompt' | 'agent' | 'startedAtMs'> & {
+export type BegunTurn = Pick<FinishedTurn, 'role' | 'rule' | 'prompt' | 'agent' | 'startedAtMs'> & {
   /** The commit that it goes on from; of one that does a step again, that step's. */
   head: ObjectId;
   again?: { word: string; as: ThreadId } | undefined;

@@ -11,7 +11,7 @@ import { appendEnd, suspendUnrun } from '../turn/append.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { askedOf, chooseRole, openStep } from '../turn/decide.ts';
 import type { ChosenStep } from '../turn/step.ts';
-import { storePending } from '../turn/take-step.ts';
+import { storePending } from '../turn.ts';
 import { storeResumption } from './store-answer.ts';
 
 /**

@@ -13,7 +13,7 @@ import { withThread } from '../leases/with-thread.ts';
 import { tellTaken } from '../engine-context.ts';
 import { chooseAgain, openStep } from '../turn/decide.ts';
 import type { ChosenStep, RoleChoice, StepOutcome, TurnWish } from '../turn/step.ts';
-import { storePending, takeChosenStep } from '../turn/take-step.ts';
+import { storePending, takeChosenStep } from '../turn.ts';
 
 export type PokeOptions = LeaseOptions & Pick<TurnWish, 'agent'>;
 

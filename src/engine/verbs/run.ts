@@ -1,15 +1,12 @@
-import { UwfError } from '../../errors.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { admitThreads } from '../agents/admission.ts';
-import { describeOver } from '../describe/gather-facts.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import type { Lease } from '../leases/lease.ts';
 import { inSlot } from '../leases/slot.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
-import { Interrupted } from '../limits/turn-clock.ts';
 import type { StepOutcome, TurnWish } from '../turn/step.ts';
-import { type Stepped, storePending, takeStep } from '../turn/take-step.ts';
+import { runUntilOver, storePending, takeStep } from '../turn.ts';
 
 /** `agent` does the next turn, whatever is configured; those after it are the configured ones'. */
 export type RunOptions = LeaseOptions & Pick<TurnWish, 'agent' | 'allowSecrets'>;
@@ -46,31 +43,7 @@ export function runOn(
   from: ThreadState,
   wish: TurnWish = {},
 ): Promise<ThreadOver> {
-  return inSlot(engine, from, (inner) => stepUntilOver(inner, lease, from, wish));
-}
-
-async function stepUntilOver(
-  engine: EngineContext,
-  lease: Lease,
-  from: ThreadState,
-  wish: TurnWish,
-): Promise<ThreadOver> {
-  const kept = await storePending(engine, from, wish);
-  let state = kept?.state ?? from;
-  let over = kept ? kept.outcome.over : ((await describeOver(engine, from)) ?? null);
-  if (over && kept === undefined) engine.tell(over);
-  for (let next: TurnWish | undefined = wish; over === null; next = undefined) {
-    if (engine.signal.aborted) throw new Interrupted(state.id, engine.signal.reason);
-    const stepped: Stepped = await takeStep(engine, lease, state, next).catch((error: unknown) => {
-      // A caller replaces the hint of its child thread.
-      if (error instanceof UwfError && error.kind === 'agent')
-        error.wayOn = `then 'uwf thread run ${state.id}' goes on`;
-      throw error;
-    });
-    ({ state } = stepped);
-    ({ over } = stepped.outcome);
-  }
-  return over;
+  return inSlot(engine, from, (inner) => runUntilOver(inner, lease, from, wish));
 }
 
 export type StepOptions = LeaseOptions & TurnWish;
