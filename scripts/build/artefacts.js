@@ -71,7 +71,7 @@ export const artefacts = [
           'src/git/repository/read-file-inside.ts',
           'src/git/stores/ref-writer.ts',
           'src/git/worktree/file-notes.ts',
-          'src/is-within.ts',
+          'src/git/system/is-within.ts',
           'src/thread/archive-list.ts',
           'src/thread/find-children.ts',
           'src/thread/new-thread-id.ts',

@@ -1,5 +1,5 @@
 import type { Usage } from './contract.ts';
-import { formatCount, plural } from '../format-time.ts';
+import { formatCount, plural } from '../text/wording.ts';
 
 /**
  * `at least 12,345 tokens in (9,000 from a cache, 800 to a cache), 678 out, 3 turns, $0.0123`: the usage of a turn or

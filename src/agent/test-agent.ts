@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { messageOf, UwfError } from '../errors.ts';
-import { MAX_TIMER_MS } from '../max-timer.ts';
+import { MAX_TIMER_MS } from '../time/clock.ts';
 import type { JsonObject } from '../json.ts';
 import { hasListedTools, toolsMissing } from './acp/own-tools.ts';
 import type { AgentBinding } from './load/agent-binding.ts';

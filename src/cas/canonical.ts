@@ -1,4 +1,4 @@
-import { isWellFormed } from '../is-well-formed.ts';
+import { isWellFormed } from '../text/wording.ts';
 import { UwfError } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 

@@ -1,7 +1,7 @@
 import { findBlock, isIsolated } from '../workflow/definition.ts';
 import { UwfError } from '../errors.ts';
 import { repackInBackground } from '../git/maintenance/repack.ts';
-import { monotonicMs } from '../monotonic-ms.ts';
+import { monotonicMs } from '../time/clock.ts';
 import { type ChildThread, findCalledNow } from '../thread/find-children.ts';
 import { readThreadCommit } from '../thread/thread-commit.ts';
 import type { ThreadState } from '../thread/thread-state.ts';

@@ -2,7 +2,7 @@ import { UwfError } from '../errors.ts';
 import { seenByExpression } from '../expression/analysis/compile-expression.ts';
 import { evaluate } from '../expression/evaluation/evaluate.ts';
 import { renderTemplate, seenByTemplate } from '../expression/template/template.ts';
-import { isWellFormed } from '../is-well-formed.ts';
+import { isWellFormed } from '../text/wording.ts';
 import { setMember, type JsonObject, type JsonValue } from '../json.ts';
 import {
   MAX_BRANCHES,

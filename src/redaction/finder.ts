@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { monotonicMs } from '../monotonic-ms.ts';
-import { runInTime } from '../run-in-time.ts';
+import { monotonicMs } from '../time/clock.ts';
+import { runInTime } from '../time/run-in-time.ts';
 import { DecodedView, KnownValues, type Part } from './known-values.ts';
 import {
   type Allowed,

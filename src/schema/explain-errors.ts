@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../json.ts';
-import { didYouMean } from '../nearest-name.ts';
+import { didYouMean } from '../text/nearest-name.ts';
 import { atPointer, resolveLocalRef, type SchemaPath } from './walk-schema.ts';
 import { type SchemaWords, wordsOf } from './typed-schema.ts';
 

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import { UwfError } from '../errors.ts';
 import { isJsonObject, type JsonValue, mapValues } from '../json.ts';
-import { withArticle } from '../with-article.ts';
+import { withArticle } from '../text/wording.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
 import { keywordsOfForm, type SchemaPath, subschemas } from './walk-schema.ts';
 

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { UwfError } from '../errors.ts';
 import { isShortOfFiles, TooManyOpenFiles } from '../git/format/object-errors.ts';
-import { runInTime } from '../run-in-time.ts';
+import { runInTime } from '../time/run-in-time.ts';
 
 /** A value could not be checked against a schema in the time a check may take. */
 export class ValidationTimeout extends UwfError {

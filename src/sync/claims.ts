@@ -11,7 +11,7 @@ import { ObjectBatch } from '../git/stores/publish.ts';
 import { type ObjectReader, readBlob, readCommit, readTree } from '../git/stores/read.ts';
 import { hintAtRefusal } from '../git/transport/git-output.ts';
 import type { Remote } from '../git/transport/remote.ts';
-import { iso } from '../iso.ts';
+import { iso } from '../time/clock.ts';
 import { parseJson } from '../json.ts';
 import { orElse } from '../or-else.ts';
 import { arrayOf, isNumber, isString, objectOf, type Shape, stringThat } from '../shape.ts';

@@ -1,7 +1,7 @@
 import { type IndexEntry, type NodeReader, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { Repository } from '../git/repository.ts';
-import { iso } from '../iso.ts';
+import { iso } from '../time/clock.ts';
 import { payloadOf, type Payloads, type TypeName } from '../schema/built-in.ts';
 import type { Usage } from '../schema/built-in/schema-parts.ts';
 import type { SuspendCause } from '../schema/built-in/thread-start.ts';

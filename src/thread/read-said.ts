@@ -1,7 +1,7 @@
 import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { iso } from '../iso.ts';
+import { iso } from '../time/clock.ts';
 import type { JsonObject } from '../json.ts';
 import type { MoreLimits } from '../schema/built-in/schema-parts.ts';
 import { readSuspension, type Suspension } from './exchange.ts';

@@ -4,7 +4,7 @@ import { getNode, NodeNotFound, type NodeSource, type StoredNode } from '../cas/
 import { encodeCommit, parseCommit } from '../git/format/objects.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Identity, Repository } from '../git/repository.ts';
-import { iso } from '../iso.ts';
+import { iso } from '../time/clock.ts';
 import { keysOf } from '../json.ts';
 import { MAX_ANCESTORS } from '../schema/built-in/thread-step.ts';
 import { addUsage, type Usage } from '../schema/built-in/schema-parts.ts';

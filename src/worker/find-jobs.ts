@@ -3,7 +3,7 @@ import type { EngineContext } from '../engine/engine-context.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Remote, RemoteRef } from '../git/transport/remote.ts';
-import { monotonicMs } from '../monotonic-ms.ts';
+import { monotonicMs } from '../time/clock.ts';
 import { type Claim, CLAIM_DEADLINES, claimRef, CLAIMS_PREFIX, findClaim } from '../sync/claims.ts';
 import { placesNow, selectPatterns } from '../sync/plan-fetch.ts';
 import { eachOnce } from '../sync/reconcile-thread.ts';

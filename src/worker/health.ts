@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { EngineEvent } from '../engine/events.ts';
 import { UwfError } from '../errors.ts';
-import { monotonicMs } from '../monotonic-ms.ts';
+import { monotonicMs } from '../time/clock.ts';
 import type { TurnVerdict } from './turn-queue.ts';
 
 /** What a worker has counted since it started. */

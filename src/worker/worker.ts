@@ -1,11 +1,10 @@
 import { messageOf, UwfError } from '../errors.ts';
-import { plural } from '../format-time.ts';
+import { plural } from '../text/wording.ts';
 import { asEnvironmentError } from '../git/format/object-errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import { assertThere, explainGone } from '../git/repository/git-directory.ts';
-import { MAX_TIMER_MS } from '../max-timer.ts';
-import { monotonicMs } from '../monotonic-ms.ts';
+import { MAX_TIMER_MS, monotonicMs } from '../time/clock.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { Claims, type WorkerIdentity } from './claims.ts';
 import { JobFinder, RemoteView, type WorkFilter } from './find-jobs.ts';

@@ -1,13 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import * as inspection from '../../src/expression/analysis/inspect-expression.ts';
 import * as templates from '../../src/expression/template/template.ts';
-import { nearestName } from '../../src/nearest-name.ts';
+import { nearestName } from '../../src/text/nearest-name.ts';
 import { validateWorkflow } from '../../src/workflow/check/validate-workflow.ts';
 import { loadText } from '../workflow/memory-reader.ts';
 
 vi.mock('../../src/expression/analysis/inspect-expression.ts', { spy: true });
 vi.mock('../../src/expression/template/template.ts', { spy: true });
-vi.mock('../../src/nearest-name.ts', { spy: true });
+vi.mock('../../src/text/nearest-name.ts', { spy: true });
 
 afterEach(() => {
   vi.clearAllMocks();

@@ -1,7 +1,7 @@
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import { parseThreadId, type ThreadId } from '../../src/thread/thread-id.ts';
-import { monotonicMs } from '../../src/monotonic-ms.ts';
+import { monotonicMs } from '../../src/time/clock.ts';
 import { Claims } from '../../src/worker/claims.ts';
 import { GitQueue } from '../../src/worker/git-queue.ts';
 import { RemoteView } from '../../src/worker/find-jobs.ts';

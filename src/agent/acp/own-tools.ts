@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { McpServerStdio } from '@agentclientprotocol/sdk/unstable';
 import { isJsonObject, type JsonObject } from '../../json.ts';
-import { packageRoot } from '../../package-root.ts';
+import { packageRoot } from '../../git/system/package-root.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { AgentRequest } from '../contract.ts';
 import { readAsked } from '../mcp/mcp-record.ts';

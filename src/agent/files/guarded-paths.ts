@@ -6,7 +6,7 @@ import { type GitPlace, runGit } from '../../git/process/run-git.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../git/repository.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { forSearchIn, realPath } from '../../git/repository/git-directory.ts';
-import { isWithin } from '../../is-within.ts';
+import { isWithin } from '../../git/system/is-within.ts';
 import { mapValues } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 import { openUnmoved, PathFault } from './open-unmoved.ts';

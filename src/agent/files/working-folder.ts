@@ -1,7 +1,7 @@
 import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
-import { isWithin } from '../../is-within.ts';
+import { isWithin } from '../../git/system/is-within.ts';
 import { isNotThere } from '../../git/format/object-errors.ts';
 import type { GitEnvironment } from '../../git/repository.ts';
 import { WorkingFolderMissing } from '../processes/start-program.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errnoOf } from '../../git/format/object-errors.ts';
 import { identityOf, ownIdentity, processFields, type ProcessIdentity } from '../../git/system/process-identity.ts';
-import { monotonicMs } from '../../monotonic-ms.ts';
+import { monotonicMs } from '../../time/clock.ts';
 import { orElse, tryTo } from '../../or-else.ts';
 
 /** How long processes that got SIGKILL are waited for: only a process stuck in the kernel needs more than a moment. */

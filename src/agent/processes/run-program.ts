@@ -8,7 +8,7 @@ import { endProcessGroup, endStrays, findStrays } from './process-group.ts';
 import { closeStreams, startProgram } from './start-program.ts';
 import type { ProgramStart, StartedProgram } from './start-program.ts';
 import { whenAborted } from './within.ts';
-import { monotonicMs } from '../../monotonic-ms.ts';
+import { monotonicMs } from '../../time/clock.ts';
 
 /** After the program has ended, an output that another process holds open is read until it was quiet for so long. */
 const QUIET_MS = 200;

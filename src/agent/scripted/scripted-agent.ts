@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readRegularFile } from '../../git/system/files.ts';
 import { isJsonObject, type JsonObject, mapTexts } from '../../json.ts';
-import { MAX_TIMER_MS } from '../../max-timer.ts';
+import { MAX_TIMER_MS } from '../../time/clock.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor, Usage } from '../contract.ts';
 import { describeBuiltIn } from '../describe-built-in.ts';

@@ -1,5 +1,5 @@
 import { Argument, Command as Commander, Option, type Help } from 'commander';
-import { nearestName } from '../../nearest-name.ts';
+import { nearestName } from '../../text/nearest-name.ts';
 import type { CommandEntry } from '../commands/command-table.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { createPalette, type Palette } from '../output/palette.ts';

@@ -1,5 +1,5 @@
 import { CommanderError, type Command as Commander } from 'commander';
-import { withArticle } from '../../with-article.ts';
+import { withArticle } from '../../text/wording.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import type { CommonValues } from './commander.ts';
 

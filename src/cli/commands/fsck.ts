@@ -5,7 +5,7 @@ import { EXIT } from '../errors/exit-code.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { formatFindings } from '../output/findings.ts';
 import { whileChecking } from '../output/while-checking.ts';
-import { formatCount } from '../../format-time.ts';
+import { formatCount } from '../../text/wording.ts';
 
 export const command: Command = defineCommand({
   description: `Verifies all threads, as 'uwf thread verify' does for one, and all nodes that were registered or put. It

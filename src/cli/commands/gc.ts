@@ -7,7 +7,7 @@ import { workTreesHere } from '../open/user-folders.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { ProgressLine } from '../output/progress-line.ts';
 import { formatFacts } from '../output/table.ts';
-import { formatCount } from '../../format-time.ts';
+import { formatCount } from '../../text/wording.ts';
 
 export const command: Command = defineCommand({
   description: `Removes files that killed processes left, local state of removed threads, journals of stored turns (with

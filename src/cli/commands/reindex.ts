@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { reindex } from '../../cas/lookup.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { openForReading } from '../open/open-repository.ts';
-import { formatCount } from '../../format-time.ts';
+import { formatCount } from '../../text/wording.ts';
 
 export const command: Command = defineCommand({
   description: `Rebuilds the table that finds nodes by hash from the commits of all threads and workflows. The table is a

@@ -9,7 +9,7 @@ import { EXIT } from '../errors/exit-code.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { ProgressLine } from '../output/progress-line.ts';
 import { secretLines } from '../output/secret-places.ts';
-import { formatCount, plural } from '../../format-time.ts';
+import { formatCount, plural } from '../../text/wording.ts';
 import { oneLine } from '../output/width.ts';
 
 export const command: Command = defineCommand({

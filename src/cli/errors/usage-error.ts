@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { nearestName } from '../../nearest-name.ts';
+import { nearestName } from '../../text/nearest-name.ts';
 
 /** A mistake in the command line. */
 export class UsageError extends UwfError {

@@ -7,7 +7,7 @@ import { letGoOn } from '../../sync/stop-work.ts';
 import type { FollowedThread, Look } from '../../sync/followed-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { EXIT, type ExitCode } from '../errors/exit-code.ts';
-import { monotonicMs } from '../../monotonic-ms.ts';
+import { monotonicMs } from '../../time/clock.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import { oneLine } from '../output/width.ts';
 import type { RemoteWorld } from '../sharing/remote-run.ts';

@@ -1,7 +1,7 @@
 import { formatUsage } from '../../agent/format-usage.ts';
 import type { EngineEvent, SlotHolder, ThreadOver } from '../../engine/events.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
-import { formatDuration, formatTime } from '../../format-time.ts';
+import { formatDuration, formatTime } from '../../text/wording.ts';
 import { describeMissing, describeOutside } from '../../git/worktree/file-notes.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Palette } from '../output/palette.ts';

@@ -1,5 +1,5 @@
 import type { EngineEvent, ThreadOver } from '../../engine/events.ts';
-import { formatDuration } from '../../format-time.ts';
+import { formatDuration } from '../../text/wording.ts';
 import type { Output } from '../output/output.ts';
 import { createPalette } from '../output/palette.ts';
 import { allHarmless, fitTo, oneLine } from '../output/width.ts';

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { readFileInside } from '../../git/repository/read-file-inside.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { fileSchemas, formatSchema, schemaPath } from './file-schemas.ts';
-import { packageRoot } from '../../package-root.ts';
+import { packageRoot } from '../../git/system/package-root.ts';
 import { mergeConfig } from './merge-config.ts';
 import { readShipped } from './shipped-workflows.ts';
 import { writeOwnFile } from '../../git/system/state-files.ts';

@@ -1,7 +1,7 @@
 import { firstLine } from '../../thread/commit-message.ts';
 import { paintStatus, type Palette } from '../output/palette.ts';
 import { formatMore } from '../output/suspension-markdown.ts';
-import { formatDuration, formatTime } from '../../format-time.ts';
+import { formatDuration, formatTime } from '../../text/wording.ts';
 import { harmless, oneLine } from '../output/width.ts';
 import type { LogEntry } from './log-entry.ts';
 

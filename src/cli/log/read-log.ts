@@ -1,4 +1,4 @@
-import { iso } from '../../iso.ts';
+import { iso } from '../../time/clock.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { personOf, statusOf } from '../../thread/thread-commit.ts';

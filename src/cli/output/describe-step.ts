@@ -1,4 +1,4 @@
-import { iso } from '../../iso.ts';
+import { iso } from '../../time/clock.ts';
 import { agentName } from '../../thread/step-view.ts';
 import type { Usage } from '../../schema/built-in/schema-parts.ts';
 import type { Repository } from '../../git/repository.ts';

@@ -1,4 +1,4 @@
-import { shellQuoted } from '../../shell-quoted.ts';
+import { shellQuoted } from '../../text/wording.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /** A hint whose commands of uwf mean the same folder as the command that gives it: one that `-C` named is named again. */

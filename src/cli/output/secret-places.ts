@@ -1,5 +1,5 @@
 import type { SecretPlace } from '../../thread/secret-scan.ts';
-import { formatCount } from '../../format-time.ts';
+import { formatCount } from '../../text/wording.ts';
 import { oneLine } from './width.ts';
 
 /** How many places are printed. `--json` has all. */

@@ -1,6 +1,6 @@
 import type { PartKind, ToolCallDraft, TracedTurn } from '../../thread/step-trace.ts';
 import type { Palette } from './palette.ts';
-import { formatDuration, formatTime } from '../../format-time.ts';
+import { formatDuration, formatTime } from '../../text/wording.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { harmless, oneLine } from './width.ts';
 

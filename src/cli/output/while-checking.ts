@@ -1,4 +1,4 @@
-import { formatCount } from '../../format-time.ts';
+import { formatCount } from '../../text/wording.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { collectOften } from '../process/save-memory.ts';
 import { ProgressLine } from './progress-line.ts';

@@ -8,7 +8,7 @@ import { UwfError } from '../../errors.ts';
 import { makeFolders, share } from '../../git/system/write-files.ts';
 import { asStorageError } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { packageRoot } from '../../package-root.ts';
+import { packageRoot } from '../../git/system/package-root.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from './cli-environment.ts';
 import { ADOPT_LEASE } from '../open/open-engine.ts';

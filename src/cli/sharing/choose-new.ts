@@ -2,7 +2,7 @@ import type { Config } from '../../engine/config/config.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import type { Remote } from '../../git/transport/remote.ts';
-import { plural } from '../../format-time.ts';
+import { plural } from '../../text/wording.ts';
 import type { ChooseNew, NewThread } from '../../sync/new-threads.ts';
 import { configOrNone } from '../open/open-config.ts';
 import type { Output } from '../output/output.ts';

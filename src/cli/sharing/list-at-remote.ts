@@ -6,7 +6,7 @@ import { openForReading } from '../open/open-repository.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import type { Output } from '../output/output.ts';
 import { shortIds } from '../output/short-ids.ts';
-import { formatAgo } from '../../format-time.ts';
+import { formatAgo } from '../../text/wording.ts';
 import { UsageError } from '../errors/usage-error.ts';
 
 /** The options of `uwf thread list`, as far as the names of a remote's refs can answer them. */

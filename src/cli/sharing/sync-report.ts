@@ -13,7 +13,7 @@ import type { Palette } from '../output/palette.ts';
 import type { SecretPlace } from '../../thread/secret-scan.ts';
 import { formatAbout, type AboutThread } from './about-threads.ts';
 import { secretLines } from '../output/secret-places.ts';
-import { formatCount, plural } from '../../format-time.ts';
+import { formatCount, plural } from '../../text/wording.ts';
 import { oneLine } from '../output/width.ts';
 
 /** What a report of a push is printed with. */

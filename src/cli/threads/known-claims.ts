@@ -1,7 +1,7 @@
 import type { Repository } from '../../git/repository.ts';
 import type { KnownClaim } from '../../sync/claims.ts';
 import { REMOTES_PREFIX, type ThreadId } from '../../thread/thread-id.ts';
-import { formatAgo } from '../../format-time.ts';
+import { formatAgo } from '../../text/wording.ts';
 import { oneLine } from '../output/width.ts';
 
 /** The claims of workers that are known here. What reads them is loaded only where there are some. */

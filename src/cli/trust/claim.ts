@@ -11,7 +11,7 @@ import { UwfError } from '../../errors.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import type { OwnProgram } from '../../git/repository/own-programs.ts';
 import { whileOpen } from '../../git/system/files.ts';
-import { isWithin } from '../../is-within.ts';
+import { isWithin } from '../../git/system/is-within.ts';
 import { isJsonObject, mapTexts, type JsonValue } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 import type { Consent } from './consents.ts';

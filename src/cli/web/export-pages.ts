@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { listThreads } from '../../engine/describe/list-threads.ts';
-import { formatCount, plural } from '../../format-time.ts';
+import { formatCount, plural } from '../../text/wording.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';
 import type { ThreadPointer } from '../../thread/thread-id.ts';
 import { threadStatuses } from '../../thread/thread-status.ts';

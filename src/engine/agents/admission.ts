@@ -13,7 +13,7 @@ import { definitionOf, pinnedDefinition, pinnedSubWorkflow, subWorkflowOf } from
 import { workTreesFolder } from '../isolation/work-tree-folder.ts';
 import { isRecording, snapshotMode } from '../workspace/record-workspace.ts';
 import { workingFolder } from '../workspace/working-folder.ts';
-import { isWithin } from '../../is-within.ts';
+import { isWithin } from '../../git/system/is-within.ts';
 import { orElse, inPlaceOf, isOfClass } from '../../or-else.ts';
 
 /** What the program that prepares new work trees is called where a person has to agree to its files. */

@@ -5,7 +5,7 @@ import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { checkAgent, createConfiguredAgent } from '../../agent/load/load-agent.ts';
 import { type NodeHash, parseNodeHash } from '../../cas/hash.ts';
 import { withoutPlaces } from '../../git/repository/git-directory.ts';
-import { packageRoot } from '../../package-root.ts';
+import { packageRoot } from '../../git/system/package-root.ts';
 import type { AgentRecord } from '../../schema/built-in/workflow.ts';
 import { CAS_KEY } from '../../schema/find-links.ts';
 import { readSaid } from '../../thread/read-said.ts';

@@ -2,7 +2,7 @@ import { UwfError } from '../../errors.ts';
 import type { AgentRequest, ChildOutcome } from '../../agent/contract.ts';
 import { parseNodeHash, type NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { isWellFormed } from '../../is-well-formed.ts';
+import { isWellFormed } from '../../text/wording.ts';
 import { type ChildThread, findCalledNow, findCalledSince } from '../../thread/find-children.ts';
 import { callIdFor, type CallPlace } from '../../thread/new-thread-id.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';

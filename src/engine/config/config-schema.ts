@@ -20,7 +20,7 @@ import { messageOf, UwfError } from '../../errors.ts';
 import { FileRefused } from '../../git/system/files.ts';
 import type { SnapshotLimits } from '../../git/worktree/snapshot.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
-import { nearestName } from '../../nearest-name.ts';
+import { nearestName } from '../../text/nearest-name.ts';
 import type { Allowed, OwnRule } from '../../redaction/redactor.ts';
 import { unknownUsages } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadLimits } from '../../workflow/definition.ts';

@@ -7,7 +7,7 @@ import { READ, readRegularFile } from '../../git/system/files.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isMadeForThread, mainWorkTree } from '../../git/repository/work-trees.ts';
 import { DEFAULT_MAX_CHARACTERS } from '../../thread/agent-context.ts';
-import { nearestName } from '../../nearest-name.ts';
+import { nearestName } from '../../text/nearest-name.ts';
 import {
   type ConfigContext,
   ConfigInvalid,

@@ -1,4 +1,4 @@
-import { iso } from '../../iso.ts';
+import { iso } from '../../time/clock.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { asksForWords, hintToResume } from '../../thread/thread-status.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';

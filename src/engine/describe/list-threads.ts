@@ -3,7 +3,7 @@ import { isShortOfFiles } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { type BrokenPackedRefs, BrokenRef, type RefDamage } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { iso } from '../../iso.ts';
+import { iso } from '../../time/clock.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { findEnded, listPointers, newestActive, type OnDamage, threadOfDamage } from '../../thread/find-thread.ts';
 import { NewerFormat } from '../../thread/thread-errors.ts';

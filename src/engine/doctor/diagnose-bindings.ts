@@ -3,7 +3,7 @@ import type { UwfError } from '../../errors.ts';
 import { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
-import { listNames, nearestName } from '../../nearest-name.ts';
+import { listNames, nearestName } from '../../text/nearest-name.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { tasksOf, type ThreadLimits, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';

@@ -19,7 +19,7 @@ import {
 import { readCommit } from '../../git/stores/read.ts';
 import { sizeOf } from '../../git/system/files.ts';
 import { hasOwnSubmoduleCommits, removeOwnWorkTree, treeOfFiles } from '../../git/worktree/own-work-tree.ts';
-import { isWithin } from '../../is-within.ts';
+import { isWithin } from '../../git/system/is-within.ts';
 import { orElse, tryTo } from '../../or-else.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import { filesOfStep } from '../../thread/step-files.ts';

@@ -25,8 +25,8 @@ import {
   removeOwnWorkTree,
   treeOfFiles,
 } from '../../git/worktree/own-work-tree.ts';
-import { isWithin } from '../../is-within.ts';
-import { MAX_TIMER_MS } from '../../max-timer.ts';
+import { isWithin } from '../../git/system/is-within.ts';
+import { MAX_TIMER_MS } from '../../time/clock.ts';
 import { filesOfStep, findNewestRecorded } from '../../thread/step-files.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

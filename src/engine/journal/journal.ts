@@ -9,7 +9,7 @@ import { makeFolders, share } from '../../git/system/write-files.ts';
 import { APPEND, writeOwnFile } from '../../git/system/state-files.ts';
 import { join } from 'node:path';
 import { namesIn } from '../../git/system/files.ts';
-import { monotonicMs } from '../../monotonic-ms.ts';
+import { monotonicMs } from '../../time/clock.ts';
 
 /** A journal that has grown so large makes room for a new one; the one before that goes. */
 export const MAX_JOURNAL_BYTES: number = 4 * 1024 * 1024;

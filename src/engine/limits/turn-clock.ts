@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { MAX_TIMER_MS } from '../../max-timer.ts';
+import { MAX_TIMER_MS } from '../../time/clock.ts';
 import type { Limits } from '../../workflow/definition.ts';
 
 /** An agent's time ran out. */

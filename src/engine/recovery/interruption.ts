@@ -1,4 +1,4 @@
-import { iso } from '../../iso.ts';
+import { iso } from '../../time/clock.ts';
 import { processesOfGroup } from '../../agent/processes/process-group.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

@@ -21,7 +21,7 @@ import { attemptsOf } from '../recovery/arrived-reply.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { askedOf, forceRole, nextAfter, openStep } from './decide.ts';
 import type { FinishedTurn, Step } from './step.ts';
-import { monotonicMs } from '../../monotonic-ms.ts';
+import { monotonicMs } from '../../time/clock.ts';
 
 /** Errors of the file system that may be gone a moment later. */
 const passing = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EBUSY', 'EINTR', 'ENOENT', 'ESTALE', 'EIO']);

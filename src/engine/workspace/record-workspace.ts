@@ -28,7 +28,7 @@ import type { EngineContext } from '../engine-context.ts';
 import type { Config } from '../config/config.ts';
 import type { Step } from '../turn/step.ts';
 import type { SnapshotMode } from '../config/config-schema.ts';
-import { monotonicMs } from '../../monotonic-ms.ts';
+import { monotonicMs } from '../../time/clock.ts';
 
 const DEFAULT_LIMITS: SnapshotLimits = { maxBytes: 100 * 1024 * 1024, timeoutMs: 10_000 };
 /** Without its files an isolated turn waits for a person, so it is worth waiting while many runs keep the disk busy. */

@@ -5,7 +5,7 @@ import { UwfError } from '../../errors.ts';
 import { linkedWorkTrees } from '../../git/repository/work-trees.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { isWithin } from '../../is-within.ts';
+import { isWithin } from '../../git/system/is-within.ts';
 
 /** A workflow wants a role to work in a folder that is none of the repository's files. */
 function workingFolderOutside(role: string, source: 'cwd' | 'location', folder: string): UwfError {

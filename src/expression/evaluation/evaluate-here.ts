@@ -1,7 +1,7 @@
 import type jsonata from 'jsonata';
 import { processFields } from '../../git/system/process-identity.ts';
 import type { JsonValue } from '../../json.ts';
-import { monotonicMs } from '../../monotonic-ms.ts';
+import { monotonicMs } from '../../time/clock.ts';
 import { type CompiledExpression, compileExpression } from '../analysis/compile-expression.ts';
 import { keepLoaded, loadExpression, takeLoaded } from '../analysis/load-expression.ts';
 import { JSONATA_FUNCTIONS, REFUSED_FUNCTIONS, type SyntaxNode } from '../analysis/syntax-tree.ts';

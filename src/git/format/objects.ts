@@ -1,4 +1,4 @@
-import { isWellFormed } from '../../is-well-formed.ts';
+import { isWellFormed } from '../../text/wording.ts';
 import { orElse } from '../../or-else.ts';
 import { CorruptObject, UnwritableObject } from './object-errors.ts';
 import { hashObject, isObjectId, type ObjectFormat, type ObjectId, objectIdBytes } from './object-id.ts';

@@ -1,4 +1,4 @@
-import { isWellFormed } from '../../is-well-formed.ts';
+import { isWellFormed } from '../../text/wording.ts';
 import type { Ref, RefName, WantedRefs } from '../ref-store.ts';
 import { type ObjectId, toObjectId } from './object-id.ts';
 import { BrokenPackedRefs, BrokenRef, InvalidRefName } from './ref-errors.ts';

@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { plural } from '../../format-time.ts';
+import { plural } from '../../text/wording.ts';
 import type { Commit } from '../../git/format/objects.ts';
 import { type GitObject, isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { type CommitLine, diffTrees, type FileChange } from '../../git/process/revisions.ts';

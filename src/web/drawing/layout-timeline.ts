@@ -2,7 +2,7 @@ import type { NodeHash } from '../../cas/hash.ts';
 import { ownKey } from '../../engine/describe/describe-children.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { formatDuration } from '../../format-time.ts';
+import { formatDuration } from '../../text/wording.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import { type LightCommit, readLightChain } from '../../thread/thread-chain.ts';

@@ -1,6 +1,6 @@
 import { type Html, Page, PageLink } from '../parts/page.tsx';
 import { formatUsage } from '../../agent/format-usage.ts';
-import { plural } from '../../format-time.ts';
+import { plural } from '../../text/wording.ts';
 import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import { agentAtStart } from '../../thread/step-view.ts';
 import { DAY_MS, utcDate } from '../../thread/thread-id.ts';

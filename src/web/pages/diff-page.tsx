@@ -1,5 +1,5 @@
 import { type Html, Page, PageLink } from '../parts/page.tsx';
-import { plural } from '../../format-time.ts';
+import { plural } from '../../text/wording.ts';
 import { UwfError } from '../../errors.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { type DiffStep, diffThreads, type StepPair, type ThreadDiff } from '../../thread/diff-threads.ts';

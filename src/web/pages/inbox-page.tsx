@@ -2,7 +2,7 @@ import { raw } from 'hono/html';
 import type { NodeHash } from '../../cas/hash.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
 import { findTurnOf } from '../../engine/describe/find-turn.ts';
-import { plural } from '../../format-time.ts';
+import { plural } from '../../text/wording.ts';
 import { asFault, ThreadNotFound } from '../../thread/thread-errors.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { readSaidUpTo } from '../../thread/read-said.ts';

@@ -1,8 +1,8 @@
 import { formatUsage } from '../../agent/format-usage.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { countSteps, findTurnOf, type FoundTurn, startCommitOf } from '../../engine/describe/find-turn.ts';
-import { formatCount, formatDuration, plural } from '../../format-time.ts';
-import { iso } from '../../iso.ts';
+import { formatCount, formatDuration, plural } from '../../text/wording.ts';
+import { iso } from '../../time/clock.ts';
 import { branchesInMeta } from '../../schema/built-in/thread-step.ts';
 import { firstLine } from '../../thread/commit-message.ts';
 import { readRefused, type RefusedReply } from '../../thread/exchange.ts';

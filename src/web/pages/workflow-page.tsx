@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { isNodeHash, type NodeHash, prepareHashing } from '../../cas/hash.ts';
 import { listThreads } from '../../engine/describe/list-threads.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { formatCount, plural } from '../../format-time.ts';
+import { formatCount, plural } from '../../text/wording.ts';
 import { threadStatuses } from '../../thread/thread-status.ts';
 import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
 import type { BlockDefinition, WorkflowDefinition } from '../../workflow/definition.ts';

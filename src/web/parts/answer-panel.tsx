@@ -1,8 +1,7 @@
 import { replyTemplate } from '../../agent/human/answer-reply.ts';
 import { threadToAnswer, type ThreadView } from '../../engine/describe/describe.ts';
 import { limitOptions } from '../../engine/limits/limits.ts';
-import { formatTime } from '../../format-time.ts';
-import { shellQuoted } from '../../shell-quoted.ts';
+import { formatTime, shellQuoted } from '../../text/wording.ts';
 import {
   readQuestion,
   splitPermission,

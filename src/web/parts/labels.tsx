@@ -1,5 +1,5 @@
 import type { BranchName } from '../../engine/events.ts';
-import { formatAgo, formatTime, plural } from '../../format-time.ts';
+import { formatAgo, formatTime, plural } from '../../text/wording.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { shorten } from '../../thread/commit-message.ts';
 import { hitsInText, type SecretHit } from '../../thread/secret-scan.ts';

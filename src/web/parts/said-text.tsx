@@ -3,7 +3,7 @@ import type { HtmlEscapedString } from 'hono/utils/html';
 import MarkdownIt, { type MarkdownIt as Renderer } from 'markdown-it';
 import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
 import { parseFields } from '../../agent/extract/parse-fields.ts';
-import { formatCount } from '../../format-time.ts';
+import { formatCount } from '../../text/wording.ts';
 import { type Html, PageLink, useFile } from './page.tsx';
 import { Meta } from './labels.tsx';
 

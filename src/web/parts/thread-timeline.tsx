@@ -1,6 +1,6 @@
 import { type Html, PageLink } from './page.tsx';
 import type { ThreadView } from '../../engine/describe/describe.ts';
-import { formatCount, formatDuration, formatTime, plural } from '../../format-time.ts';
+import { formatCount, formatDuration, formatTime, plural } from '../../text/wording.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Usage } from '../../schema/built-in/schema-parts.ts';
 import {

@@ -4,7 +4,7 @@ import { pinnedDefinition } from '../../engine/children/sub-workflow.ts';
 import type { ThreadView } from '../../engine/describe/describe.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { decisionContext } from '../../engine/turn/decide.ts';
-import { formatCount, plural } from '../../format-time.ts';
+import { formatCount, plural } from '../../text/wording.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { decide } from '../../moderator/decide.ts';

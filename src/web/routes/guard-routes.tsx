@@ -4,7 +4,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { TurnNotFound } from '../../engine/describe/find-turn.ts';
 import { UwfError } from '../../errors.ts';
-import { formatCount } from '../../format-time.ts';
+import { formatCount } from '../../text/wording.ts';
 import { MessagePage } from '../pages/message-page.tsx';
 import type { Visit } from '../site.ts';
 

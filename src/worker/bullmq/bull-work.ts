@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { monotonicMs } from '../../monotonic-ms.ts';
+import { monotonicMs } from '../../time/clock.ts';
 import type { TakeTurn, TellTrouble, TurnJob, TurnVerdict, Work, WorkOptions } from '../turn-queue.ts';
 import {
   dropJob,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Job, JobsOptions, Worker } from 'bullmq';
 import { isObjectId } from '../../git/format/object-id.ts';
-import { monotonicMs } from '../../monotonic-ms.ts';
+import { monotonicMs } from '../../time/clock.ts';
 import { orElse } from '../../or-else.ts';
 import { arrayOf, isString, objectOf, stringThat } from '../../shape.ts';
 import { isThreadId } from '../../thread/thread-id.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../nearest-name.ts';
+import { didYouMean } from '../../text/nearest-name.ts';
 import { canonicalJson } from '../../cas/canonical.ts';
 import { JSONATA_FUNCTIONS } from '../../expression/analysis/syntax-tree.ts';
 import { isIsolated } from '../definition.ts';

@@ -12,7 +12,7 @@ import {
   RULE_NAMES,
   STEP_FUNCTIONS,
 } from '../../expression/analysis/syntax-tree.ts';
-import { didYouMean, nearestName } from '../../nearest-name.ts';
+import { didYouMean, nearestName } from '../../text/nearest-name.ts';
 import { isExpression } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { Reduction } from '../notation/reduce-workflow.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../nearest-name.ts';
+import { didYouMean } from '../../text/nearest-name.ts';
 import { basename, dirname, extname } from 'node:path';
 import { roleName } from '../notation/field-schemas.ts';
 import { NAME_RULE, workflowName } from '../notation/file-schema.ts';

@@ -1,5 +1,5 @@
 import { END, RESUME, START } from '../definition.ts';
-import { listNames, nearestName } from '../../nearest-name.ts';
+import { listNames, nearestName } from '../../text/nearest-name.ts';
 import type { Report } from '../diagnostics/report.ts';
 import { type SourceRule, branchesOf, type Reduction } from '../notation/reduce-workflow.ts';
 import { isUnconditional, splitRules } from './live-rules.ts';

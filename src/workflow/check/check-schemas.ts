@@ -1,4 +1,4 @@
-import { didYouMean, nearestName } from '../../nearest-name.ts';
+import { didYouMean, nearestName } from '../../text/nearest-name.ts';
 import { hintForDraft, InvalidSchema } from '../../schema/schema-error.ts';
 import { CAS_REF } from '../../schema/find-links.ts';
 import { atPointer, subschemas } from '../../schema/walk-schema.ts';

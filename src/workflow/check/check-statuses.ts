@@ -1,4 +1,4 @@
-import { didYouMean, listNames } from '../../nearest-name.ts';
+import { didYouMean, listNames } from '../../text/nearest-name.ts';
 import type { Report } from '../diagnostics/report.ts';
 import type { SourceRule, Reduction, SourceRole } from '../notation/reduce-workflow.ts';
 import { isUnconditional, splitRules, handledStatuses, statusesOfRule } from './live-rules.ts';

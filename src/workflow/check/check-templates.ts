@@ -1,4 +1,4 @@
-import { didYouMean, listNames } from '../../nearest-name.ts';
+import { didYouMean, listNames } from '../../text/nearest-name.ts';
 import { TemplateSyntaxError, templateVariables, type TemplateVariable } from '../../expression/template/template.ts';
 import { RESUME, START } from '../definition.ts';
 import type { Report } from '../diagnostics/report.ts';

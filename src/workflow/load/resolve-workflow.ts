@@ -1,4 +1,4 @@
-import { listNames } from '../../nearest-name.ts';
+import { listNames } from '../../text/nearest-name.ts';
 import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { orElse, succeeds } from '../../or-else.ts';
@@ -16,7 +16,7 @@ import { findWorkflow, WorkflowNotFound } from '../registry/find-workflow.ts';
 import { loadWorkflow } from '../nodes/load-workflow.ts';
 import { loadWorkflowFile, type LoadedWorkflowFile } from './load-workflow-file.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from '../registry/workflow-refs.ts';
-import { isWithin } from '../../is-within.ts';
+import { isWithin } from '../../git/system/is-within.ts';
 
 /** Where workflow files of a repository lie, relative to the folder they belong to. */
 const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { didYouMean } from '../../nearest-name.ts';
+import { didYouMean } from '../../text/nearest-name.ts';
 import { closedObject, type Isolation, limitNames } from '../../schema/built-in/schema-parts.ts';
 import { faultsOf, nameOf, soundPart } from '../../schema/explain-errors.ts';
 import {

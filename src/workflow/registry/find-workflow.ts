@@ -1,4 +1,4 @@
-import { didYouMean } from '../../nearest-name.ts';
+import { didYouMean } from '../../text/nearest-name.ts';
 import { readCommitNodes, readNodeAt } from '../../cas/commit-nodes.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';

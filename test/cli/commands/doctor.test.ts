@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
-import { packageRoot } from '../../../src/package-root.ts';
+import { packageRoot } from '../../../src/git/system/package-root.ts';
 import { formatIdentity, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 import { rememberVerdict } from '../../../src/verify/remembered-verdicts.ts';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../../src/package-root.ts';
+import { packageRoot } from '../../../src/git/system/package-root.ts';
 import { readDerivedFile, writeDerivedFile } from '../../../src/git/system/state-files.ts';
 import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
 import { heldToPermissions } from '../../helpers/held-to-permissions.ts';

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../json.ts';
 import { orElse } from '../../../or-else.ts';
-import { shellQuoted } from '../../../shell-quoted.ts';
+import { shellQuoted } from '../../../text/wording.ts';
 
 /** A program that is to run. */
 type CommandLine = {

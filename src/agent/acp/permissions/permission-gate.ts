@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk/unstable';
-import { isWithin } from '../../../is-within.ts';
+import { isWithin } from '../../../git/system/is-within.ts';
 import type { AgentRequest } from '../../contract.ts';
 import type { WorkingFolder } from '../../files/working-folder.ts';
 import { cutText } from '../../processes/program-output.ts';

@@ -2,7 +2,7 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 
 import { listSchema, NOT_EMPTY, objectSchema, enumSchema, textSchema } from '../../../schema/typed-schema.ts';
 import type { SchemaOf } from '../../../schema/typed-schema.ts';
-import { isWithin } from '../../../is-within.ts';
+import { isWithin } from '../../../git/system/is-within.ts';
 
 /** The answer to an agent's request. `ask`: a person decides. */
 export type PermissionAnswer = 'allow' | 'ask' | 'deny';

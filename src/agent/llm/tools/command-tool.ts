@@ -8,7 +8,7 @@ import type { LlmConfig } from '../llm-config.ts';
 import { HeadAndTail } from '../../processes/program-output.ts';
 import { defineTool, ToolFailure, ToolRefused } from './tool.ts';
 import type { Tool } from './tool.ts';
-import { isWithin } from '../../../is-within.ts';
+import { isWithin } from '../../../git/system/is-within.ts';
 import { integerSchema, listSchema, NOT_EMPTY, objectSchema, textSchema } from '../../../schema/typed-schema.ts';
 import type { SchemaOf } from '../../../schema/typed-schema.ts';
 import type { WorkFolder } from './work-folder.ts';

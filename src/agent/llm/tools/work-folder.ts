@@ -7,7 +7,7 @@ import type { AgentRequest } from '../../contract.ts';
 import type { Access } from '../../files/guarded-paths.ts';
 import { openFolder, type OpenFolder, PathFault } from '../../files/open-unmoved.ts';
 import { WorkingFolder } from '../../files/working-folder.ts';
-import { isWithin } from '../../../is-within.ts';
+import { isWithin } from '../../../git/system/is-within.ts';
 import { ToolFailure, ToolRefused } from './tool.ts';
 
 type Asking = Pick<AgentRequest, 'askPerson' | 'role'>;

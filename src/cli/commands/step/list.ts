@@ -7,7 +7,7 @@ import { beforeOption, commitBefore } from '../../find/find-turn.ts';
 import { readSteps } from '../../../thread/thread-chain.ts';
 import { parseCount } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import { formatDuration } from '../../../format-time.ts';
+import { formatDuration } from '../../../text/wording.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 
 export const command: Command = defineCommand({

@@ -1,4 +1,4 @@
-import { iso } from '../../../iso.ts';
+import { iso } from '../../../time/clock.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { readTextAt } from '../../../thread/thread-commit.ts';
 import { readRefused, readSuspension } from '../../../thread/exchange.ts';
@@ -14,7 +14,7 @@ import type { Palette } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
 import { formatFacts, formatMeta } from '../../output/table.ts';
-import { formatCount, formatDuration, formatTime } from '../../../format-time.ts';
+import { formatCount, formatDuration, formatTime } from '../../../text/wording.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';
 import { harmless, oneLine } from '../../output/width.ts';
 

@@ -1,4 +1,4 @@
-import { iso } from '../../../iso.ts';
+import { iso } from '../../../time/clock.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import type { FoundTurn } from '../../../engine/describe/find-turn.ts';
 import { findTurn, turnArgument } from '../../find/find-turn.ts';
@@ -7,7 +7,7 @@ import { followTurn } from '../../follow/follow-turn.ts';
 import { parseCount } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
-import { formatDuration } from '../../../format-time.ts';
+import { formatDuration } from '../../../text/wording.ts';
 import { turnMarkdown } from '../../output/turn-markdown.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';
 import { UsageError } from '../../errors/usage-error.ts';

@@ -6,7 +6,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
 import { pathPrinter } from '../../output/path-printer.ts';
 import { formatMeta } from '../../output/table.ts';
-import { plural } from '../../../format-time.ts';
+import { plural } from '../../../text/wording.ts';
 import { fitTo, harmless, oneLine, widthOf } from '../../output/width.ts';
 
 const PIPE_COLUMNS = 120;

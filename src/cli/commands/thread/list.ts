@@ -23,7 +23,7 @@ import type { Column } from '../../output/table.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { knownClaims } from '../../threads/known-claims.ts';
 import { shortIds } from '../../output/short-ids.ts';
-import { formatAgo, formatCount, plural } from '../../../format-time.ts';
+import { formatAgo, formatCount, plural } from '../../../text/wording.ts';
 import { fitTo, oneLine, widthOf } from '../../output/width.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 

@@ -16,7 +16,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { formatMore, resumptionFields } from '../../output/suspension-markdown.ts';
 import { suspensionFacts, suspensionFields, suspensionMarkdown } from '../../output/suspension-markdown.ts';
-import { formatTime } from '../../../format-time.ts';
+import { formatTime } from '../../../text/wording.ts';
 import { allHarmless, harmless, oneLine } from '../../output/width.ts';
 
 export const command: Command = defineCommand({

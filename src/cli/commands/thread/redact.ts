@@ -8,7 +8,7 @@ import { scanningRedactor } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
 import { secretLines } from '../../output/secret-places.ts';
-import { formatCount } from '../../../format-time.ts';
+import { formatCount } from '../../../text/wording.ts';
 import { oneLine } from '../../output/width.ts';
 import { canAsk } from '../../process/cli-environment.ts';
 

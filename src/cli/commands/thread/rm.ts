@@ -1,7 +1,7 @@
 import { findLease } from '../../../engine/leases/find-lease.ts';
 import { takeLease } from '../../../engine/leases/lease.ts';
 import { messageOf } from '../../../errors.ts';
-import { plural } from '../../../format-time.ts';
+import { plural } from '../../../text/wording.ts';
 import type { ObjectId } from '../../../git/format/object-id.ts';
 import type { GitEnvironment, Repository } from '../../../git/repository.ts';
 import { lastSeenAt, ThreadNotThere } from '../../../sync/shared-refs.ts';

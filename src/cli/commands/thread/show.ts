@@ -13,7 +13,7 @@ import { knownClaims, describeClaim } from '../../threads/known-claims.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';
 import { formatFacts } from '../../output/table.ts';
-import { formatAgo, formatTime } from '../../../format-time.ts';
+import { formatAgo, formatTime } from '../../../text/wording.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';
 import { fitTo, oneLine } from '../../output/width.ts';
 

@@ -7,7 +7,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import { formatFindings } from '../../output/findings.ts';
 import { whileChecking } from '../../output/while-checking.ts';
 import { oneLine } from '../../output/width.ts';
-import { formatCount } from '../../../format-time.ts';
+import { formatCount } from '../../../text/wording.ts';
 
 export const command: Command = defineCommand({
   description: `Reads everything that a thread is made of and checks it: every object, hash, schema and link, each commit

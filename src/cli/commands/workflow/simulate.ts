@@ -15,7 +15,7 @@ import { momentOption } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
-import { plural } from '../../../format-time.ts';
+import { plural } from '../../../text/wording.ts';
 import { oneLine } from '../../output/width.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 

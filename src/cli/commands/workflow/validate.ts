@@ -8,7 +8,7 @@ import { defineCommand, type Command } from '../../command-line/command.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import { plural } from '../../../format-time.ts';
+import { plural } from '../../../text/wording.ts';
 import { formatDiagnostics } from '../../output/diagnostics.ts';
 
 export const command: Command = defineCommand({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withArticle } from '../src/with-article.ts';
+import { withArticle } from '../../src/text/wording.ts';
 
 test('a word has the article that one says', () => {
   expect(['id', 'agent', 'role', 'url', 'user', 'update', 'unit'].map(withArticle)).toEqual([

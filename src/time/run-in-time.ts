@@ -1,5 +1,4 @@
-import { createContext, Script } from 'node:vm';
-import type { Context } from 'node:vm';
+import { type Context, createContext, Script } from 'node:vm';
 
 /** The most wall time of one run, as a multiple of its limit, if other processes have the processors. */
 const MAX_STRETCH = 10;

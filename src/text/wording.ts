@@ -44,3 +44,21 @@ export function formatCount(count: number): string {
 export function plural(count: number, unit: string): string {
   return `${formatCount(count)} ${unit}${count === 1 ? '' : 's'}`;
 }
+
+/** Writes a word as one says it: `a role`, `an agent`. */
+export function withArticle(word: string): string {
+  return `${/^(?:[aeio]|u(?!ri|rl|ni|se))/i.test(word) ? 'an' : 'a'} ${word}`;
+}
+
+/** A text in single quotes, as a POSIX shell reads it. */
+export function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Not `\p{Surrogate}`: V8 takes a millisecond to compile that, in every command. */
+const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+
+/** Tells whether a text is well-formed Unicode: in UTF-16 no half of a surrogate pair stands alone. */
+export function isWellFormed(text: string): boolean {
+  return !loneSurrogate.test(text);
+}

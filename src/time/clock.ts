@@ -6,3 +6,11 @@ export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
 }
+
+/** A time in ms since 1970, as ISO 8601 in UTC. */
+export function iso(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+/** 24 days. Node lets a timer that is to run for longer run out at once. Source: its documentation of `setTimeout`. */
+export const MAX_TIMER_MS: number = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { nearestName } from '../src/nearest-name.ts';
+import { nearestName } from '../../src/text/nearest-name.ts';
 
 const known = ['agents', 'defaultAgent', 'roles', 'limits', 'to'];
 

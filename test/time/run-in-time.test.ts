@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runInTime } from '../src/run-in-time.ts';
+import { runInTime } from '../../src/time/run-in-time.ts';
 
 const timedOut = (cause: unknown): Error => new Error('the time is up', { cause });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isWellFormed } from '../src/is-well-formed.ts';
+import { isWellFormed } from '../../src/text/wording.ts';
 
 const anyUnits = fc
   .array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0x61)))

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { orElse } from './or-else.ts';
+import { orElse } from '../../or-else.ts';
 
 let found: string | undefined;
 
