@@ -102,5 +102,6 @@ function runProgram(block: MarkdownBlock, { folder, env }: Session): void {
     env,
     encoding: 'utf8',
   });
-  expect(result.status, result.stderr).toBe(0);
+  // A line of a bundle is as long as the bundle.
+  expect(result.status, result.stderr.replaceAll(/[^\n]{500,}/g, '…')).toBe(0);
 }

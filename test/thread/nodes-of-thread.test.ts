@@ -80,9 +80,13 @@ describe('a walk of a thread by its id', () => {
     expect(new Set(hashes)).toEqual(expected);
 
     const embedded = await uwf.openRepository(place.dir);
-    expect(await uwf.findReachableHashes(embedded, [thread.id])).toEqual(expected);
     const types: (string | undefined)[] = [];
-    for await (const { typeName } of uwf.walk(embedded, thread.id)) types.push(typeName);
+    const reached = new Set<string>();
+    for await (const { hash, typeName } of uwf.walk(embedded, thread.id)) {
+      types.push(typeName);
+      reached.add(hash);
+    }
+    expect(reached).toEqual(expected);
     expect(types.filter((type) => type === 'thread-resume')).toHaveLength(2);
     await embedded.close();
   });

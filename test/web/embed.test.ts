@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createWebHandler, engineActions, type Engine, type Repository, type WebOptions } from '../../src/index.ts';
+import { createWebHandler, engineActions, type Engine, type Repository } from '../../src/index.ts';
+import type { WebOptions } from '../../src/web/site.ts';
 import { createFixture, scripted, statuses, workflow } from '../engine/engine-fixture.ts';
 import { hiddenIn } from '../helpers/web-visitor.ts';
 
@@ -99,8 +100,9 @@ test('a program that embeds the page has visitors who log in, read and answer', 
   const { engine, thread, origin, failures, post } = await embedded();
   expect((await fetch(origin, { redirect: 'manual' })).headers.get('location')).toBe('/login?to=%2F');
   const cookie = await logIn(post);
-  const inbox = await (await fetch(`${origin}/inbox`, { headers: { cookie } })).text();
-  expect(inbox).toContain('Ask &lt;me&gt;');
+  // A page waits for its list for 150 ms at most.
+  const inbox = async (): Promise<string> => (await fetch(`${origin}/inbox`, { headers: { cookie } })).text();
+  await expect.poll(inbox).toContain('Ask &lt;me&gt;');
   const page = await (await fetch(`${origin}/t/${thread}`, { headers: { cookie } })).text();
   const answered = await post(`/t/${thread}/resume`, { ...hiddenIn(page), answer: 'Yes.' }, cookie);
   expect([answered.status, answered.headers.get('location')]).toEqual([303, `/t/${thread}`]);
