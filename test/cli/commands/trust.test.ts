@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
+import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 import { createPair, createStrictRepository, pairConfig, pairWorkflow, script } from '../../helpers/untrusted.ts';
 
 type Pair = ReturnType<typeof createPair>;
@@ -241,6 +241,16 @@ describe('what was agreed to is asked for again', () => {
       code: 6,
       stdout: expect.stringMatching(/- (.*): 10 bytes, .*\n(?: {4}.*\n)*  \+ \1: 16 bytes, sha256/) as string,
     });
+  });
+
+  test('after a script that an absolute path names through a link outside', async () => {
+    const repository = createPair({ 'tools/do.sh': '#!/bin/sh\n' });
+    const alias = `${createTemporaryFolder()}/alias`;
+    symlinkSync(repository.dir, alias);
+    repository.write('.uwf/config.yaml', agent({ argv: ['sh', `${alias}/tools/do.sh`] }));
+    expect(await repository.uwf(['trust', '--all'])).toMatchObject({ code: 0 });
+    repository.write('tools/do.sh', '#!/bin/sh\n# more');
+    expect(await repository.uwf(['trust'])).toMatchObject({ code: 6 });
   });
 
   test('but not after a change of files in the command line of a shell', async () => {
