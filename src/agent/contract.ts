@@ -1,3 +1,9 @@
+// The room agent: a prompt comes in, a reply with its trace and its cost goes out. This file is the contract, which
+// authors of agents implement. `load` finds the agent of a role, `command`, `llm`, `acp`, `human`, `workflow` and
+// `scripted` are built in, `extract` takes the meta out of a reply, `processes` starts programs so that they end with
+// the turn. An agent may be missing, fail, hang, or reply what the role's schema refuses; the engine decides what
+// follows from each, so an agent only throws, or obeys the signal that stops it.
+
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Usage } from '../schema/built-in/schema-parts.ts';
 import type { Said, SaidOptions } from '../thread/read-said.ts';

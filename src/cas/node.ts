@@ -1,3 +1,9 @@
+// The room cas: a value with a type comes in and goes out as a node, whose hash is its address. `canonical.ts` writes
+// each value in one way, `hash.ts` hashes it, `commit-nodes.ts` has the nodes of a commit, and `lookup.ts` finds a
+// node of the repository by its hash. Nothing here knows what a type means: the room schema validates. A node may be
+// missing, too large, or not have the content that its hash says; each read hashes again, so a damaged node is an
+// error and never a value.
+
 import { UwfError } from '../errors.ts';
 import { hashObject, type ObjectId } from '../git/format/object-id.ts';
 import { isJsonObject, type JsonValue } from '../json.ts';

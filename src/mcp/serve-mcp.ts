@@ -1,3 +1,8 @@
+// The room mcp: messages of the Model Context Protocol come in, and answers go out. `mcp-tools.ts` has the tools:
+// threads and nodes to read, nodes to put, and a report of an agent in its turn. What a client can see ends at its
+// scope, the thread that it works for. A message may be too long, no JSON, or ask for what is not there: each is an
+// answer with words for the agent that asked, and the connection goes on.
+
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 import { checkValue } from '../agent/extract/check-value.ts';

@@ -1,3 +1,9 @@
+// The room moderator: who is next. The rules of a workflow and what the thread has said come in; a role, a block, the
+// end or a fault goes out. It reads no repository and no clock, so the same history gives the same decision on every
+// machine, and a fetched thread can be verified by deciding again. `list-branches.ts` and `judge-join.ts` do the same
+// for the branches of a block; `check-reply.ts` runs the checks of a role. A rule may be wrong or take too long: that
+// is a decision of its own kind, no exception.
+
 import { UwfError } from '../errors.ts';
 import { holds } from '../expression/evaluation/evaluate.ts';
 import type { Scope } from '../expression/evaluation/scope.ts';

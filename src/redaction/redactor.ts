@@ -1,3 +1,8 @@
+// The room redaction: texts and values come in before they are stored, shown or sent, and go out with a mark in place
+// of each secret. `create-redactor.ts` makes a redactor of what is known to be secret on this machine, of what users
+// allow, and of `rules`, which say what the tokens of providers look like; `finder.ts` searches. Nothing outside of
+// the text is read. What may go wrong is a miss or a false alarm: rules know forms, not meanings.
+
 import { createHmac } from 'node:crypto';
 import { UwfError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';

@@ -1,3 +1,10 @@
+// The room schema: what nodes may look like. `built-in.ts` has the types of the storage format as JSON Schemas;
+// `validate.ts` checks a node against its type, with code that the build generated where it can, else with ajv;
+// `links.ts` finds what a node links to; this file stores a node of a user that no step has taken in yet.
+// `typed-schema.ts` describes the keys of our own files once, for checks, types and defaults. Schemas of users come
+// from fetched repositories too, so checking one has limits of time and size. What may go wrong is told by place: a
+// value that its schema refuses, a schema that is none, a link that leads nowhere.
+
 import { type NodeHash, prepareHashing } from '../cas/hash.ts';
 import { pinOf, writeNodeTree } from '../cas/node-tree.ts';
 import {

@@ -1,3 +1,9 @@
+// The room sync: threads go to a remote and come from it. `fetch-threads.ts` plans, fetches into a quarantine, has it
+// verified and moves refs; `push-threads.ts` sends, fast-forward only; this file decides for each thread what brings
+// both sides together, as a function of the refs of both. A thread that has gone on at both keeps one side as a fork,
+// so no step is lost. `claims.ts` are the refs by which workers share the threads of a remote. A remote may be away,
+// refuse a ref or move meanwhile: the report says so for each ref, and doing it again is always safe.
+
 import type { Commit } from '../git/format/objects.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { ObjectStore } from '../git/object-store.ts';

@@ -1,3 +1,6 @@
+// The room text: times, counts, names and words come in, and go out as people read them, or as a shell does. Nothing here reads more
+// than its arguments, and nothing fails.
+
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;

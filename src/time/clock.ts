@@ -1,3 +1,5 @@
+// The room time: a clock that only goes forward and the forms of times; `run-in-time.ts` stops work that takes too long.
+
 /**
  * Milliseconds of a clock that only goes forward, like `performance.now()`. The first use of `performance` has Node load a
  * module, which takes longer than many of the things that are timed.

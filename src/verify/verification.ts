@@ -1,3 +1,9 @@
+// The room verify: a thread of this repository, or one that a fetch has brought, comes in, and a list of faults goes
+// out. There is one walk for both: `verify-threads.ts` begins it for what is here, `check-incoming.ts` for what may
+// not enter before it is checked. It hashes every node again, checks form, links and totals of every commit, and makes
+// each decision again (`replay.ts`). Whoever made a thread controls its size and its rules, so all of it has limits;
+// what exceeds one is refused, and what was verified once is remembered.
+
 import { readCommitNodesOnce } from '../cas/commit-nodes.ts';
 import { prepareHashing } from '../cas/hash.ts';
 import type { StoredNode } from '../cas/node.ts';

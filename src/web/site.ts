@@ -1,3 +1,9 @@
+// The room web: a request comes in and a page goes out. `routes` says who may ask for what, `pages` has one page for
+// each address, `parts` what several pages show, `questions` what threads wait for and the forms for it, `drawing` the
+// places of what is drawn. `live` tells browsers of changes, `browser` is what runs there, and `export` renders the
+// same pages as files. A page runs no agent: what visitors do is handed in as `WebActions`. A thread may have moved
+// while its page was open: then nothing is done, and what was typed is shown again.
+
 import { basename, dirname } from 'node:path';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { Answer } from '../engine/verbs/ask.ts';

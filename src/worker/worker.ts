@@ -1,3 +1,10 @@
+// The room worker: threads of a remote come in that can go on, and their next steps go out to it. `find-jobs.ts` looks
+// at the remote and says which turns can be taken; a queue gives each to one worker: `git-queue.ts` by claims, which
+// are refs at the remote, or `bullmq` over Redis; `take-turn.ts` runs the turn and `publisher.ts` sends the step. The
+// queue is only a hint: a step counts when the thread's ref was moved under its expected value. A worker may die, a
+// remote or Redis may be away, and two may take the same turn: the turn is then taken again, and one step of the two
+// is published.
+
 import { messageOf, UwfError } from '../errors.ts';
 import { plural } from '../text/wording.ts';
 import { asEnvironmentError } from '../git/format/object-errors.ts';

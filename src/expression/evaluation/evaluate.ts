@@ -1,3 +1,9 @@
+// The room expression: conditions in JSONata and prompts in Liquid. A text and the values of a thread come in, a value
+// or a text goes out. `analysis` reads expressions without running them, for the checks of workflows; `evaluation`
+// runs JSONata, in a process of its own where it may not end; `template` renders Liquid. The texts are those of
+// whoever wrote the workflow, so every run has limits of time, memory and depth: exceeding one is an error of the
+// expression, and a machine that cannot start the process is another.
+
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { plainComparison, type PlainComparison } from '../analysis/plain-comparison.ts';
 import { compileExpression } from '../analysis/compile-expression.ts';
