@@ -11,6 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** What generates the code of a source file. @type {Record<string, () => Promise<string>>} */
 const generators = {
   'src/schema/generated-checks.ts': generateChecks,
+  'src/agent/load/generated-check.ts': generateAgentCheck,
   'src/workflow/notation/generated-check.ts': () =>
     generateFileCheck('workflow/notation/file-schema.ts', 'notationSchema', 'errorsOfWorkflow'),
   'src/engine/config/generated-check.ts': () =>
@@ -78,6 +79,25 @@ export { createAjv } from './schema/create-ajv.ts';`);
 const check = ((module) => {${withFiles(standaloneCode.default(ajv, check))}; return module.exports; })({});
 export function ${name}(value) {
   return check(value) ? [] : check.errors;
+}`;
+}
+
+/** The check of the configurations of the agents that come with uwf: it says only whether one is accepted. */
+async function generateAgentCheck() {
+  const { builtInAgents, createAjv } = await loadSources(`
+export { builtInAgents } from './agent/load/built-in-agents.ts';
+export { createAjv } from './schema/create-ajv.ts';`);
+  const { default: standaloneCode } = await import('ajv/dist/standalone/index.js');
+  const ajv = await createAjv({ source: true, lines: false }, true);
+  Object.assign(ajv.opts, { allErrors: false, messages: false });
+  for (const [name, load] of Object.entries(builtInAgents)) {
+    ajv.addSchema(withoutTexts((await load()).packageDescriptor.configSchema), name);
+  }
+  const names = Object.fromEntries(Object.keys(builtInAgents).map((name) => [name, name]));
+  return `
+const checks = ((exports) => {${withFiles(standaloneCode.default(ajv, names))}; return exports; })({});
+export function isSurelyConfigOf(agent, config) {
+  return Object.hasOwn(checks, agent) && checks[agent](config);
 }`;
 }
 

@@ -17,6 +17,7 @@ import { build, transformSync } from 'esbuild';
 /** Source files that the build replaces. */
 const GENERATED = [
   'schema/generated-checks.ts',
+  'agent/load/generated-check.ts',
   'workflow/notation/generated-check.ts',
   'engine/config/generated-check.ts',
 ];

@@ -17,8 +17,8 @@ export async function validateAgainst(schema: JsonValue, value: JsonValue): Prom
 
 /** @throws {InvalidSchema} if the value is no schema that uwf can work with */
 export async function assertSchema(schema: JsonValue): Promise<void> {
-  const { compileSchema } = await import('./validator.ts');
-  await compileSchema(schema);
+  const { assertCompiles } = await import('./validator.ts');
+  await assertCompiles(schema);
 }
 
 /**

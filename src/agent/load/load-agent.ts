@@ -12,6 +12,7 @@ import { knownReports, type KnownReports } from '../known-reports.ts';
 import { withPrice } from '../price.ts';
 import { describeAgentPackage, loadAgentPackage } from './load-agent-package.ts';
 import type { AgentDescription } from './load-agent-package.ts';
+import { isSurelyConfigOf } from './generated-check.ts';
 import { isVersionRange } from './version-range.ts';
 
 /** A configured agent whose configuration was found good, as far as that was known. */
@@ -86,7 +87,8 @@ async function configMistakes(
   schema: JsonObject,
 ): Promise<string[]> {
   try {
-    const mistakes = await checkValue(schema, config, `agents.${name}.config`);
+    const isFine = reference.startsWith('builtin:') && isSurelyConfigOf(reference.slice('builtin:'.length), config);
+    const mistakes = isFine ? [] : await checkValue(schema, config, `agents.${name}.config`);
     if (price !== undefined) return mistakes;
     const unpriced = propertiesOf(schema).filter(
       ([key, property]) => property['x-uwf-needs-price'] === true && Object.hasOwn(config, key),
