@@ -11,7 +11,7 @@ import { knownSecrets } from './redact/known-secrets.ts';
 import type { PokeOptions } from './verbs/poke.ts';
 import type { PutQuestion } from './verbs/put-question.ts';
 import type { ContextPreview } from './verbs/preview-context.ts';
-import type { ResumeOptions } from './verbs/store-answer.ts';
+import type { ResumeOptions } from './verbs/resume.ts';
 import type { RunOptions, StepOptions } from './verbs/run.ts';
 import type { StartOptions } from './verbs/start.ts';
 import type { StepOutcome } from './turn/step.ts';

@@ -7,8 +7,6 @@ const writers =
 
 /** They call a writer, and hand on what has been redacted, or nothing that somebody says. */
 const others = new Set([
-  // The draft that it stores was redacted as the turn went on.
-  'engine/turn/store-turn.ts',
   // They write a start's prompt or an answer into git by the engine, and hand words to no process.
   'cli/commands/run.ts',
   'cli/commands/thread/run.ts',

@@ -1,5 +1,4 @@
-import { diagnoseSecrets } from '../../engine/doctor/diagnose-secrets.ts';
-import { diagnose } from '../../engine/doctor/diagnose.ts';
+import { diagnose, diagnoseSecrets } from '../../engine/doctor/diagnose.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { EXIT } from '../errors/exit-code.ts';
 import { configOrNone } from '../open/open-config.ts';

@@ -1,4 +1,4 @@
-import type { ResumeOptions } from '../../engine/verbs/store-answer.ts';
+import type { ResumeOptions } from '../../engine/verbs/resume.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find-thread.ts';

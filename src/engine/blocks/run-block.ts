@@ -1,13 +1,16 @@
 import { setImmediate as eventsHandled } from 'node:timers/promises';
 import type { ObjectId } from '../../git/format/object-id.ts';
+import { mergeAll, type MergeConflict } from '../../git/worktree/merge-trees.ts';
+import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { type JoinVerdict, judgeJoin, type TakenBranch } from '../../moderator/judge-join.ts';
 import { type Branch, listBranches } from '../../moderator/list-branches.ts';
 import { BlockFailed } from '../../moderator/moderator-errors.ts';
 import { inPlaceOf } from '../../or-else.ts';
+import type { MergeRecord } from '../../schema/built-in/thread-step.ts';
 import { findCalledNow } from '../../thread/find-children.ts';
 import { getThread } from '../../thread/find-thread.ts';
-import { findNewestRecorded } from '../../thread/step-files.ts';
-import { readBranchEnd } from '../../thread/step-view.ts';
+import { filesOfStep, findNewestRecorded } from '../../thread/step-files.ts';
+import { findFilesToMerge, readBranchEnd } from '../../thread/step-view.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
@@ -24,7 +27,6 @@ import type { TakenTurn, TurnEnd } from '../turn/step.ts';
 import { cancelThread } from '../verbs/cancel.ts';
 import { joinThread } from '../verbs/join.ts';
 import { describeBlock, describeWaiting } from './describe-block.ts';
-import type { MergedFiles } from './merge-branches.ts';
 import { type BlockTurn, workflowOf } from './prepare-block.ts';
 
 /**
@@ -284,7 +286,6 @@ class BlockRun {
   async #merge(): Promise<MergedFiles> {
     const ended = this.#taken.map(({ key, end: { outcome } }, at) => ({ key, outcome, end: this.#ends[at]?.commit }));
     const completed = ended.flatMap(({ key, outcome, end }) => (outcome === 'completed' && end ? [{ key, end }] : []));
-    const { mergeBranches } = await import('./merge-branches.ts');
     return mergeBranches(this.#turn, this.#base, completed);
   }
 }
@@ -333,4 +334,39 @@ async function baseOfBranches({
   if (start.node.base === undefined && !engine.sharesTurns) return 'head';
   const step = await findNewestRecorded(engine.repository, last);
   return step?.node.workspace?.commit ?? start.node.base ?? 'head';
+}
+
+/** The files of all branches, as the block's step records them. */
+type MergedFiles = { merge: MergeRecord; snapshot: Snapshot; conflicts: readonly MergeConflict[] };
+
+/** A branch that has completed, and the commit of its end. */
+type Completed = { key: string; end: ObjectId };
+
+/**
+ * Merges the newest files of branches that began at one base into that base, one after the other.
+ *
+ * @param completed in the order in which they ended
+ * @throws {UwfError} as `mergeAll`
+ */
+async function mergeBranches(
+  { engine, state, block, choice }: BlockTurn,
+  base: ObjectId | 'head' | undefined,
+  completed: readonly Completed[],
+): Promise<MergedFiles> {
+  const { repository, env, signal } = engine;
+  if (base === undefined || base === 'head') {
+    const reason = 'the thread has no work tree of its own';
+    throw new BlockFailed(choice.role, 'merge', JSON.stringify(block.merge), reason);
+  }
+  const branches = await findFilesToMerge(repository, block.merge?.order, completed);
+  const merged = await mergeAll({ repository, env, signal }, base, base, branches);
+  const { tree, objects, release, conflicts, gitVersion: git, isRepeatable } = merged;
+  const { start, last } = state;
+  const before = await findNewestRecorded(repository, last);
+  const commit = (before && (await filesOfStep(repository, before))?.commit) ?? start.node.base;
+  return {
+    merge: { base, branches, git, isRepeatable },
+    snapshot: { tree, ...(commit && { commit }), objects, packs: [], release },
+    conflicts,
+  };
 }

@@ -20,6 +20,7 @@ import { placeInside } from '../../git/repository/read-file-inside.ts';
 import { KEEP_MS } from '../../git/stores/disk/pack-writer.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { orElse } from '../../or-else.ts';
+import { isRedactable, MIN_KNOWN } from '../../redaction/known-values.ts';
 import { listPointers } from '../../thread/find-thread.ts';
 import { type ThreadPointer, threadTimeMs } from '../../thread/thread-id.ts';
 import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
@@ -28,6 +29,7 @@ import { type Config, configRoot, loadConfig } from '../config/config.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { findAbandoned, findLeaseRecord, listLeases } from '../leases/find-lease.ts';
 import { describeInterruption, findInterruption, hintAtInterruption } from '../recovery/interruption.ts';
+import type { KnownSecret } from '../redact/known-secrets.ts';
 import { diagnoseBindings, diagnoseLimits, diagnoseVariables, type KnownWorkflows } from './diagnose-bindings.ts';
 import { diagnoseWorkTrees } from './diagnose-work-trees.ts';
 import { assertFinding, type Diagnosis, problem, throwShortage, warning } from './diagnosis.ts';
@@ -288,4 +290,20 @@ function ofLock({ path, kind, holder, ageMs }: FoundLock): Diagnosis {
   const fate = isAlive === false ? 'has ended' : 'cannot be seen from here';
   const message = `${what}; process ${owner.pid} of uwf on ${owner.host}, which ${fate}, made it ${age}`;
   return warning('pack-kept', message, `'uwf gc' removes it ${when}`);
+}
+
+/** Below this a value is a switch or a number of a port, and no secret. */
+const MIN_SECRET = 5;
+
+/** Names what is secret and too short to be taken out of what agents say. */
+export function diagnoseSecrets(secrets: readonly KnownSecret[]): Diagnosis[] {
+  const short = secrets.filter(
+    ({ value }) =>
+      value.length >= MIN_SECRET && value.length < MIN_KNOWN && !isRedactable(value) && !/^false$/iu.test(value),
+  );
+  if (short.length === 0) return [];
+  const names = [...new Set(short.map(({ name }) => name))].join(', ');
+  const message = `too short to be taken out of what agents say, for it would be found by chance: ${names}`;
+  const hint = `give it ${MIN_KNOWN} characters or more, or keep it out of the environment of uwf`;
+  return [warning('secret-too-short', message, hint)];
 }

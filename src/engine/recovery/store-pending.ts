@@ -7,9 +7,8 @@ import { ThreadMoved } from '../../thread/thread-errors.ts';
 import { readState, stateCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { appendTurn } from '../turn/append.ts';
+import { appendTurn, storeTurn } from '../turn/append.ts';
 import type { FinishedTurn, TurnWish } from '../turn/step.ts';
-import { storeTurn } from '../turn/store-turn.ts';
 import {
   forgetPendingTurn,
   HOW_TO_ALLOW,

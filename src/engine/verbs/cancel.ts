@@ -6,7 +6,7 @@ import { statusOfHead } from '../../thread/thread-status.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { describeOver } from '../describe/gather-facts.ts';
-import { storeOpenTurns } from '../turn/store-turn.ts';
+import { storeOpenTurns } from '../turn/append.ts';
 import { usageOfLeft } from '../limits/allowance.ts';
 import { afterStop } from './stop.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';

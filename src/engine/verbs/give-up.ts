@@ -12,7 +12,7 @@ import { describeOver } from '../describe/gather-facts.ts';
 import { askedOf, chooseRole, openStep } from '../turn/decide.ts';
 import type { ChosenStep } from '../turn/step.ts';
 import { storePending } from '../turn.ts';
-import { storeResumption } from './store-answer.ts';
+import { storeResumption } from './resume.ts';
 
 /**
  * Suspends a thread in place of its next turn, for a program that takes turns again by itself: each that was begun ended

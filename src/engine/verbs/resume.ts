@@ -1,17 +1,20 @@
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import type { MoreLimits } from '../../schema/built-in/schema-parts.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { findThread } from '../../thread/find-thread.ts';
+import { reopenThread, resumeThread } from '../../thread/suspend-thread.ts';
 import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readState, stateHash, type ThreadState } from '../../thread/thread-state.ts';
 import { asksForWords, statusOfHead } from '../../thread/thread-status.ts';
+import { RESUME } from '../../workflow/definition.ts';
 import { admitThreads } from '../agents/admission.ts';
-import { branchOf, tellContinued } from '../children/sub-workflow.ts';
+import { branchOf, definitionOf, tellContinued } from '../children/sub-workflow.ts';
 import { findWaitingChild, findWaitingChildren } from '../children/waiting-children.ts';
 import { describeOver } from '../describe/gather-facts.ts';
-import type { EngineContext } from '../engine-context.ts';
+import { type EngineContext, tellTaken } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { type Lease, LeaseHeld } from '../leases/lease.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
@@ -19,15 +22,7 @@ import { findLimitWaitedAt } from '../limits/allowance.ts';
 import { WaitsAtLimit } from '../limits/limits.ts';
 import { joinThread } from './join.ts';
 import { asksPerson } from './put-question.ts';
-import { runOn, runThread } from './run.ts';
-import {
-  type AnswerOptions,
-  assertAsSeen,
-  assertCanReopen,
-  type ResumeOptions,
-  storeReopened,
-  storeResumption,
-} from './store-answer.ts';
+import { runOn, type RunOptions, runThread } from './run.ts';
 
 type Resumption = Omit<ResumeOptions, 'adoptLease'>;
 
@@ -334,4 +329,80 @@ async function takeUp(
     await storeResumption(engine, state, { more: caller === undefined ? more : undefined });
     return true;
   });
+}
+
+export type ResumeOptions = RunOptions & {
+  answer?: string | undefined;
+  /** How much more than its limits the thread may use. */
+  more?: MoreLimits | undefined;
+  /** The commit at which its question was read: a thread that has gone on since is not resumed. */
+  seen?: ObjectId | undefined;
+  /** When the answer was given, in ms since 1970: it is none to a question that was asked between then and now. */
+  givenAtMs?: number | undefined;
+};
+
+/** What a person says to a thread that waits, or has ended. */
+type AnswerOptions = Pick<ResumeOptions, 'answer' | 'more' | 'seen' | 'givenAtMs'>;
+
+/**
+ * Stores the resumption of a suspended thread, and runs nothing. One whose run was cut off goes on without, unless it is answered.
+ * @throws {ThreadMoved} if the thread is not as it was seen
+ */
+export async function storeResumption(
+  engine: EngineContext,
+  before: ThreadState,
+  { answer, more, ...given }: AnswerOptions,
+): Promise<ThreadState> {
+  assertAsSeen(engine, before, given);
+  const isCutOff = before.head.kind !== 'suspend' && answer === undefined && more === undefined;
+  const redaction = engine.redaction();
+  const said = answer && redaction.text(answer);
+  const resumed = isCutOff ? before : await resumeThread(engine.repository, before, said, more, redaction.taken);
+  tellTaken(engine, { thread: before.id, role: null }, redaction);
+  return resumed;
+}
+
+/** Takes an ended thread up as a new one, and runs nothing. */
+async function storeReopened(
+  engine: EngineContext,
+  ended: ThreadState,
+  { answer, more, ...given }: AnswerOptions,
+): Promise<ThreadState> {
+  assertAsSeen(engine, ended, given);
+  await assertCanReopen(engine, ended);
+  const redaction = engine.redaction();
+  const said = answer && redaction.text(answer);
+  const reopened = await reopenThread(engine.repository, ended, said, more, redaction.taken);
+  tellTaken(engine, { thread: reopened.id, role: null }, redaction);
+  return reopened;
+}
+
+/**
+ * Refuses an answer to a thread that is not as it was seen.
+ * @throws {ThreadMoved}
+ */
+function assertAsSeen(
+  { repository }: Pick<EngineContext, 'repository'>,
+  { id, head }: ThreadState,
+  { seen, givenAtMs = Infinity }: Pick<AnswerOptions, 'seen' | 'givenAtMs'>,
+): void {
+  const sinceMs =
+    head.kind === 'suspend' ? head.node.suspendedAtMs : head.kind === 'end' ? head.node.completedAtMs : -Infinity;
+  // What is later than now has the time of another machine, which says nothing.
+  const isUnread = sinceMs > givenAtMs && sinceMs <= repository.now();
+  if (isUnread || (seen !== undefined && seen !== head.id)) throw new ThreadMoved(id, undefined, head.id);
+}
+
+/** @throws {WrongThreadState} if nothing says how the thread goes on after its end */
+async function assertCanReopen(engine: EngineContext, ended: ThreadState): Promise<void> {
+  if (ended.end?.node.outcome === 'cancelled') {
+    const hint = `run 'uwf thread fork ${ended.id}' to go on from its last step as another thread`;
+    throw new WrongThreadState(ended.id, 'cancelled', 'a cancelled thread does not go on', hint);
+  }
+  const definition = await definitionOf(engine, ended);
+  if (!definition.moderator.some((rule) => rule.from === RESUME)) {
+    const what = `workflow ${definition.name} has no rule from ${RESUME} that says who goes on`;
+    const hint = `add one to the workflow, or start a new thread with 'uwf run ${definition.name}'`;
+    throw new WrongThreadState(ended.id, statusOfHead(ended.head), what, hint);
+  }
 }
