@@ -62,25 +62,25 @@ function wordsOf(command: string): string[] {
 test.each([
   ['--version', ['cli.cjs']],
   ['thread list', ['cli.cjs']],
-  ['log -n 20 <thread>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
+  ['log -n 20 <thread>', ['cli.cjs', 'cli-nodes.cjs']],
   ['--help', ['cli.cjs']],
-  ['cas get <hash>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
-  ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
-  ['thread read <thread>', ['cli.cjs', 'cli-read.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
-  ['thread fork <thread>', ['cli.cjs', 'cli-read.cjs', 'cli-nodes.cjs', 'cli-store.cjs']],
+  ['cas get <hash>', ['cli.cjs', 'cli-nodes.cjs']],
+  ['cas get <hash> --thread <thread>', ['cli.cjs', 'cli-nodes.cjs']],
+  ['thread read <thread>', ['cli.cjs', 'cli-nodes.cjs']],
+  ['thread fork <thread>', ['cli.cjs', 'cli-nodes.cjs']],
 ])('uwf %s, given again, loads %j and nothing else, no package at all', (command, files) => {
   const words = wordsOf(command);
   filesLoadedBy(words);
   expect(filesLoadedBy(words)).toEqual(files);
 });
 
-const rare = ['cli-push.cjs', 'cli-late.cjs'];
+const rare = ['cli-late.cjs'];
 
 test.each([
-  ['workflow list', [...rare, 'cli-write.cjs', 'cli-secrets.cjs', 'cli-config.cjs', 'cli-engine.cjs']],
-  ['workflow validate bench', [...rare, 'cli-write.cjs', 'cli-secrets.cjs', 'cli-config.cjs', 'cli-engine.cjs']],
-  ['cas put text', [...rare, 'cli-write.cjs', 'cli-engine.cjs']],
-  ['run bench -p Write.', [...rare, 'cli-sharing.cjs']],
+  ['workflow list', [...rare, 'cli-write.cjs', 'cli-engine.cjs']],
+  ['workflow validate bench', [...rare, 'cli-write.cjs', 'cli-engine.cjs']],
+  ['cas put text', [...rare, 'cli-engine.cjs']],
+  ['run bench -p Write.', rare],
 ])('uwf %s loads none of %j', (command, others) => {
   const files = filesLoadedBy(wordsOf(command));
   expect(files).toContain('cli-nodes.cjs');
