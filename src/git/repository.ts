@@ -1,6 +1,6 @@
 // The room git: everything that a repository is. Objects and refs come in to be written and go out as they were read;
-// files of a work tree become snapshots and come back; remotes get packs and give them. The door is `open-
-// repository.ts`: it gives a `Repository`, whose stores the other rooms use, and no other room runs git or reads
+// files of a work tree become snapshots and come back; remotes get packs and give them. The door is
+// `open-repository.ts`: it gives a `Repository`, whose stores the other rooms use, and no other room runs git or reads
 // `.git`. A ref moves only from the value that is expected, so one of two writers fails and knows it. A repository may
 // be missing, damaged, of another user, or on a full disk, and a remote may be away: each is an error that names the
 // file, the ref or the command of git.
