@@ -15,6 +15,7 @@ import type { FileHit } from '../../thread/secret-scan.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { freeReserved } from '../turn/step-folder.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
 import { seal, type Sealed, TurnLog, unseal } from './turn-log.ts';
@@ -110,7 +111,11 @@ function tryToKeep(
   const result = { ...kept.result, attempts: [], trace: undefined };
   const candidates = [kept, { ...kept, result }];
   // With less of it there may be room.
-  return candidates.some((candidate) => succeeds(() => writeFile(path, engine, state.id, reason, candidate)));
+  const keep = (): boolean =>
+    candidates.some((candidate) => succeeds(() => writeFile(path, engine, state.id, reason, candidate)));
+  if (keep()) return true;
+  freeReserved(engine.repository, Infinity);
+  return keep();
 }
 
 /**

@@ -102,12 +102,15 @@ function reserve(path: string): void {
   }
 }
 
-/** Gives the reserved space free where little else is left, for a reply to be stored; the next step that begins needs it again. */
-export function freeReserved({ stateDir }: Repository): void {
+/**
+ * Gives the reserved space free where little else is left, for a reply to be stored; the next step that begins needs it again.
+ * @param littleBytes `Infinity`: in any case, as a quota is not seen before it is reached
+ */
+export function freeReserved({ stateDir }: Repository, littleBytes: number = LITTLE_BYTES): void {
   if (stateDir === undefined) return;
   const free = (): void => {
     const { bavail, bsize } = statfsSync(stateDir);
-    if (bavail * bsize < LITTLE_BYTES) rmSync(join(stateDir, RESERVED), { force: true });
+    if (bavail * bsize < littleBytes) rmSync(join(stateDir, RESERVED), { force: true });
   };
   // The turn's result is worth more than to know why.
   tryTo(free);
