@@ -3,8 +3,7 @@ import { asEnvironmentError } from '../git/format/object-errors.ts';
 import { environmentIn, createCliEnvironment, type CliEnvironment } from './process/cli-environment.ts';
 import { EXIT, exitCodeOf } from './errors/exit-code.ts';
 import { findCommand } from './command-line/find-command.ts';
-import { toCommander } from './command-line/commander.ts';
-import { readWords } from './command-line/read-words.ts';
+import { readWords, toCommander } from './command-line/read-words.ts';
 import { createOutput } from './output/output.ts';
 import { harmless } from './output/width.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { commandGroups, commandTable } from '../../src/cli/commands/command-table.ts';
-import { toCommander } from '../../src/cli/command-line/commander.ts';
+import { toCommander } from '../../src/cli/command-line/read-words.ts';
 import type { Command } from '../../src/cli/command-line/command.ts';
 import { writeOverview } from '../../src/cli/help/overview.ts';
 import { widthOf } from '../../src/cli/output/width.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergeConfig } from '../../src/cli/init/merge-config.ts';
+import { mergeConfig } from '../../src/cli/init/prepare-files.ts';
 
 const addition = `agents:
   fix: { package: "builtin:command", config: { argv: [node, fix.mjs] } } # mends

@@ -1,5 +1,4 @@
-import { toCommander } from '../../src/cli/command-line/commander.ts';
-import { readWords } from '../../src/cli/command-line/read-words.ts';
+import { readWords, toCommander } from '../../src/cli/command-line/read-words.ts';
 import { findCommand } from '../../src/cli/command-line/find-command.ts';
 
 /** The commands of uwf that a text names in quotes, as a user would type them. */

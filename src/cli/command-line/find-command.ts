@@ -1,7 +1,7 @@
 import { Command as Commander } from 'commander';
 import { commandTable, type CommandEntry } from '../commands/command-table.ts';
 import { hintAtName, UsageError } from '../errors/usage-error.ts';
-import { commonOptions, type CommonValues } from './commander.ts';
+import { commonOptions, type CommonValues } from './read-words.ts';
 
 /** What the words of a command line come to. */
 type CommandTarget =

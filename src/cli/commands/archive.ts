@@ -17,7 +17,7 @@ import { openRemoteHere, withExchangeOptions } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
 import { oneLine } from '../output/width.ts';
-import { hintAtHeldBack, leftOf } from '../sharing/held-back.ts';
+import { hintAtHeldBack, leftOf } from '../sharing/sync-report.ts';
 
 const DEFAULT_BEFORE = '30d';
 

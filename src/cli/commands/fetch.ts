@@ -3,10 +3,8 @@ import { momentOption } from '../command-line/parse-value.ts';
 import { exitCodeOfSharing } from '../errors/exit-code.ts';
 import { foldGathered } from '../open/fold-gathered.ts';
 import { withExchangeOptions } from '../open/open-remote.ts';
-import { aboutReport, withAbout } from '../sharing/about-threads.ts';
-import { hintAfterFetch } from '../sharing/hint-after-fetch.ts';
-import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
-import { formatFetch } from '../sharing/sync-report.ts';
+import { aboutReport, formatFetch, hintAfterFetch, withAbout } from '../sharing/sync-report.ts';
+import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/choose-threads.ts';
 
 export const command: Command = defineCommand({
   description: `Brings all threads and registered workflows of a remote, or the threads that are named, in one connection,

@@ -5,14 +5,10 @@ import { defineCommand, type Command } from '../command-line/command.ts';
 import { pushOptions } from '../command-line/shared-arguments.ts';
 import { exitCodeOfSharing } from '../errors/exit-code.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
-import { withExchangeOptions } from '../open/open-remote.ts';
+import { findOpenBelow, withExchangeOptions } from '../open/open-remote.ts';
 import type { Output } from '../output/output.ts';
-import { aboutReport, withAbout } from '../sharing/about-threads.ts';
-import { NewThreadsChoice } from '../sharing/choose-new.ts';
-import { hintAtHeldBack, leftOf } from '../sharing/held-back.ts';
-import { findOpenBelow } from '../sharing/open-below.ts';
-import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
-import { formatPush, isEmpty } from '../sharing/sync-report.ts';
+import { aboutReport, formatPush, hintAtHeldBack, isEmpty, leftOf, withAbout } from '../sharing/sync-report.ts';
+import { NewThreadsChoice, onlyThreadsOption, openExchange, remoteArguments } from '../sharing/choose-threads.ts';
 
 export const command: Command = defineCommand({
   description: `Sends what the remote does not have of the threads that it knows, and of registered workflows; or of the threads

@@ -34,7 +34,7 @@ The workflow is a hash, a path to a file, a name in .uwf/workflows/ here or in a
   async run({ args, options, cli, out }) {
     const { on } = options;
     if (on !== undefined) {
-      const { startOn } = await import('../sharing/start-on.ts');
+      const { startOn } = await import('../sharing/on-remote.ts');
       return startOn({ cli, out }, args.workflow, { ...options, on });
     }
     const repository = await openForWriting(cli);

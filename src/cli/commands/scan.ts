@@ -8,7 +8,7 @@ import { defineCommand, type Command } from '../command-line/command.ts';
 import { EXIT } from '../errors/exit-code.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { ProgressLine } from '../output/progress-line.ts';
-import { secretLines } from '../output/secret-places.ts';
+import { secretLines } from '../output/findings.ts';
 import { formatCount, plural } from '../../text/wording.ts';
 import { oneLine } from '../output/width.ts';
 

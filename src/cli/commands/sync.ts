@@ -4,12 +4,16 @@ import { exitCodeOfSharing } from '../errors/exit-code.ts';
 import { foldGathered } from '../open/fold-gathered.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { withExchangeOptions } from '../open/open-remote.ts';
-import { aboutReport, withAbout, type AboutThread } from '../sharing/about-threads.ts';
-import { NewThreadsChoice } from '../sharing/choose-new.ts';
-import { hintAtHeldBack, leftOf } from '../sharing/held-back.ts';
-import { hintAfterFetch } from '../sharing/hint-after-fetch.ts';
-import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/remote-words.ts';
-import { formatSync } from '../sharing/sync-report.ts';
+import {
+  aboutReport,
+  type AboutThread,
+  formatSync,
+  hintAfterFetch,
+  hintAtHeldBack,
+  leftOf,
+  withAbout,
+} from '../sharing/sync-report.ts';
+import { NewThreadsChoice, onlyThreadsOption, openExchange, remoteArguments } from '../sharing/choose-threads.ts';
 
 export const command: Command = defineCommand({
   description: `Runs 'uwf fetch' and 'uwf push', and repeats them if another push came in between. Afterwards both sides

@@ -4,7 +4,7 @@ import { UsageError } from '../errors/usage-error.ts';
 import { parsePort } from '../command-line/parse-value.ts';
 import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
-import { machineKey } from '../open/machine-key.ts';
+import { machineKey } from '../open/user-folders.ts';
 import { openForReading } from '../open/open-repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Repository } from '../../git/repository.ts';

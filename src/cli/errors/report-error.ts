@@ -49,7 +49,7 @@ async function diagnosticsOf(error: unknown, paint: Palette): Promise<string[]> 
   if (!(error instanceof UwfError) || error.code !== 'invalid-workflow') return [];
   const [{ InvalidWorkflow }, { formatDiagnostics }] = await Promise.all([
     import('../../workflow/diagnostics/diagnostic.ts'),
-    import('../output/diagnostics.ts'),
+    import('../output/findings.ts'),
   ]);
   return error instanceof InvalidWorkflow ? [formatDiagnostics(error.diagnostics, error.sources, paint)] : [];
 }

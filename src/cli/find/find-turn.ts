@@ -2,23 +2,25 @@ import { repositoryNodes } from '../../cas/lookup.ts';
 import {
   findCommitsOfTurns,
   findTurnOf,
+  type FoundTurn,
+  getCommitOfStep,
   getCommitOfTurn,
   isStepNumber,
   readTurn,
-  type FoundTurn,
+  startCommitOf,
 } from '../../engine/describe/find-turn.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { readCommit } from '../../git/stores/read.ts';
 import type { Repository } from '../../git/repository.ts';
+import { readCommit } from '../../git/stores/read.ts';
 import { builtIn } from '../../schema/built-in.ts';
-import { likelyOwners } from '../../thread/thread-scratch.ts';
 import { getThread } from '../../thread/find-thread.ts';
-import type { ThreadPointer } from '../../thread/thread-id.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
+import type { ThreadPointer } from '../../thread/thread-id.ts';
+import { likelyOwners } from '../../thread/thread-scratch.ts';
 import type { TextOption } from '../command-line/command.ts';
-import type { CliEnvironment } from '../process/cli-environment.ts';
-import { findHash } from './find-hash.ts';
 import { UsageError } from '../errors/usage-error.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
+import { findHash } from './find-node.ts';
 
 /** The argument that says which turn is meant. */
 export const turnArgument: { name: 'step'; summary: string; candidates: 'step' } = {
@@ -90,4 +92,27 @@ export async function commitBefore(repository: Repository, pointer: ThreadPointe
   const [parent] = (await readCommit(repository.objects, commit)).parents;
   if (parent === undefined) throw new CorruptThread(commit, 'it is no start and has no parent');
   return parent;
+}
+
+/** The option that says whose step is meant. */
+export const ofThreadOption: TextOption = {
+  short: 't',
+  value: '<thread>',
+  summary: 'the thread that the step belongs to; by default $UWF_THREAD',
+  candidates: 'thread',
+};
+
+/** The option that says which step of a thread is meant. */
+export const atOption: TextOption = {
+  value: '<step>',
+  summary: 'the step: its number, or the first characters of its hash; 0 is the start',
+  candidates: 'step',
+};
+
+/**
+ * The commit of the step that `--at` names; 0 is the thread's start.
+ * @throws {TurnNotFound} if the thread has no such step, or several
+ */
+export async function findPlace(repository: Repository, thread: ThreadPointer, at: string): Promise<ObjectId> {
+  return /^0+$/.test(at) ? (await startCommitOf(repository, thread)).id : getCommitOfStep(repository, thread, at);
 }

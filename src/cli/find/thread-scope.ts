@@ -5,7 +5,7 @@ import type { Repository } from '../../git/repository.ts';
 import { threadCas, type ThreadCas } from '../../thread/thread-cas.ts';
 import type { TextOption } from '../command-line/command.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
-import { findHash } from './find-hash.ts';
+import { findHash } from './find-node.ts';
 
 /** The option that says under which thread nodes are put and looked up. */
 export const threadOption: TextOption = {

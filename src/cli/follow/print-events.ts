@@ -5,7 +5,7 @@ import { formatDuration, formatTime } from '../../text/wording.ts';
 import { describeMissing, describeOutside } from '../../git/worktree/file-notes.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Palette } from '../output/palette.ts';
-import { redactedLine } from '../output/secret-places.ts';
+import { redactedLine } from '../output/findings.ts';
 import { formatMeta } from '../output/table.ts';
 import { fenced } from '../output/turn-markdown.ts';
 import { fitTo, harmless, oneLine, widthOf } from '../output/width.ts';

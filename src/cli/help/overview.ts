@@ -1,4 +1,4 @@
-import { toOverview } from '../command-line/commander.ts';
+import { toOverview } from '../command-line/read-words.ts';
 import { commandGroups, commandTable } from '../commands/command-table.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 

@@ -4,9 +4,9 @@ import { Redaction } from '../../engine/redact/redaction.ts';
 import type { GitVariable } from '../../git/process/git-variables.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
-import { redactedLine } from '../output/secret-places.ts';
+import { redactedLine } from '../output/findings.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
-import { machineKey } from './machine-key.ts';
+import { machineKey } from './user-folders.ts';
 import { configHere, configOrNone } from './open-config.ts';
 
 /**

@@ -1,7 +1,10 @@
+import { readingContext } from '../../engine/engine-context.ts';
 import type { Repository } from '../../git/repository.ts';
 import { openRemote } from '../../git/transport/open-remote.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import type { SyncOptions } from '../../sync/report.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { isOver } from '../../thread/thread-status.ts';
 import { ProgressLine } from '../output/progress-line.ts';
 import { canAsk, type CliEnvironment } from '../process/cli-environment.ts';
 import { agreeToGit } from '../trust/agree-to-git.ts';
@@ -53,4 +56,16 @@ export async function withExchangeOptions<T>(
   } finally {
     progress.clear();
   }
+}
+
+/** The threads that one which is not over called, and those that they called, which are not over and are here. */
+export async function findOpenBelow(repository: Repository, thread: ThreadId): Promise<ThreadId[]> {
+  const { describeThread } = await import('../../engine/describe/describe.ts');
+  const { status, calls } = await describeThread(readingContext(repository), thread);
+  if (isOver(status)) return [];
+  const open: ThreadId[] = [];
+  for (const call of calls) {
+    if (!isOver(call.status)) open.push(call.thread, ...(await findOpenBelow(repository, call.thread)));
+  }
+  return open;
 }

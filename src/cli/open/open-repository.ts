@@ -1,9 +1,10 @@
-import { committerFromGit } from '../../git/repository/repository-config.ts';
+import { UwfError } from '../../errors.ts';
 import { openRepository } from '../../git/open-repository.ts';
+import type { Repository, RepositoryLocation } from '../../git/repository.ts';
 import { RepositoryNotFound } from '../../git/repository/git-directory.ts';
-import type { Repository } from '../../git/repository.ts';
-import type { CliEnvironment } from '../process/cli-environment.ts';
+import { committerFromGit } from '../../git/repository/repository-config.ts';
 import { createPalette } from '../output/palette.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /**
  * Opens the repository of a command that only reads.
@@ -45,4 +46,11 @@ export async function withCommitter(cli: CliEnvironment, repository: Repository)
       `${paint.hint('hint:')} run 'git config user.name <name>' and 'git config user.email <address>'\n`,
   );
   return repository;
+}
+
+/** @throws {UwfError} `not-on-disk` for a repository in memory */
+export function onDisk(repository: Repository): Repository & { location: RepositoryLocation } {
+  const { location } = repository;
+  if (location !== undefined) return { ...repository, location };
+  throw new UwfError('the repository is not on a disk', { code: 'not-on-disk', kind: 'usage' });
 }

@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-
 import { UwfError } from '../../errors.ts';
+import { createDurableFile } from '../../git/system/write-files.ts';
+import { orElse, succeeds, tryTo } from '../../or-else.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,7 +30,7 @@ export function workTreesHere(env: Environment): string {
  * The user's home, whether it is there or not.
  * @throws {UwfError} `relative-home` if it is no absolute path: a folder of a repository could pass for it
  */
-export function homeOf(env: Environment): string {
+function homeOf(env: Environment): string {
   const home = env['HOME'] ?? homedir();
   if (isAbsolute(home)) return home;
   throw new UwfError(`$HOME is no absolute path: '${home}'`, {
@@ -41,4 +44,34 @@ export function homeOf(env: Environment): string {
 function folderOf(env: Environment, name: string): string | undefined {
   const folder = env[name];
   return folder !== undefined && isAbsolute(folder) ? folder : undefined;
+}
+
+const KEY_BYTES = 32;
+
+/**
+ * A key of this user on this machine, made when it is asked for the first time. If it can neither be read nor made, or
+ * there is no home, the key is new and for this process only.
+ * @param name the file's name in the user's state folder
+ */
+export function machineKey(env: Readonly<Record<string, string | undefined>>, name: string): Uint8Array {
+  const folder = stateFolder(env);
+  const path = join(folder, name);
+  const known = readKey(path);
+  if (known !== undefined) return known;
+  const fresh = randomBytes(KEY_BYTES);
+  const home = homeOf(env);
+  if (folder.startsWith(home) && !existsSync(home)) return fresh;
+  const isMade = succeeds(() => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // A home folder can be a repository: a key that is made during a turn is no change of its files.
+    tryTo(() => writeFileSync(join(folder, '.gitignore'), '*\n', { flag: 'wx' }));
+    createDurableFile(path, [fresh], 0o600);
+  });
+  // It is not where another process has made it, or the folder cannot be written to.
+  return isMade ? fresh : (readKey(path) ?? fresh);
+}
+
+function readKey(path: string): Uint8Array | undefined {
+  const key = orElse(() => readFileSync(path), undefined);
+  return key?.length === KEY_BYTES ? key : undefined;
 }

@@ -1,4 +1,7 @@
+import { formatCount } from '../../text/wording.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { OutputStream } from '../process/process-streams.ts';
+import { collectOften } from '../process/save-memory.ts';
 import { fitTo, oneLine } from './width.ts';
 
 /** A count is first told after this time, and then so often; the clock is looked at for every so many. */
@@ -48,5 +51,23 @@ export class ProgressLine {
   clear(): void {
     if (this.#isDrawn) this.#stream.write('\r\u001B[K');
     this.#isDrawn = false;
+  }
+}
+
+/** From so many commits on a check takes long. A shorter one would lose what V8 has compiled before, and save nothing. */
+const MANY_COMMITS = 500;
+
+/** Lets a command check threads; at a terminal it is shown how far that has come. @param check calls `onCommit` for each commit */
+export async function whileChecking<T>(cli: CliEnvironment, check: (onCommit: () => void) => Promise<T>): Promise<T> {
+  const progress = cli.stderr.isTTY === true ? new ProgressLine(cli.stderr) : undefined;
+  let checked = 0;
+  try {
+    return await check(() => {
+      checked += 1;
+      if (checked === MANY_COMMITS) collectOften();
+      progress?.count((count) => `checked ${formatCount(count)} commits`);
+    });
+  } finally {
+    progress?.clear();
   }
 }

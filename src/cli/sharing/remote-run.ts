@@ -13,13 +13,12 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { isEndOfRun } from '../follow/print-events.ts';
-import { openRemoteHere } from '../open/open-remote.ts';
+import { findOpenBelow, openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
-import { hintAtHeldBack } from './held-back.ts';
-import { findOpenBelow } from './open-below.ts';
+import { hintAtHeldBack } from './sync-report.ts';
 
 /** What a command with `--on` works with. */
 export type RemoteWorld = { cli: CliEnvironment; out: Output; repository: Repository; remote: Remote };

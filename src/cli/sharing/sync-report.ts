@@ -1,3 +1,12 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ObjectId } from '../../git/format/object-id.ts';
+import type { CommitLine } from '../../git/process/revisions.ts';
+import type { Repository } from '../../git/repository.ts';
+import { hintAtRefusal } from '../../git/transport/git-output.ts';
+import type { Remote } from '../../git/transport/remote.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+import { NOT_BROUGHT } from '../../sync/fetch-threads.ts';
 import type {
   FetchReport,
   Held,
@@ -7,14 +16,18 @@ import type {
   ThreadChange,
   WorkflowChange,
 } from '../../sync/report.ts';
-import type { ThreadId } from '../../thread/thread-id.ts';
-import type { CommitLine } from '../../git/process/revisions.ts';
-import type { Palette } from '../output/palette.ts';
-import type { SecretPlace } from '../../thread/secret-scan.ts';
-import { formatAbout, type AboutThread } from './about-threads.ts';
-import { secretLines } from '../output/secret-places.ts';
 import { formatCount, plural } from '../../text/wording.ts';
-import { oneLine } from '../output/width.ts';
+import { findThread } from '../../thread/find-thread.ts';
+import type { SecretPlace } from '../../thread/secret-scan.ts';
+import { findStart } from '../../thread/thread-chain.ts';
+import { readThreadCommit } from '../../thread/thread-commit.ts';
+import type { ThreadId } from '../../thread/thread-id.ts';
+import { hintToResume } from '../../thread/thread-status.ts';
+import type { Left } from '../errors/exit-code.ts';
+import { secretLines } from '../output/findings.ts';
+import type { Output } from '../output/output.ts';
+import type { Palette } from '../output/palette.ts';
+import { fitTo, oneLine } from '../output/width.ts';
 
 /** What a report of a push is printed with. */
 type PushWords = { about: AboutThread; isDry?: boolean; isAsked?: boolean; isDecided?: boolean };
@@ -186,4 +199,145 @@ function line(mark: string, summary: string, name: string, remark = ''): string 
 
 function short(id: string): string {
   return id.slice(0, 7);
+}
+
+/** What a thread is about: its workflow, and the first words of its prompt. */
+type About = { workflow: string; prompt: string };
+
+/** Finds what threads are about. */
+export type AboutThread = (thread: ThreadId) => About | undefined;
+
+/** What a push or a fetch reports of threads. */
+type Reported = Pick<PushReport, 'threads' | 'held'> &
+  Partial<Pick<PushReport, 'alongside' | 'unsent'> & Pick<FetchReport, 'gone'>>;
+
+/** So many columns of a prompt are told beside a thread's id. */
+const MAX_WORDS_WIDTH = 60;
+
+/**
+ * Reads what threads are about, from the subjects of their starts; nothing of those that cannot be read.
+ * @param threads the threads with their heads; without one nothing of the thread is known
+ * @param redactor takes secrets out of the words; default: they are told as they are stored
+ */
+export async function aboutThreads(
+  repository: Repository,
+  threads: Iterable<{ thread: ThreadId; head: ObjectId | null | undefined }>,
+  redactor?: Redactor,
+): Promise<AboutThread> {
+  const found = new Map<ThreadId, About>();
+  for (const { thread, head } of threads) {
+    const start = head ? await findStart(repository, head) : undefined;
+    const [subject = ''] = start?.commit.message.split('\n', 1) ?? [];
+    const told = redactor?.redactText(subject).text ?? subject;
+    const [, workflow, prompt] = /^(\S+): ?(.*)/u.exec(told) ?? [];
+    if (workflow !== undefined && prompt !== undefined) found.set(thread, { workflow, prompt });
+  }
+  return (thread) => found.get(thread);
+}
+
+/** `fix  The sum is wrong.`; '' where nothing is known. */
+export function formatAbout(about: About | undefined): string {
+  if (about === undefined) return '';
+  return `${oneLine(about.workflow)}  ${fitTo(oneLine(about.prompt), MAX_WORDS_WIDTH)}`.trimEnd();
+}
+
+/** Reads what the threads of a report are about. */
+export async function aboutReport(
+  repository: Repository,
+  { threads, held, alongside = [], unsent = [], gone = [] }: Reported,
+  redactor?: Redactor,
+): Promise<AboutThread> {
+  const named = [...held.map(({ thread }) => thread), ...alongside, ...gone];
+  const heads = named.map(async (thread) => ({ thread, head: (await findThread(repository, thread))?.head }));
+  return aboutThreads(repository, [...threads, ...unsent, ...(await Promise.all(heads))], redactor);
+}
+
+/** The report with what its threads are about, for JSON. */
+export function withAbout<Report extends Pick<PushReport, 'threads' | 'unsent'>>(
+  report: Report,
+  about: AboutThread,
+): Report {
+  const tell = <T extends { thread: ThreadId }>(change: T): T => ({ ...change, ...about(change.thread) });
+  const { threads, unsent } = report;
+  return { ...report, threads: threads.map(tell), ...(unsent && { unsent: unsent.map(tell) }) };
+}
+
+/** Sorts what a push did not send: refused here, refused by the remote, or undecided. */
+export function leftOf({ held, rejected }: PushReport): Required<Left> {
+  const left: Record<keyof Left, object[]> = { refused: [], refusedThere: [], undecided: [] };
+  for (const each of [...held, ...rejected]) {
+    const mustStay = each.isUnsound === true || each.secrets !== undefined || 'commits' in each;
+    if (mustStay) left.refused.push(each);
+    else if ('isRefusedThere' in each) left.refusedThere.push(each);
+    else left.undecided.push(each);
+  }
+  return left;
+}
+
+/** Says what can be done about threads that were held because they must not leave, and about what the remote refused. */
+export function hintAtHeldBack(
+  { held, rejected }: PushReport,
+  { repository, remote, withCommits }: { repository: Repository; remote: Remote; withCommits: boolean },
+  out: Output,
+): void {
+  if (!withCommits && held.some(({ commits }) => commits !== undefined)) {
+    const along = '--with-commits, which publishes them and all commits before them';
+    out.hint(`push those commits first ('git push'), or give ${along}`);
+  }
+  const [first] = held.filter(({ secrets }) => secrets !== undefined);
+  if (first !== undefined) {
+    const code = new Set(first.commits?.map(({ commit }) => commit));
+    const isInCode = first.secrets?.some(({ commit }) => code.has(commit)) === true;
+    out.hint(
+      isInCode
+        ? 'the thread stands on a commit of your code that has the secret, and uwf rewrites no code: change the secret, then --allow-secrets sends it'
+        : `'uwf thread redact ${first.thread}' takes secrets out of a thread; --allow-secrets sends them as they are`,
+    );
+  } else if (rejected.some(({ secrets }) => secrets !== undefined)) {
+    out.hint('take the secret out of the workflow and register it again under another name, or give --allow-secrets');
+  }
+  const { location } = repository;
+  const isShallow = location !== undefined && existsSync(join(location.commonDir, 'shallow'));
+  const refusedThere = rejected.find(({ isRefusedThere }) => isRefusedThere);
+  if (refusedThere !== undefined) {
+    const unshallow =
+      "this clone is shallow, and the remote may lack what was cut off: 'git fetch --unshallow' brings it here";
+    const hint = isShallow ? unshallow : hintAtRefusal(remote, refusedThere.reason);
+    if (hint !== undefined) out.hint(hint);
+  }
+  const [stuck] = held.flatMap(({ remedy = [] }) => remedy);
+  if (stuck !== undefined) out.hint(stuck);
+  if (held.some(({ isUnsound }) => isUnsound)) {
+    out.hint("'uwf thread verify <thread>' says all that is wrong; 'uwf thread rm <thread> --force' removes it");
+  }
+}
+
+/** How many threads are searched for one that is suspended. */
+const MAX_THREADS = 20;
+
+/**
+ * Prints hints after a fetch: how the remote gets back what it has lost; how to answer a suspended thread, or how to read one.
+ *
+ * It reads heads only, so its cost does not depend on the length of threads.
+ */
+export async function hintAfterFetch(out: Output, repository: Repository, report: FetchReport): Promise<void> {
+  const lost = report.refused.find(({ reason }) => reason === NOT_BROUGHT);
+  if (lost !== undefined) {
+    const thread = lost.ref.split('/').at(-1);
+    const send = `'git push ${report.remote} :${lost.ref}' and then 'uwf push ${report.remote} ${thread}'`;
+    out.hint(`if the remote has lost it, a clone that has all of ${lost.ref} sends it again with ${send}`);
+  }
+  const present = report.threads.flatMap(({ thread, head }) => (head === null ? [] : [{ thread, head }]));
+  const newest = present.toSorted((a, b) => (a.thread < b.thread ? 1 : -1)).slice(0, MAX_THREADS);
+  const [first] = newest;
+  if (first === undefined) return;
+  for (const { thread, head } of newest) {
+    const commit = await readThreadCommit(repository, head).catch(() => undefined);
+    if (commit?.kind !== 'suspend') continue;
+    out.hint(
+      `thread ${thread} waits, and 'uwf thread show ${thread}' tells for what; ${hintToResume(thread, commit.node)}`,
+    );
+    return;
+  }
+  out.hint(`'uwf log ${first.thread}' shows its log`);
 }

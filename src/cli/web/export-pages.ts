@@ -11,7 +11,7 @@ import { openForReading } from '../open/open-repository.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import { ProgressLine } from '../output/progress-line.ts';
-import { secretLines } from '../output/secret-places.ts';
+import { secretLines } from '../output/findings.ts';
 import { oneLine } from '../output/width.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Repository } from '../../git/repository.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineCommand, type Command } from '../../../src/cli/command-line/command.ts';
-import { toCommander } from '../../../src/cli/command-line/commander.ts';
-import { readWords } from '../../../src/cli/command-line/read-words.ts';
+import { readWords, toCommander } from '../../../src/cli/command-line/read-words.ts';
 import { parseCount } from '../../../src/cli/command-line/parse-value.ts';
 import { UsageError } from '../../../src/cli/errors/usage-error.ts';
 

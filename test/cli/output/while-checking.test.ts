@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { whileChecking } from '../../../src/cli/output/while-checking.ts';
+import { whileChecking } from '../../../src/cli/output/progress-line.ts';
 import { createCliEnvironment } from '../../../src/cli/process/cli-environment.ts';
 import { collectOften } from '../../../src/cli/process/save-memory.ts';
 

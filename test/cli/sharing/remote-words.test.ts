@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRemoteWords } from '../../../src/cli/sharing/remote-words.ts';
+import { readRemoteWords } from '../../../src/cli/sharing/choose-threads.ts';
 
 const id = '01KTWEWZ760000000000000000';
 

@@ -18,7 +18,7 @@ import { defineCommand, type Command } from '../../command-line/command.ts';
 import { readJson } from '../../command-line/parse-value.ts';
 import { textFrom } from '../../command-line/read-text.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { findType } from '../../find/find-type.ts';
+import { findType } from '../../find/find-node.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';
 import { foldGathered } from '../../open/fold-gathered.ts';
 import { redactionHere, sayTaken } from '../../open/open-redactor.ts';

@@ -2,7 +2,7 @@ import { repositoryNodes } from '../../../cas/lookup.ts';
 import { schemaOfType } from '../../../schema/links.ts';
 import { typeNameOf } from '../../../schema/built-in.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
-import { findType } from '../../find/find-type.ts';
+import { findType } from '../../find/find-node.ts';
 import { fileSchemas, formatSchema } from '../../init/file-schemas.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { UsageError } from '../../errors/usage-error.ts';

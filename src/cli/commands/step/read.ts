@@ -1,6 +1,5 @@
 import { defineCommand, type Command } from '../../command-line/command.ts';
-import { ofThreadOption } from '../../find/find-step.ts';
-import { findTurn, turnArgument } from '../../find/find-turn.ts';
+import { findTurn, ofThreadOption, turnArgument } from '../../find/find-turn.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
 import { readTextAt } from '../../../thread/thread-commit.ts';

@@ -1,7 +1,6 @@
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { worktreeOption } from '../../command-line/shared-arguments.ts';
-import { ofThreadOption } from '../../find/find-step.ts';
-import { findStep } from '../../find/find-turn.ts';
+import { findStep, ofThreadOption } from '../../find/find-turn.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { agreeToGit } from '../../trust/agree-to-git.ts';
 import { restoreHere } from '../../threads/restore-files.ts';

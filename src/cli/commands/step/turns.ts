@@ -1,8 +1,7 @@
 import { iso } from '../../../time/clock.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import type { FoundTurn } from '../../../engine/describe/find-turn.ts';
-import { findTurn, turnArgument } from '../../find/find-turn.ts';
-import { ofThreadOption } from '../../find/find-step.ts';
+import { findTurn, ofThreadOption, turnArgument } from '../../find/find-turn.ts';
 import { followTurn } from '../../follow/follow-turn.ts';
 import { parseCount } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';

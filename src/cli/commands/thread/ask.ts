@@ -1,8 +1,7 @@
 import { agentOption, threadArgument } from '../../command-line/shared-arguments.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openEngine } from '../../open/open-engine.ts';
-import { atOption } from '../../find/find-step.ts';
-import { findStep } from '../../find/find-turn.ts';
+import { atOption, findStep } from '../../find/find-turn.ts';
 import { promptOptions, promptFrom } from '../../command-line/read-text.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';

@@ -41,7 +41,7 @@ With --on a thread of a remote is cancelled: it is fetched, its end is written h
         () => `thread ${out.paint.id(thread)} is cancelled`,
       );
     if (on !== undefined) {
-      const { cancelOn } = await import('../../sharing/stop-on.ts');
+      const { cancelOn } = await import('../../sharing/on-remote.ts');
       const cancel = async (there: Repository, thread: string): Promise<ThreadOver> =>
         (await openEngine(cli, there)).cancel(thread, given);
       return tell(await cancelOn({ cli, out }, args.thread, on, cancel));

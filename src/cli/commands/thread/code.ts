@@ -7,10 +7,9 @@ import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument } from '../../command-line/shared-arguments.ts';
 import { UsageError } from '../../errors/usage-error.ts';
-import { openForReading, withCommitter } from '../../open/open-repository.ts';
+import { onDisk, openForReading, withCommitter } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
 import { oneLine } from '../../output/width.ts';
-import { onDisk } from '../../open/on-disk.ts';
 
 const PIPE_COLUMNS = 120;
 

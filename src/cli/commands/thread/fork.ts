@@ -1,5 +1,5 @@
 import { threadArgument, worktreeOption } from '../../command-line/shared-arguments.ts';
-import { atOption, findPlace } from '../../find/find-step.ts';
+import { atOption, findPlace } from '../../find/find-turn.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { UsageError } from '../../errors/usage-error.ts';

@@ -16,12 +16,11 @@ import { threadArgument } from '../../command-line/shared-arguments.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { scanningRedactor } from '../../open/open-redactor.ts';
-import { openForWriting } from '../../open/open-repository.ts';
+import { onDisk, openForWriting } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
 import { pathPrinter } from '../../output/path-printer.ts';
-import { secretLines } from '../../output/secret-places.ts';
+import { secretLines } from '../../output/findings.ts';
 import { oneLine } from '../../output/width.ts';
-import { onDisk } from '../../open/on-disk.ts';
 import { canAsk } from '../../process/cli-environment.ts';
 import { agreeToGit } from '../../trust/agree-to-git.ts';
 

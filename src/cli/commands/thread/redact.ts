@@ -7,7 +7,7 @@ import { EXIT } from '../../errors/exit-code.ts';
 import { scanningRedactor } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
-import { secretLines } from '../../output/secret-places.ts';
+import { secretLines } from '../../output/findings.ts';
 import { formatCount } from '../../../text/wording.ts';
 import { oneLine } from '../../output/width.ts';
 import { canAsk } from '../../process/cli-environment.ts';

@@ -56,7 +56,7 @@ is shown here as it comes.`,
     if (on !== undefined) {
       if (options.agent !== undefined)
         throw new UsageError('--agent and --on exclude each other: workers have their own');
-      const { resumeOn } = await import('../../sharing/resume-on.ts');
+      const { resumeOn } = await import('../../sharing/on-remote.ts');
       return resumeOn({ cli, out }, args.thread, { answer, more, givenAtMs }, { ...options, on });
     }
     const repository = await openForWriting(cli);

@@ -32,7 +32,7 @@ publish is shown here as it comes. Ctrl-C ends the following, not the thread.`,
       if (options.agent !== undefined)
         throw new UsageError('--agent and --on exclude each other: workers have their own');
       const { bringThread, openRemoteWorld, sendThread } = await import('../../sharing/remote-run.ts');
-      const { assertNotElsewhere } = await import('../../sharing/at-other-remote.ts');
+      const { assertNotElsewhere } = await import('../../sharing/on-remote.ts');
       const { goOnThere } = await import('../../follow/follow-remote.ts');
       const world = await openRemoteWorld({ cli, out }, options.on);
       const { followed, news } = await bringThread(world, args.thread);

@@ -30,7 +30,7 @@ and take it again only after 'uwf thread run --on'. A turn that is cut off is ta
   ],
   async run({ args, options, cli, out }) {
     if (options.on !== undefined) {
-      const { stopOn } = await import('../../sharing/stop-on.ts');
+      const { stopOn } = await import('../../sharing/on-remote.ts');
       return stopOn({ cli, out }, args.thread, options.on);
     }
     const engine = await openEngine(cli, await openForReading(cli));

@@ -5,7 +5,7 @@ import { readingContext } from '../../../engine/engine-context.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { formatFindings } from '../../output/findings.ts';
-import { whileChecking } from '../../output/while-checking.ts';
+import { whileChecking } from '../../output/progress-line.ts';
 import { oneLine } from '../../output/width.ts';
 import { formatCount } from '../../../text/wording.ts';
 

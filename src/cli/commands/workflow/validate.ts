@@ -9,7 +9,7 @@ import type { CliEnvironment } from '../../process/cli-environment.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { plural } from '../../../text/wording.ts';
-import { formatDiagnostics } from '../../output/diagnostics.ts';
+import { formatDiagnostics } from '../../output/findings.ts';
 
 export const command: Command = defineCommand({
   description: `Checks a workflow without running it and reports everything that is wrong at once, with file, line and
