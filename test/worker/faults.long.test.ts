@@ -10,8 +10,8 @@ import { runGit } from '../helpers/temporary-repository.ts';
 import { expectWhole, Farm, TURNS } from './farm.ts';
 
 /** A campaign by hand takes more of all three. */
-const FAULTS = Number(process.env['SUITE_WORKER_FAULTS'] ?? 15);
-const THREADS = Number(process.env['SUITE_WORKER_THREADS'] ?? 9);
+const FAULTS = Number(process.env['SUITE_WORKER_FAULTS'] ?? 8);
+const THREADS = Number(process.env['SUITE_WORKER_THREADS'] ?? 6);
 const MACHINES = Number(process.env['SUITE_WORKERS'] ?? 3);
 
 type Fault = () => Promise<void> | void;
