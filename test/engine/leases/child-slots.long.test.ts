@@ -127,16 +127,15 @@ describe('the slots of a process with many threads', () => {
     expect((await running.outcome).code).toBe(0);
   });
 
-  test('are not its own for as long as its threads wait: another process has its turn', async () => {
+  test('are shared with other processes, in no order', async () => {
     const scene = createSlotScene(1);
     const held = await startHeld(scene, 'two-fours', 1);
-    const { thread, running } = await startWaiting(scene);
+    const { running } = await startWaiting(scene);
     scene.write('wanted', '0');
     const outcomes = await Promise.all([running.outcome, held.outcome]);
     expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
     const turns = scene.lines('turns');
     expect(turns).toHaveLength(18);
     expect(mostAtOnce(turns)).toBe(1);
-    expect(turns.indexOf(`begin ${thread}`)).toBeLessThan(10);
   });
 });
