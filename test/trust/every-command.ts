@@ -78,7 +78,7 @@ export function everyCommand({ ended, waiting, step, text, elsewhere }: Handles)
       ['--export', `${elsewhere}/pages`],
       ['--export', `${elsewhere}/page`, ended],
     ],
-    worker: [['--drain'], ['--drain', '--registered'], ['--status']],
+    worker: [['--drain'], ['--drain', '--registered']],
     mcp: [[]],
     archive: [
       ['--before', '1s', '-n'],

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { descendantsOf } from '../../src/agent/processes/process-group.ts';
+import { orElse } from '../../src/or-else.ts';
 import { createScene, startUwf, type RunningUwf, type Scene } from '../faults/scene.ts';
 import { createTemporaryFolder, expectCleanFsck, runGit } from '../helpers/temporary-repository.ts';
 
@@ -45,7 +46,11 @@ const STEPS: readonly string[] = ['plan', 'parts', 'code', 'close'];
 export const TURNS = 5;
 
 /** A machine with a clone, on which a worker runs. */
-export type Machine = { scene: Scene; worker: RunningUwf | undefined };
+export function writesRefs(pid: number): boolean {
+  return orElse(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0update-ref\0'), false);
+}
+
+type Machine = { scene: Scene; worker: RunningUwf | undefined };
 
 /** A remote, a clone that starts threads, and machines that work them. */
 export class Farm {
@@ -113,11 +118,14 @@ export class Farm {
     return machine.worker;
   }
 
-  /** Sends a signal to the worker of a machine and to all that it has started. */
+  /**
+   * Sends a signal to the worker of a machine and to all that it has started, but for the git that writes refs: killed with a lock it
+   * leaves that, which a person has to remove. It ends with the worker.
+   */
   signal(at: number, signal: NodeJS.Signals): void {
     const { worker } = this.#machine(at);
     if (worker === undefined || worker.process.exitCode !== null || worker.process.signalCode !== null) return;
-    const pids = [worker.pid, ...descendantsOf(worker.pid)];
+    const pids = [worker.pid, ...descendantsOf(worker.pid).filter((pid) => !writesRefs(pid))];
     for (const pid of pids) {
       try {
         process.kill(pid, signal);

@@ -1,4 +1,5 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { type BigIntStats, statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
@@ -27,6 +28,8 @@ const LOCK_TIMEOUT_MS = 5_000;
 const IDLE_MS = 2_000;
 /** How often a transaction is tried whose expected values are right, each time a moment too late. */
 const MOST_TRIES = 5;
+/** What changed less than this ago can change again within the same second. */
+const SETTLED_AFTER_MS = 2_500;
 
 /** How refs are changed. */
 type RefWriterOptions = {
@@ -93,21 +96,20 @@ export class RefWriter {
   }
 
   async #transact(edits: readonly RefEdit[]): Promise<void> {
-    const lines = ['start', ...edits.map((edit) => this.#command(edit)), 'prepare', ''];
+    const lines = ['start', ...edits.map((edit) => this.#command(edit)), 'prepare'];
     for (let tries = 1; ; tries += 1) {
+      const packed = this.#packedRefs();
+      const isSettled = packed === undefined || Math.abs(Date.now() - Number(packed.mtimeMs)) > SETTLED_AFTER_MS;
       try {
-        await this.#git.ask(lines.join('\n'), 'prepare: ok');
-        let end = 'abort';
-        try {
-          await this.#verifyUnderLocks(edits);
-          end = 'commit';
-        } finally {
-          await this.#git.ask(`${end}\n`, `${end}: ok`);
-        }
+        if (isSettled) await this.#git.ask([...lines, 'commit', ''].join('\n'), 'commit: ok');
+        else await this.#transactVerified(lines, edits);
         return;
       } catch (error) {
         if (!(error instanceof GitFailed || error instanceof GitEnded)) throw error;
         if ((await this.#explain(error, edits, tries === MOST_TRIES)) === 'made') return;
+      } finally {
+        // What git has read of packed refs that were new is not kept for the next transaction.
+        if (!isSettled || packed?.mtimeNs !== this.#packedRefs()?.mtimeNs) await this.#git.close();
       }
     }
   }
@@ -116,11 +118,26 @@ export class RefWriter {
    * Compares with the expected values once more, while git holds the locks, under which no value changes.
    *
    * git keeps what it read of `packed-refs`, and reads it again only if inode, size or second differ (`stat_validity_check` in
-   * its statinfo.c). Packed twice within a second, all three can be as before, and git compares with values that are gone.
+   * its statinfo.c). Packed twice within a second, all three can be as before, and git compares with values that are gone. Where
+   * they have been as they are for some seconds, whatever replaces them has another second. Then git is not left waiting with
+   * its locks: if it is killed together with this process, they stay.
    */
-  async #verifyUnderLocks(edits: readonly RefEdit[]): Promise<void> {
-    // A reftable is read again under its lock.
-    if (this.#options.refs === 'files') await this.#verify(edits);
+  async #transactVerified(lines: readonly string[], edits: readonly RefEdit[]): Promise<void> {
+    await this.#git.ask([...lines, ''].join('\n'), 'prepare: ok');
+    let end = 'abort';
+    try {
+      await this.#verify(edits);
+      end = 'commit';
+    } finally {
+      await this.#git.ask(`${end}\n`, `${end}: ok`);
+    }
+  }
+
+  /** The times of `packed-refs`; `undefined` where there is none, and for a reftable, which git reads again under its lock. */
+  #packedRefs(): BigIntStats | undefined {
+    if (this.#options.refs === 'reftable') return undefined;
+    const path = join(this.#place.location.commonDir, 'packed-refs');
+    return orElse(() => statSync(path, { bigint: true }), undefined, isNotThere);
   }
 
   async #verify(edits: readonly RefEdit[]): Promise<void> {

@@ -15,7 +15,10 @@ export function workflowFileSchema(): JsonObject {
     title: 'a workflow of uwf',
     ...withoutWords(forEditors),
     anyOf: [
-      { required: ['roles'], properties: { roles: { description: 'at least one role', minProperties: 1 } } },
+      {
+        required: ['roles'],
+        properties: { roles: { description: 'at least one role', type: 'object', minProperties: 1 } },
+      },
       { required: ['blocks'], properties: { blocks: { description: 'blocks without roles', not: { type: 'null' } } } },
     ],
     definitions: {
