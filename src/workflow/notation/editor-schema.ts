@@ -17,7 +17,7 @@ export function workflowFileSchema(): JsonObject {
     anyOf: [
       {
         required: ['roles'],
-        properties: { roles: { description: 'at least one role', type: 'object', minProperties: 1 } },
+        properties: { roles: { description: 'at least one role', not: { type: 'null' }, minProperties: 1 } },
       },
       { required: ['blocks'], properties: { blocks: { description: 'blocks without roles', not: { type: 'null' } } } },
     ],
