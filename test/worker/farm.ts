@@ -45,11 +45,11 @@ moderator:
 const STEPS: readonly string[] = ['plan', 'parts', 'code', 'close'];
 export const TURNS = 5;
 
-/** A machine with a clone, on which a worker runs. */
-export function writesRefs(pid: number): boolean {
+function writesRefs(pid: number): boolean {
   return orElse(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0update-ref\0'), false);
 }
 
+/** A machine with a clone, on which a worker runs. */
 type Machine = { scene: Scene; worker: RunningUwf | undefined };
 
 /** A remote, a clone that starts threads, and machines that work them. */
