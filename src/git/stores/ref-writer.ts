@@ -1,5 +1,5 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { type BigIntStats, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
@@ -18,6 +18,7 @@ import { isRefName } from '../format/refs.ts';
 import { GitEnded, GitFailed, GitNotFound, type GitPlace, type GitStart, spawnGit } from '../process/run-git.ts';
 import { type RefEdit, RefMoved, type RefName } from '../ref-store.ts';
 import type { RepositoryLocation } from '../repository.ts';
+import { isSettled } from '../system/files.ts';
 import { syncFolder } from '../system/write-files.ts';
 import { refPath } from './disk/read-refs.ts';
 import { inTurn } from './publish.ts';
@@ -28,8 +29,6 @@ const LOCK_TIMEOUT_MS = 5_000;
 const IDLE_MS = 2_000;
 /** How often a transaction is tried whose expected values are right, each time a moment too late. */
 const MOST_TRIES = 5;
-/** What changed less than this ago can change again within the same second. */
-const SETTLED_AFTER_MS = 2_500;
 
 /** How refs are changed. */
 type RefWriterOptions = {
@@ -99,9 +98,9 @@ export class RefWriter {
     const lines = ['start', ...edits.map((edit) => this.#command(edit)), 'prepare'];
     for (let tries = 1; ; tries += 1) {
       const packed = this.#packedRefs();
-      const isSettled = packed === undefined || Math.abs(Date.now() - Number(packed.mtimeMs)) > SETTLED_AFTER_MS;
+      const isSure = packed === undefined || isSettled(packed);
       try {
-        if (isSettled) await this.#git.ask([...lines, 'commit', ''].join('\n'), 'commit: ok');
+        if (isSure) await this.#git.ask([...lines, 'commit', ''].join('\n'), 'commit: ok');
         else await this.#transactVerified(lines, edits);
         return;
       } catch (error) {
@@ -109,7 +108,7 @@ export class RefWriter {
         if ((await this.#explain(error, edits, tries === MOST_TRIES)) === 'made') return;
       } finally {
         // What git has read of packed refs that were new is not kept for the next transaction.
-        if (!isSettled || packed?.mtimeNs !== this.#packedRefs()?.mtimeNs) await this.#git.close();
+        if (!isSure || packed !== this.#packedRefs()) await this.#git.close();
       }
     }
   }
@@ -133,11 +132,11 @@ export class RefWriter {
     }
   }
 
-  /** The times of `packed-refs`; `undefined` where there is none, and for a reftable, which git reads again under its lock. */
-  #packedRefs(): BigIntStats | undefined {
+  /** When `packed-refs` changed last, in ns; `undefined` where there is none, and for a reftable, which git reads again under its lock. */
+  #packedRefs(): bigint | undefined {
     if (this.#options.refs === 'reftable') return undefined;
     const path = join(this.#place.location.commonDir, 'packed-refs');
-    return orElse(() => statSync(path, { bigint: true }), undefined, isNotThere);
+    return orElse(() => statSync(path, { bigint: true }).mtimeNs, undefined, isNotThere);
   }
 
   async #verify(edits: readonly RefEdit[]): Promise<void> {

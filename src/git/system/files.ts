@@ -125,6 +125,14 @@ export function isOlderThan(path: string, ageMs: number): boolean {
   return stats !== undefined && Date.now() - stats.mtimeMs > ageMs;
 }
 
+/** What changed less than this ago can change again without a new time. */
+const SETTLED_AFTER_MS = 2_500;
+
+/** Tells whether a time of a file is so old that another change would give it another one; one in the future is not. */
+export function isSettled(timeNs: bigint): boolean {
+  return Number(timeNs / 1_000_000n) < Date.now() - SETTLED_AFTER_MS;
+}
+
 /**
  * Tells whether a file was last written `ageMs` from now or more, before or after: one from the future was written before the
  * clock was set back. False if there is none.

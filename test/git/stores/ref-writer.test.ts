@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -108,22 +109,28 @@ describe('a change', () => {
     for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(RefMoved);
   });
 
-  test('is refused where git takes packed refs for those that it read before', async () => {
-    const packedRefs = join(gitDir, 'packed-refs');
-    const { git } = repository;
-    // git tells two files apart by inode, size and second. An inode is free again once its file was replaced twice.
-    await sleep(1000 - (Date.now() % 1000));
-    git('pack-refs', '--all');
-    await stores.refs.update([{ name: thread, expected: a, value: a }]);
-    writeFileSync(packedRefs, readFileSync(packedRefs, 'utf8').replace(a, b));
-    const [c] = (await writeCommits(stores.objects, 'c')) as [ObjectId];
-    const late = stores.refs.update([{ name: thread, expected: a, value: c }]);
-    await expect(late).rejects.toMatchObject({ code: 'ref-moved', actual: b });
-    expect(git('rev-parse', thread)).toBe(b);
-    expect(locks()).toEqual([]);
-    await stores.refs.update([{ name: thread, expected: b, value: c }]);
-    expect(git('rev-parse', thread)).toBe(c);
-  });
+  test.each([0, 3600])(
+    'is refused where git takes packed refs for those that it read before, %i s ahead',
+    async (aheadS) => {
+      const packedRefs = join(gitDir, 'packed-refs');
+      const { git } = repository;
+      const time = Math.floor(Date.now() / 1000) + 1 + aheadS;
+      // git tells two files apart by inode, size and second. An inode is free again once its file was replaced twice.
+      await sleep(1000 - (Date.now() % 1000));
+      git('pack-refs', '--all');
+      utimesSync(packedRefs, time, time);
+      await stores.refs.update([{ name: thread, expected: a, value: a }]);
+      writeFileSync(packedRefs, readFileSync(packedRefs, 'utf8').replace(a, b));
+      utimesSync(packedRefs, time, time);
+      const [c] = (await writeCommits(stores.objects, 'c')) as [ObjectId];
+      const late = stores.refs.update([{ name: thread, expected: a, value: c }]);
+      await expect(late).rejects.toMatchObject({ code: 'ref-moved', actual: b });
+      expect(git('rev-parse', thread)).toBe(b);
+      expect(locks()).toEqual([]);
+      await stores.refs.update([{ name: thread, expected: b, value: c }]);
+      expect(git('rev-parse', thread)).toBe(c);
+    },
+  );
 
   test('of a symbolic ref is made where it leads, and of one ref it is made once', async () => {
     write('refs/threads/alias', `ref: ${thread}\n`);

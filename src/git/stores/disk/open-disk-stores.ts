@@ -9,7 +9,7 @@ import type { ObjectStore, ReadOptions, WrittenObjects } from '../../object-stor
 import type { RefStore } from '../../ref-store.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../repository.ts';
 import { readIfThere } from '../../repository/git-directory.ts';
-import { namesIn, READ, readAt, whileOpen } from '../../system/files.ts';
+import { isSettled, namesIn, READ, readAt, whileOpen } from '../../system/files.ts';
 import type { RefWriter } from '../ref-writer.ts';
 import { inflate, inflateStart, isPlausibleSize, Pack, PackFiles } from './pack.ts';
 import { RefReader } from './read-refs.ts';
@@ -62,8 +62,6 @@ export function openDiskStores(
 
 /** How often the search is repeated while git replaces packs. */
 const MAX_ROUNDS = 10;
-/** A folder that changed less than this before it was read can change again without a new time. */
-const SETTLED_AFTER_MS = 2_500;
 /** Only a `pack-*.idx` with its `.pack` counts: an interrupted git leaves other names. */
 const indexName = /^(pack-.+)\.idx$/;
 
@@ -217,8 +215,7 @@ export class DiskObjectStore implements ObjectStore {
     const gone = [...before].filter(([base]) => !after.has(base));
     for (const [, pack] of gone) pack.close();
     folder.packs = after;
-    const isSettled = time !== undefined && Number(time / 1_000_000n) < Date.now() - SETTLED_AFTER_MS;
-    folder.settledTime = isSettled ? time : undefined;
+    folder.settledTime = time !== undefined && isSettled(time) ? time : undefined;
     return gone.length > 0 || after.size !== before.size;
   }
 }
