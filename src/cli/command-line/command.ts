@@ -29,6 +29,8 @@ export type OptionSpec = {
   /** Its value follows an equals sign or is left out (`--json=a,b`), so that it never swallows an argument. */
   isValueOptional?: true;
   candidates?: Candidates;
+  /** The names of options that cannot be given together with this one. */
+  conflicts?: readonly string[];
 };
 
 /** An option whose value is a text; for declarations that several commands share. */

@@ -76,6 +76,10 @@ function asUsageError(name: string, commander: Commander, { code, message }: Com
       if (options.some(({ long }) => long === flag)) return new UsageError(`${flag} takes no value`);
       return unknownOption(name, flag, /\((Did you mean .*)\)/.exec(message)?.[1]?.replace('D', 'd'));
     }
+    case 'commander.conflictingOption': {
+      const names = [...message.matchAll(/--[\w-]+/g)].map(([option]) => option);
+      return new UsageError(`${names.join(' and ')} exclude each other`, 'give one of them');
+    }
     case 'commander.optionMissingArgument': {
       const [typed = '', value = ''] = quoted.split(' ').slice(-2);
       return new UsageError(`${typed} needs a value: ${value}`);
@@ -193,10 +197,11 @@ class TypedOption extends Option {
 }
 
 function toOption(name: string, spec: OptionSpec, isForgotten: (text: string) => boolean): Option {
-  const { summary, short, value, isValueOptional, isRepeatable } = spec;
+  const { summary, short, value, isValueOptional, isRepeatable, conflicts = [] } = spec;
   const flags = short === undefined ? `--${name}` : `-${short}, --${name}`;
-  if (value === undefined) return new TypedOption(flags, summary).default(false);
-  const option = new TypedOption(`${flags} ${isValueOptional ? `[=${value.slice(1, -1)}]` : value}`, summary);
+  if (value === undefined) return new TypedOption(flags, summary).conflicts([...conflicts]).default(false);
+  const words = `${flags} ${isValueOptional ? `[=${value.slice(1, -1)}]` : value}`;
+  const option = new TypedOption(words, summary).conflicts([...conflicts]);
   if (isRepeatable) option.default([]);
   return option.argParser((text: string, before: unknown): unknown => {
     // A value that is an option is one that was forgotten. One that really begins so can follow an equals sign.

@@ -73,8 +73,9 @@ export const pushOptions: typeof publishOptions & { all: { summary: string } } =
 /** The option that names the remote whose workers do the work. */
 export const onOption: TextOption & { candidates: 'remote' } = {
   value: '<remote>',
-  summary: 'let workers of this remote do it (uwf worker), and follow what comes back',
+  summary: 'let workers of this remote do it (uwf worker) with their own agents, and follow what comes back',
   candidates: 'remote',
+  conflicts: ['agent'],
 };
 
 /** The options of commands that send a thread to a remote. */

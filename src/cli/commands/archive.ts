@@ -11,7 +11,6 @@ import { defineCommand, type Command } from '../command-line/command.ts';
 import { momentOption, parseMoment } from '../command-line/parse-value.ts';
 import { publishOptions } from '../command-line/shared-arguments.ts';
 import { EXIT, exitCodeOfSharing } from '../errors/exit-code.ts';
-import { UsageError } from '../errors/usage-error.ts';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { openRemoteHere, withExchangeOptions } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
@@ -43,6 +42,7 @@ threads after the next push.`,
       summary: 'take this thread out of the archive; may be given several times',
       isRepeatable: true,
       candidates: 'thread',
+      conflicts: ['before', 'to'],
     },
     ...publishOptions,
     'dry-run': { short: 'n', summary: 'say what would be archived, and change nothing' },
@@ -69,8 +69,6 @@ threads after the next push.`,
     const isDry = options['dry-run'];
     const repository = await openForWriting(cli);
     if (options.restore.length > 0) {
-      if (options.before || options.to !== undefined)
-        throw new UsageError('--restore cannot be given together with --before or --to');
       const restored = await findArchivedOnes(repository, options.restore);
       const ids = restored.map(({ id }) => id);
       if (!isDry) await takeOut(repository, ids, { isRestored: true });

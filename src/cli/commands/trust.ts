@@ -29,8 +29,8 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
     },
   ],
   options: {
-    all: { summary: 'agree to everything that is configured' },
-    list: { summary: 'list what needs your agreement, and what has it' },
+    all: { summary: 'agree to everything that is configured', conflicts: ['list', 'revoke'] },
+    list: { summary: 'list what needs your agreement, and what has it', conflicts: ['revoke'] },
     revoke: { summary: 'withdraw your agreement: to what is named, else to everything here' },
   },
   json: {
@@ -48,9 +48,6 @@ another folder than the top, 'uwf -C <folder> trust' finds the files that it nam
   ],
   exitCodes: { 6: 'you were not asked, or have not agreed' },
   async run({ args, options, cli, out }) {
-    if (Number(options.all) + Number(options.list) + Number(options.revoke) > 1) {
-      throw new UsageError('--all, --list and --revoke do not go together');
-    }
     const repository = await openForReading(cli);
     const store = new Consents(cli, repository);
     const names = args.agent;

@@ -88,8 +88,6 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     { command: 'uwf worker --drain', comment: 'in a CI job: do what there is, and end' },
   ],
   async run({ options, cli, out }) {
-    const form = options.log ?? 'text';
-    if (form !== 'text' && form !== 'json') throw new UsageError(`--log needs text or json, not '${form}'`);
     const deadlineMs = options.deadline ?? DEFAULT_DEADLINE_MS;
     if (deadlineMs < CLAIM_DEADLINES.min || deadlineMs > CLAIM_DEADLINES.max) {
       throw new UsageError('--deadline needs a time from 1s to 1h');
@@ -104,7 +102,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
     await rootWatched();
     const engine = await engineOptions(cli, repository);
     const name = options.name ?? `${hostname()}-${process.pid}`;
-    const log = form === 'json' ? jsonLog(cli, name) : textLog(cli, out);
+    const log = options.log === 'json' ? jsonLog(cli, name) : textLog(cli, out);
     const onTrouble = (text: string): void => log.trouble(text);
     // Ctrl-C must not end a git at work, so git has no terminal; and nobody watches a worker to answer.
     const choice = { name: options.remote, direction: 'push', mayAsk: false, onTrouble } as const;

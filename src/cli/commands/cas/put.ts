@@ -40,7 +40,12 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
   options: {
     thread: threadOption,
     file: { short: 'F', value: '<file>', summary: "store what is in this file; '-' is stdin", candidates: 'file' },
-    pin: { value: '<rev|file>', summary: 'keep this commit, folder (HEAD:src) or file', candidates: 'file' },
+    pin: {
+      value: '<rev|file>',
+      summary: 'keep this commit, folder (HEAD:src) or file',
+      candidates: 'file',
+      conflicts: ['file', 'type'],
+    },
     'allow-secrets': { summary: 'pin a file although there may be secrets in it' },
     title: { value: '<text>', summary: 'what it is, for people' },
     type: {
@@ -57,8 +62,7 @@ Secrets are redacted before the text is stored, and reported on stderr. The hash
   ],
   async run({ args, options, cli, out }) {
     if (options.pin !== undefined) {
-      const isMixed = args.text !== undefined || options.file !== undefined || options.type !== undefined;
-      if (isMixed) throw new UsageError('--pin cannot be given together with a text, --file or --type');
+      if (args.text !== undefined) throw new UsageError('--pin cannot be given together with a text');
       const repository = await openForWriting(cli);
       const { artifact, blob } = await readArtifact(cli, repository, options.pin, options.title);
       const redaction = await redactionHere(cli, repository);

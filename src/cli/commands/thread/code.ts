@@ -6,7 +6,6 @@ import { CodeChanges, type DiffForm, findCode } from '../../../thread/code/threa
 import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument } from '../../command-line/shared-arguments.ts';
-import { UsageError } from '../../errors/usage-error.ts';
 import { onDisk, openForReading, withCommitter } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';
 import { oneLine } from '../../output/width.ts';
@@ -30,8 +29,8 @@ git runs no external diff program and no converter for it. Into a pipe the bytes
     },
   ],
   options: {
-    stat: { summary: 'how many lines of each file' },
-    log: { short: 'l', summary: 'the commits, one a line, newest first' },
+    stat: { summary: 'how many lines of each file', conflicts: ['log', 'name-only'] },
+    log: { short: 'l', summary: 'the commits, one a line, newest first', conflicts: ['name-only'] },
     'name-only': { summary: 'the paths alone' },
   },
   json: {
@@ -49,9 +48,7 @@ git runs no external diff program and no converter for it. Into a pipe the bytes
     { command: 'uwf thread code 01KAM4 | git apply', comment: 'take the changes without a commit' },
   ],
   async run({ args, options, cli, out }) {
-    const forms = (['stat', 'log', 'name-only'] as const).filter((name) => options[name]);
-    if (forms.length > 1) throw new UsageError(`--${forms.join(' and --')} exclude each other`, 'give one of them');
-    const [form = 'patch'] = forms;
+    const form = (['stat', 'log', 'name-only'] as const).find((name) => options[name]) ?? 'patch';
     const repository = onDisk(await withCommitter(cli, await openForReading(cli)));
     const code = await findCode(repository, await getThread(repository, args.thread));
     const { thread, base, tip, step } = code;

@@ -14,7 +14,7 @@ names the agent for it.`,
   arguments: [threadArgument],
   options: {
     agent: { ...agentOption, summary: "let this agent of the configuration sum up, and not the last role's" },
-    file: { ...promptOptions.file, summary: "take the summary from a file; '-' is stdin" },
+    file: { ...promptOptions.file, summary: "take the summary from a file; '-' is stdin", conflicts: ['agent'] },
   },
   json: {
     thread: 'the thread',
@@ -28,9 +28,6 @@ names the agent for it.`,
     { command: 'uwf thread compact 01KAM4 --file summary.md', comment: 'in your own words' },
   ],
   async run({ args, options, cli, out }) {
-    if (options.file !== undefined && options.agent !== undefined) {
-      throw new UsageError('--file and --agent cannot be given together', 'a summary from a file needs no agent');
-    }
     const text = await textFrom(cli, { text: undefined, file: options.file });
     if (text?.trim() === '')
       throw new UsageError('the summary is empty', 'agents would be told nothing of what was done');

@@ -14,7 +14,6 @@ import { UwfError } from '../../../errors.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument } from '../../command-line/shared-arguments.ts';
 import { EXIT } from '../../errors/exit-code.ts';
-import { UsageError } from '../../errors/usage-error.ts';
 import { scanningRedactor } from '../../open/open-redactor.ts';
 import { onDisk, openForWriting } from '../../open/open-repository.ts';
 import type { Output } from '../../output/output.ts';
@@ -49,8 +48,8 @@ Where commit.gpgSign is set, the commits that uwf makes for the branch are signe
 is changed. Commits that agents made stay as they are, and the command lists those that are not signed.`,
   arguments: [threadArgument],
   options: {
-    squash: { summary: "make one commit of it, as 'git merge --squash' does" },
-    rebase: { summary: "put its commits on top of the branch, as 'git rebase' does" },
+    squash: { summary: "make one commit of it, as 'git merge --squash' does", conflicts: ['rebase', 'branch'] },
+    rebase: { summary: "put its commits on top of the branch, as 'git rebase' does", conflicts: ['branch'] },
     branch: { short: 'b', value: '<name>', summary: 'only make a branch of it, and merge nothing' },
     anyway: { summary: 'merge although the thread did not end with return code 0; do not ask' },
     'allow-secrets': { summary: 'take it although it has what looks like a secret' },
@@ -82,8 +81,6 @@ is changed. Commits that agents made stay as they are, and the command lists tho
   },
   async run({ args, options, cli, out }) {
     const { squash, rebase, branch } = options;
-    const given = [squash, rebase, branch !== undefined].filter(Boolean).length;
-    if (given > 1) throw new UsageError('--squash, --rebase and --branch exclude each other', 'give one of them');
     const repository = onDisk(await openForWriting(cli));
     const pointer = await getThread(repository, args.thread);
     const code = await findCode(repository, pointer);

@@ -19,8 +19,8 @@ configuration), or in a shell ($SHELL). A work tree that is not here is made wit
 terminal it prints the path.`,
   arguments: [threadArgument],
   options: {
-    editor: { summary: 'open it in the editor' },
-    shell: { summary: 'start a shell in it; the default if no editor is configured' },
+    editor: { summary: 'open it in the editor', conflicts: ['shell', 'print'] },
+    shell: { summary: 'start a shell in it; the default if no editor is configured', conflicts: ['print'] },
     print: { summary: 'only print its path; the default without a terminal' },
   },
   json: { thread: 'its id', folder: 'its work tree' },
@@ -30,9 +30,7 @@ terminal it prints the path.`,
     { command: 'cd "$(uwf thread open 01KAM4 --print)"', comment: 'in this shell' },
   ],
   async run({ args, options, cli, out }) {
-    const ways = (['editor', 'shell', 'print'] as const).filter((name) => options[name]);
-    if (ways.length > 1) throw new UsageError(`--${ways.join(' and --')} exclude each other`, 'give one of them');
-    const [asked] = ways;
+    const asked = (['editor', 'shell', 'print'] as const).find((name) => options[name]);
     const isTerminal = canAsk(cli) && cli.stdout.isTTY === true && !out.isJson;
     if (asked !== undefined && asked !== 'print' && !isTerminal) {
       throw new UsageError(`--${asked} needs a terminal`, '--print prints the path');

@@ -9,7 +9,6 @@ import { followRun, runExitCodes, runFields } from '../../follow/follow-run.ts';
 import { ADOPT_LEASE, openEngine } from '../../open/open-engine.ts';
 import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';
-import { UsageError } from '../../errors/usage-error.ts';
 import { runInBackground } from '../../process/background.ts';
 
 export const command: Command = defineCommand({
@@ -54,8 +53,6 @@ is shown here as it comes.`,
     const givenAtMs = answer === undefined ? undefined : cli.givenAtMs;
     const { on } = options;
     if (on !== undefined) {
-      if (options.agent !== undefined)
-        throw new UsageError('--agent and --on exclude each other: workers have their own');
       const { resumeOn } = await import('../../sharing/on-remote.ts');
       return resumeOn({ cli, out }, args.thread, { answer, more, givenAtMs }, { ...options, on });
     }

@@ -4,7 +4,6 @@ import { defineCommand, type Command } from '../../command-line/command.ts';
 import { ADOPT_LEASE, openEngine } from '../../open/open-engine.ts';
 import { followRun, runExitCodes, runFields } from '../../follow/follow-run.ts';
 import { openForWriting } from '../../open/open-repository.ts';
-import { UsageError } from '../../errors/usage-error.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 
 export const command: Command = defineCommand({
@@ -29,8 +28,6 @@ publish is shown here as it comes. Ctrl-C ends the following, not the thread.`,
   exitCodes: runExitCodes,
   async run({ args, options, cli, out }) {
     if (options.on !== undefined) {
-      if (options.agent !== undefined)
-        throw new UsageError('--agent and --on exclude each other: workers have their own');
       const { bringThread, openRemoteWorld, sendThread } = await import('../../sharing/remote-run.ts');
       const { assertNotElsewhere } = await import('../../sharing/on-remote.ts');
       const { goOnThere } = await import('../../follow/follow-remote.ts');
