@@ -12,6 +12,9 @@ const bug = 70;
 const root = __dirname.slice(0, -'bin'.length);
 const dist = `${root}dist`;
 
+const TOO_MANY_FILES =
+  'uwf: this process has as many files open as it may\n' +
+  "hint: raise the limit with 'ulimit -n', or close other programs, and repeat; nothing that was stored is lost\n";
 const CUT_OFF = "hint: 'uwf thread list' shows whether a thread was cut off\n";
 
 /** Runs the command line that this process was given. */
@@ -24,6 +27,11 @@ function run() {
     if (error?.code === 'output-failed') {
       // A terminal, or /dev/full, reports later that it cannot be written to.
       process.stderr.write(`uwf: ${error.message}\nhint: ${error.hint}\n`);
+      process.exit(1);
+    }
+    if (error?.code === 'EMFILE' || error?.code === 'ENFILE') {
+      // Where they are used up before the program is read, it cannot say so.
+      process.stderr.write(TOO_MANY_FILES);
       process.exit(1);
     }
     const isOthers = originOf(error) === 'elsewhere';

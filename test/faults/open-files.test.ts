@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/git/system/package-root.ts';
@@ -37,6 +38,28 @@ test('too many open files are told as what they are, say nothing of a thread, an
   expect(refused).toBeGreaterThanOrEqual(4);
   expect(await repository.json(['thread', 'show', thread])).toMatchObject({ status: 'idle' });
   expect((await repository.uwf(['fsck'])).code).toBe(0);
+});
+
+test('a file that cannot be opened at the start of the program is told as that, too', () => {
+  const repository = createLoopRepository();
+  const fail = join(repository.dir, 'fail.cjs');
+  // Another thread of Node can have the last file open for a moment.
+  writeFileSync(
+    fail,
+    `const fs = require('node:fs');
+    const { openSync } = fs;
+    fs.openSync = (path, ...rest) => {
+      if (!String(path).endsWith('cli.cjs')) return openSync(path, ...rest);
+      throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE', syscall: 'open' });
+    };`,
+  );
+  const argv = ['--require', fail, join(packageRoot(), 'bin', 'uwf.js'), 'doctor'];
+  const { status, stderr } = spawnSync(process.execPath, argv, {
+    cwd: repository.dir,
+    env: isolatedGitEnvironment,
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('as many files open') });
 });
 
 test('a limit of the size of files is told as one, and harms nothing', async () => {
