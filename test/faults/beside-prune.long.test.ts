@@ -20,7 +20,10 @@ test.each(['off', 'on'])(
     const collecting = (async () => {
       let rounds = 0;
       for (; !over.signal.aborted; rounds += 1) {
-        await promisify(execFile)('git', ['gc', '-q', '--prune=now'], { cwd: scene.dir, env: isolatedGitEnvironment });
+        await collectGarbage(scene.dir).catch((error: unknown) => {
+          // It pruned a commit just before its ref was written, and met that ref before uwf had stored the commit again.
+          expect(String(error)).toContain('Could not read');
+        });
       }
       return rounds;
     })();
@@ -35,7 +38,12 @@ test.each(['off', 'on'])(
     expect(await collecting).toBeGreaterThan(runs);
     expect(scene.lines('turns')).toHaveLength(runs * roles.length);
     expect(unfinishedBelow(scene.gitDir)).toEqual([]);
+    await collectGarbage(scene.dir);
     expectCleanFsck(scene.dir);
   },
   600_000,
 );
+
+async function collectGarbage(dir: string): Promise<void> {
+  await promisify(execFile)('git', ['gc', '-q', '--prune=now'], { cwd: dir, env: isolatedGitEnvironment });
+}
