@@ -25,6 +25,8 @@ const limits = {
   expect: { poll: { timeout: 60_000 } },
   // On two cores: many tests wait for processes that they have started. With two workers the cores are busy to 80 %.
   maxWorkers: 3,
+  // CI prints the messages of what failed, without the differences.
+  chaiConfig: { truncateThreshold: 1000 },
 };
 
 const config: ViteUserConfig = defineConfig({
