@@ -90,28 +90,21 @@ export class ArchiveList {
 
   /**
    * Yields the threads whose ids begin with a text, in the order of their ids.
-   * @param from leaves out ids before this text
    * @throws {UwfError} of kind `data` if what is read is not as uwf writes it
    */
-  async *startingWith(text: string, from = ''): AsyncGenerator<ArchivedThread, void, void> {
+  async *startingWith(text: string): AsyncGenerator<ArchivedThread, void, void> {
     const root = await this.tree();
     if (root === undefined) return;
-    for await (const file of this.#filesBelow(root, '', text, from)) {
-      for (const line of file) if (line.id.startsWith(text) && line.id >= from) yield line;
+    for await (const file of this.#filesBelow(root, '', text)) {
+      for (const line of file) if (line.id.startsWith(text)) yield line;
     }
   }
 
-  async *#filesBelow(
-    tree: ObjectId,
-    prefix: string,
-    text: string,
-    from: string,
-  ): AsyncGenerator<ArchivedThread[], void, void> {
+  async *#filesBelow(tree: ObjectId, prefix: string, text: string): AsyncGenerator<ArchivedThread[], void, void> {
     for (const { name, mode, id } of await this.#readTree(tree, prefix)) {
       const path = prefix + name;
       if (!path.startsWith(text) && !text.startsWith(path)) continue;
-      if (path < from && !from.startsWith(path)) continue;
-      if (mode === '040000') yield* this.#filesBelow(id, path, text, from);
+      if (mode === '040000') yield* this.#filesBelow(id, path, text);
       else yield await this.#readFile(id, path);
     }
   }
@@ -258,24 +251,18 @@ export async function openArchive({ objects, refs }: Pick<Repository, 'objects' 
   return new ArchiveList(objects, await refs.read(LIST_REF));
 }
 
-/** Which archived threads are searched for. The cost depends on the number of results. */
-type WantedArchived = {
-  /** The most results. */
-  most?: number;
-  /** Leaves out ids before `from`, and ids after `until`. */
-  from?: string;
-  until?: string;
-};
-
-/** Finds the archived threads that are here by the first characters of their ids, in the order of their ids. */
+/**
+ * Finds the archived threads that are here by the first characters of their ids, in the order of their ids.
+ * The cost depends on the number of results: at most `most`.
+ */
 export async function findArchived(
   repository: Repository,
   text: string,
-  { most = Infinity, from = '', until = '~' }: WantedArchived = {},
+  most: number = Infinity,
 ): Promise<ThreadPointer[]> {
   const found: ThreadPointer[] = [];
-  for await (const line of (await openArchive(repository)).startingWith(text, from)) {
-    if (line.id > until || found.length === most) break;
+  for await (const line of (await openArchive(repository)).startingWith(text)) {
+    if (found.length === most) break;
     if (line.place === undefined) found.push(pointerOfArchived(line));
   }
   return found;

@@ -7,7 +7,7 @@ import { findNewestRecorded } from './step-files.ts';
 import { readChain } from './thread-chain.ts';
 import { readTextAt, statusOf, type ThreadCommit, type ThreadCommitKind } from './thread-commit.ts';
 import type { ThreadId, ThreadPointer } from './thread-id.ts';
-import type { CommitOf } from './thread-state.ts';
+import { type CommitOf, stepsUpTo } from './thread-state.ts';
 
 /** One thread's step of a pair. */
 export type DiffStep = {
@@ -97,12 +97,6 @@ async function part(repository: Repository, a: ObjectId, b: ObjectId): Promise<P
     }
   }
   return { ownOfA: cut(one.seen, undefined), ownOfB: cut(other.seen, undefined), ancestor: undefined };
-}
-
-/** The number of the newest step up to a commit; 0 if there is none. */
-function stepsUpTo(commit: ThreadCommit): number {
-  if (commit.kind === 'start') return 0;
-  return commit.kind === 'step' ? commit.node.number : commit.node.totals.steps;
 }
 
 async function readSteps(repository: Repository, newestFirst: readonly ThreadCommit[]): Promise<DiffStep[]> {

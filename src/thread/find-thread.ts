@@ -157,7 +157,7 @@ async function search(repository: Repository, wanted: string): Promise<ThreadPoi
   if (matches.length === 0 || !isThreadId(wanted)) {
     const { findArchived } = await import('./archive-list.ts');
     const known = new Set(matches.map(({ id }) => id));
-    matches.push(...(await findArchived(repository, wanted, { most: 2 })).filter(({ id }) => !known.has(id)));
+    matches.push(...(await findArchived(repository, wanted, 2)).filter(({ id }) => !known.has(id)));
   }
   if (matches.length === 0 && damage !== undefined) throw damage;
   return matches;

@@ -47,7 +47,7 @@ describe('an archived thread', () => {
     expect(await getThread(repository, first.id)).toEqual({ ...first, isArchived: true });
     expect(await getThread(repository, first.id.slice(0, 24).toLowerCase())).toMatchObject({ id: first.id });
     expect(await verifyThread({ repository }, first.id)).toMatchObject({ sound: true, commits: 2 });
-    expect(await findArchived(repository, '', { most: 2 })).toHaveLength(2);
+    expect(await findArchived(repository, '', 2)).toHaveLength(2);
   });
 
   test('gets its ref back, or leaves nothing that git keeps', async () => {

@@ -178,7 +178,7 @@ function snapshotShort(thread: ThreadId, { node: { number } }: CommitOf<'step'>)
 }
 
 /** The form of the output of `git diff`. */
-export type DiffForm = 'patch' | 'stat' | 'name-only';
+type DiffForm = 'patch' | 'stat' | 'name-only';
 
 /** Fixed colours: those in the user's configuration could be any escape sequence. */
 const settings: readonly string[] = [
@@ -193,62 +193,59 @@ const settings: readonly string[] = [
 
 const forms: Readonly<Record<DiffForm, string>> = { patch: '--patch', stat: '--stat', 'name-only': '--name-only' };
 
-/** The changes of a thread to the user's code, read by git. Programs that the repository configures for diffs are not run. */
-export class CodeChanges {
-  readonly #git: GitPlace & { cwd?: string };
-  readonly #code: ThreadCode;
-  readonly #paths: readonly string[];
+/** Where git reads code; `cwd` is where relative paths start, by default the top of the work tree. */
+type CodePlace = GitPlace & { cwd?: string };
 
-  /**
-   * @param git `cwd` is where relative paths start; default: the top of the work tree
-   * @param paths only these files and folders, as git reads paths; none stands for all
-   */
-  constructor(git: GitPlace & { cwd?: string }, code: ThreadCode, paths: readonly string[] = []) {
-    this.#git = git;
-    this.#code = code;
-    this.#paths = paths;
-  }
+/**
+ * Lists the files of a thread that differ from its base, by path, with renames.
+ * @param paths only these files and folders, as git reads paths; none stands for all
+ */
+export async function changedFiles(
+  git: CodePlace,
+  { base, tree }: ThreadCode,
+  paths: readonly string[] = [],
+): Promise<FileChange[]> {
+  return diffTrees(git, base, tree, paths);
+}
 
-  /** Lists the files that differ from the base, by path, with renames. */
-  async files(): Promise<FileChange[]> {
-    const { base, tree } = this.#code;
-    return diffTrees(this.#git, base, tree, this.#paths);
-  }
+/**
+ * Compares the files of a thread with its base. Programs that the repository configures for diffs are not run.
+ * @param paths as in {@link changedFiles}
+ * @returns what `git diff` prints
+ */
+export async function diffCode(
+  git: CodePlace,
+  { base, tree }: ThreadCode,
+  paths: readonly string[],
+  { form, isColoured, columns }: { form: DiffForm; isColoured: boolean; columns: number },
+): Promise<Buffer> {
+  const width = form === 'stat' ? [`--stat=${columns}`] : [];
+  const how = ['--no-ext-diff', '--no-textconv', '--no-color-moved', `--color=${isColoured ? 'always' : 'never'}`];
+  return runGit({ ...git, settings, args: ['diff', ...how, forms[form], ...width, base, tree, '--', ...paths] });
+}
 
-  /** Compares the files with the base. @returns what `git diff` prints */
-  async diff(form: DiffForm, isColoured: boolean, columns?: number): Promise<Buffer> {
-    const { base, tree } = this.#code;
-    const width = form === 'stat' && columns !== undefined ? [`--stat=${columns}`] : [];
-    const how = ['--no-ext-diff', '--no-textconv', '--no-color-moved', `--color=${isColoured ? 'always' : 'never'}`];
-    return this.#run(['diff', ...how, forms[form], ...width, base, tree]);
+/**
+ * Lists the commits of a thread that its base does not have, newest first; the tip is one of them.
+ * @param paths as in {@link changedFiles}
+ */
+export async function listNewCommits(
+  git: CodePlace,
+  { base, checkedOut, merging, own, message, tip, tree }: ThreadCode,
+  paths: readonly string[] = [],
+): Promise<CommitLine[]> {
+  const commits: CommitLine[] = [];
+  const isChanged = async (from: ObjectId): Promise<boolean> => (await diffTrees(git, from, tree, paths)).length > 0;
+  if (own.length > 0 && (checkedOut === undefined || merging.length > 0 || (await isChanged(checkedOut)))) {
+    commits.push({ commit: tip, subject: message.split('\n', 1)[0] ?? '' });
   }
-
-  /** Lists the commits that the base does not have, newest first; the tip is one of them. */
-  async log(): Promise<CommitLine[]> {
-    const { base, checkedOut, merging, own, message, tip, tree } = this.#code;
-    const commits: CommitLine[] = [];
-    if (own.length > 0 && (checkedOut === undefined || merging.length > 0 || (await this.#differs(checkedOut, tree)))) {
-      commits.push({ commit: tip, subject: message.split('\n', 1)[0] ?? '' });
-    }
-    if (checkedOut === undefined) return commits;
-    const how = ['--no-show-signature', '--no-color', '--format=%H %s'];
-    const lines = (await this.#run(['log', ...how, checkedOut, ...merging, '--not', base]))
-      .toString('utf8')
-      .split('\n');
-    for (const line of lines) {
-      const [commit = ''] = line.split(' ', 1);
-      if (isObjectId(commit)) commits.push({ commit, subject: line.slice(commit.length + 1) });
-    }
-    return commits;
+  if (checkedOut === undefined) return commits;
+  const how = ['--no-show-signature', '--no-color', '--format=%H %s'];
+  const args = ['log', ...how, checkedOut, ...merging, '--not', base, '--', ...paths];
+  for (const line of (await runGit({ ...git, settings, args })).toString('utf8').split('\n')) {
+    const [commit = ''] = line.split(' ', 1);
+    if (isObjectId(commit)) commits.push({ commit, subject: line.slice(commit.length + 1) });
   }
-
-  async #differs(from: ObjectId, to: ObjectId): Promise<boolean> {
-    return (await diffTrees(this.#git, from, to, this.#paths)).length > 0;
-  }
-
-  #run(args: readonly string[]): Promise<Buffer> {
-    return runGit({ ...this.#git, settings, args: [...args, '--', ...this.#paths] });
-  }
+  return commits;
 }
 
 /** What a thread changed in the user's code, and is nowhere else. */
@@ -313,8 +310,8 @@ export async function findUnmergedWork(
   if ((await objects.has(code.tip)) && (await isKept(code.tip, usersRefs))) return undefined;
   if (await isThereAlready(repository, git, code, await findPlaces(repository, git, code, made))) return undefined;
   if (await isKept(commit, [])) return undefined;
-  const changes = new CodeChanges(git, code);
-  return { commits: (await changes.log()).length, files: (await changes.files()).length, commit };
+  const commits = await listNewCommits(git, code);
+  return { commits: commits.length, files: (await changedFiles(git, code)).length, commit };
 }
 
 /** A thread without a work tree of its own, or without recorded files. */

@@ -20,18 +20,15 @@ async function archive(repository: MapRepository, ref: string, lines: readonly A
 }
 
 describe('the archived threads that are here', () => {
-  test.each<[string, string, Parameters<typeof findArchived>[2], readonly ArchivedThread[]]>([
+  test.each<[string, string, number | undefined, readonly ArchivedThread[]]>([
     ['all', '', undefined, all],
     ['those of a prefix', third.id.slice(0, 25), undefined, all.slice(0, 32)],
-    ['at most so many', '', { most: 2 }, all.slice(0, 2)],
-    ['those from an id on', '', { from: all[38]!.id }, all.slice(38)],
-    ['those up to an id', '', { until: third.id }, all.slice(0, 3)],
-    ['those between two ids', '', { from: second.id, until: third.id }, [second, third]],
+    ['at most so many', '', 2, all.slice(0, 2)],
     ['none', '7', undefined, []],
-  ])('are found: %s', async (_, text, wanted, found) => {
+  ])('are found: %s', async (_, text, most, found) => {
     const repository = createMapRepository();
     await archive(repository, LIST_REF, all);
-    expect(await findArchived(repository, text, wanted)).toEqual(found.map(pointerOfArchived));
+    expect(await findArchived(repository, text, most)).toEqual(found.map(pointerOfArchived));
   });
 
   test('are without those that another repository has, and none where there is no archive', async () => {

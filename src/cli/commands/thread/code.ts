@@ -2,7 +2,7 @@ import type { CommitLine } from '../../../git/process/revisions.ts';
 import { realPath } from '../../../git/repository/git-directory.ts';
 import { describeMissing } from '../../../git/worktree/file-notes.ts';
 import { isWithin } from '../../../git/system/is-within.ts';
-import { CodeChanges, type DiffForm, findCode } from '../../../thread/code/thread-code.ts';
+import { changedFiles, diffCode, findCode, listNewCommits } from '../../../thread/code/thread-code.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument } from '../../command-line/shared-arguments.ts';
@@ -55,23 +55,23 @@ git runs no external diff program and no converter for it. Into a pipe the bytes
     const here = realPath(cli.cwd);
     const top = repository.location.workTree;
     const cwd = top !== undefined && isWithin(here, top) ? { cwd: here } : {};
-    const changes = new CodeChanges({ location: repository.location, env: cli.env, ...cwd }, code, args.path);
+    const git = { location: repository.location, env: cli.env, ...cwd };
     const { missing } = step.node.workspace ?? {};
     if (missing !== undefined)
       out.note(`uwf: step ${step.node.number} did not record everything: ${describeMissing(missing)}`);
     if (out.isJson) {
-      const [files, commits] = [await changes.files(), await changes.log()];
+      const [files, commits] = [await changedFiles(git, code, args.path), await listNewCommits(git, code, args.path)];
       await out.result({ thread, step: step.node.number, base, tip, files, commits }, () => '');
       return;
     }
     const isTerminal = cli.stdout.isTTY === true;
     if (form === 'log') {
-      const commits = await changes.log();
+      const commits = await listNewCommits(git, code, args.path);
       await out.result(commits, () => formatLog(commits, out.paint));
       return;
     }
     const columns = isTerminal ? (cli.stdout.columns ?? 80) : PIPE_COLUMNS;
-    const printed = await changes.diff(form satisfies DiffForm, out.paint.isColoured, columns);
+    const printed = await diffCode(git, code, args.path, { form, isColoured: out.paint.isColoured, columns });
     if (printed.length === 0 && args.path.length === 0) out.note(`thread ${thread} changed no files`);
     // git's own way to end a colour is not one of the palette's.
     if (isTerminal) await out.result({}, () => printed.toString('utf8').replaceAll('\u001B[m', '\u001B[0m'));
