@@ -1,14 +1,6 @@
-import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RoleTotals } from '../schema/built-in/thread-step.ts';
-import {
-  type ContextHistory,
-  type ContextStep,
-  isTold,
-  MAX_FOR_PERSON,
-  MAX_PROGRESS_LINES,
-  type NamedStep,
-} from './agent-context.ts';
+import { type ContextHistory, type ContextStep, isTold, MAX_FOR_PERSON, MAX_PROGRESS_LINES } from './agent-context.ts';
 import { readCarriedCompaction, readWaitingCompaction } from './compaction.ts';
 import { type ExchangeCommit, readExchange } from './exchange.ts';
 import { toldMeta } from './step-view.ts';
@@ -16,29 +8,6 @@ import { findStepByNumber, readChain, readLightChain, readReply } from './thread
 import { readThreadCommit, statusOf } from './thread-commit.ts';
 import { CorruptThread } from './thread-errors.ts';
 import { type CommitOf, NO_TURN, stateCommit, type ThreadState } from './thread-state.ts';
-
-/** A thread, identified by its start. */
-type StartedThread = { readonly start: { readonly id: ObjectId } };
-
-/** The threads that are remembered. A process works on few at a time. */
-const MAX_THREADS = 8;
-
-/** What a process has read of a thread, so that its next command does not read it again. Commits never change. */
-export class ThreadMemory<T> {
-  readonly #known = new WeakMap<Repository, Map<ObjectId, T>>();
-
-  get(repository: Repository, { start }: StartedThread): T | undefined {
-    return this.#known.get(repository)?.get(start.id);
-  }
-
-  set(repository: Repository, { start }: StartedThread, value: T): void {
-    const known = this.#known.get(repository) ?? new Map<ObjectId, T>();
-    this.#known.set(repository, known);
-    known.delete(start.id);
-    known.set(start.id, value);
-    for (const oldest of known.keys()) if (known.size > MAX_THREADS) known.delete(oldest);
-  }
-}
 
 /** The agent or person that the history is read for. */
 type ContextListener = {
@@ -106,12 +75,6 @@ type StepsToTell = Pick<ContextHistory, 'steps' | 'compact'> & {
 /** The most steps with a text, however short they are: reading more would take longer than the rest of a step. */
 const MAX_TOLD = 100;
 
-/** A step that was read for a prompt. */
-type ToldStep = { id: ObjectId; step: ContextStep | NamedStep };
-
-// The prompt of the next agent in a run has the same steps and one more.
-const toldBefore = new ThreadMemory<readonly ToldStep[]>();
-
 /**
  * Reads the newest steps since the last compaction: with their texts as far as there is room, and without texts those that
  * only the list of steps names.
@@ -123,70 +86,25 @@ export async function readStepsToTell(
 ): Promise<StepsToTell> {
   const compact = await readCompaction(repository, place);
   const before = compact?.steps ?? 0;
-  const window = new Window(before, maxCharacters, maxSteps);
-  const known = toldBefore.get(repository, place) ?? [];
+  const told: StepsToTell['steps'][number][] = [];
+  const places = new Map<string, number>();
+  let room = maxCharacters;
+  // One that does not fit is cut.
+  const hasRoom = (): boolean => room >= 0 && told.length < maxSteps;
   if (place.tally.steps > before) {
     for await (const commit of readLightChain(repository, stateCommit(place).id)) {
       if (commit.kind !== 'step') continue;
-      const { number } = commit.node;
-      const at = number - (known[0]?.step.number ?? number);
-      if (known[at]?.id === commit.id && window.addAll(known.slice(0, at + 1).toReversed())) break;
-      const text = window.hasRoom ? await readReply(repository, commit) : '';
-      window.add({ id: commit.id, step: toContextStep(commit.node, text) });
-      if (window.isComplete) break;
+      const { number, role, meta } = commit.node;
+      const step = hasRoom()
+        ? toContextStep(commit.node, await readReply(repository, commit))
+        : { number, role, status: statusOf(meta) };
+      if (isTold(step)) room -= step.text.trim().length;
+      told.push(step);
+      places.set(commit.id, number);
+      if (number - 1 <= before || (!hasRoom() && told.length >= MAX_PROGRESS_LINES)) break;
     }
   }
-  const told = window.steps.toReversed();
-  toldBefore.set(repository, place, told);
-  const places = new Map(told.map(({ id, step }) => [id, step.number]));
-  return { steps: told.map(({ step }) => step), ...(compact && { compact }), places };
-}
-
-/** The newest steps that have a text or are listed, newest first. */
-class Window {
-  readonly steps: ToldStep[] = [];
-  readonly #before: number;
-  readonly #maxSteps: number;
-  #room: number;
-
-  /** @param before the number of the newest step that was summarized */
-  constructor(before: number, maxCharacters: number, maxSteps: number) {
-    this.#before = before;
-    this.#maxSteps = maxSteps;
-    this.#room = maxCharacters;
-  }
-
-  /** Whether there is room for the text of the next step. One that does not fit is cut. */
-  get hasRoom(): boolean {
-    return this.#room >= 0 && this.steps.length < this.#maxSteps;
-  }
-
-  get isComplete(): boolean {
-    const oldest = this.steps.at(-1)?.step.number;
-    const isAll = oldest !== undefined && oldest - 1 <= this.#before;
-    return isAll || (!this.hasRoom && this.steps.length >= MAX_PROGRESS_LINES);
-  }
-
-  add({ id, step }: ToldStep): void {
-    if (this.isComplete) return;
-    const { number, role, status } = step;
-    if (!this.hasRoom || !isTold(step)) return void this.steps.push({ id, step: { number, role, status } });
-    this.steps.push({ id, step });
-    this.#room -= step.text.trim().length;
-  }
-
-  /** Adds steps that were read before, if they complete the window. */
-  addAll(known: readonly ToldStep[]): boolean {
-    const [count, room] = [this.steps.length, this.#room];
-    for (const told of known) {
-      if (this.hasRoom && !isTold(told.step)) break;
-      this.add(told);
-    }
-    if (this.isComplete) return true;
-    this.steps.length = count;
-    this.#room = room;
-    return false;
-  }
+  return { steps: told.toReversed(), ...(compact && { compact }), places };
 }
 
 /** Reads the summary of the oldest steps: one that waits for the next step, else that of the newest step that has one. */

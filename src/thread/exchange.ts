@@ -42,19 +42,11 @@ export type Suspension = {
  * @throws {CorruptThread} if a part of it is not in the commit
  */
 export async function readSuspension(repository: Repository, commit: CommitOf<'suspend'>): Promise<Suspension> {
-  const text = commit.node.content === null ? '' : await readTextAt(repository, commit, 'output.md');
-  return suspensionOf(commit, text, await readRefused(repository, commit));
-}
-
-/** A suspended turn, with its text and rejected replies, as far as they are known. */
-function suspensionOf<Refused>(
-  { hash, node }: CommitOf<'suspend'>,
-  text: string,
-  refused: Refused,
-): Omit<Suspension, 'refused'> & { refused: Refused } {
-  const { role, reason, cause, react, usage, due } = node;
+  const { role, reason, cause, react, usage, due } = commit.node;
+  const text = await readReply(repository, commit);
+  const refused = await readRefused(repository, commit);
   const dueAt = due !== undefined && { due: iso(due) };
-  return { suspension: hash, role, reason, cause, text, refused, trace: react, usage, ...dueAt };
+  return { suspension: commit.hash, role, reason, cause, text, refused, trace: react, usage, ...dueAt };
 }
 
 /**
@@ -89,32 +81,18 @@ function entryOf(commit: Turn, hash: NodeHash, type: TypeName): IndexEntry {
   return entry;
 }
 
-/** A rejected reply without its text. */
-type RefusedOutline = Pick<RefusedReply, 'attempt' | 'errors' | 'interrupted'>;
-
 /** A suspended turn for lists and logs: without the texts of rejected replies. */
 export type SuspensionOutline = Omit<Suspension, 'refused'> & {
-  refused: RefusedOutline[];
+  refused: Pick<RefusedReply, 'attempt' | 'errors' | 'interrupted'>[];
 };
 
-/**
- * Reads a suspended turn, without the texts of its rejected replies.
- * @throws {CorruptThread} if a part of it is not in the commit
- */
+/** Reads a suspended turn as {@link readSuspension} does, without the texts of its rejected replies. */
 export async function outlineSuspension(
   repository: Repository,
   commit: CommitOf<'suspend'>,
 ): Promise<SuspensionOutline> {
-  return suspensionOf(commit, await readReply(repository, commit), await readErrors(repository, commit));
-}
-
-async function readErrors(repository: Repository, commit: CommitOf<'suspend'>): Promise<RefusedOutline[]> {
-  const refused: RefusedOutline[] = [];
-  for (const attempt of commit.node.attempts) {
-    const { errors, interrupted } = await read(repository, commit, attempt, 'attempt');
-    refused.push({ attempt, errors, ...(interrupted && { interrupted }) });
-  }
-  return refused;
+  const suspension = await readSuspension(repository, commit);
+  return { ...suspension, refused: suspension.refused.map(({ text: _text, usage: _usage, ...outline }) => outline) };
 }
 
 /** One event between a role and people during an unfinished turn; `after` counts the steps before it. */

@@ -2,7 +2,6 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { setMember } from '../../json.ts';
 import { addUsage, type MoreLimits, type Usage, type UsageByRole } from '../../schema/built-in/schema-parts.ts';
-import { ThreadMemory } from '../../thread/context-history.ts';
 import {
   type ChildThread,
   findCalledNow,
@@ -211,6 +210,29 @@ type Known = {
   /** Of the children of those, which go on while their callers stand still. */
   below: Map<ThreadId, Known>;
 };
+
+/** A thread, identified by its start. */
+type StartedThread = { readonly start: { readonly id: ObjectId } };
+
+/** The threads that are remembered. A process works on few at a time. */
+const MAX_THREADS = 8;
+
+/** What a process has read of a thread, so that its next command does not read it again. Commits never change. */
+export class ThreadMemory<T> {
+  readonly #known = new WeakMap<Repository, Map<ObjectId, T>>();
+
+  get(repository: Repository, { start }: StartedThread): T | undefined {
+    return this.#known.get(repository)?.get(start.id);
+  }
+
+  set(repository: Repository, { start }: StartedThread, value: T): void {
+    const known = this.#known.get(repository) ?? new Map<ObjectId, T>();
+    this.#known.set(repository, known);
+    known.delete(start.id);
+    known.set(start.id, value);
+    for (const oldest of known.keys()) if (known.size > MAX_THREADS) known.delete(oldest);
+  }
+}
 
 const memory = new ThreadMemory<Known>();
 

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { suspendThread, type SuspensionDraft } from '../../../src/thread/suspend-thread.ts';
 import { outlineSuspension, readRefused, readSuspension } from '../../../src/thread/exchange.ts';
 import type { CommitOf } from '../../../src/thread/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';
-import { watched } from '../../helpers/watched-repository.ts';
 import { startLoop, suspensionDraft } from '../thread-fixture.ts';
 
 const usage = { inputTokens: 1, outputTokens: 2, turns: 1 };
@@ -39,9 +37,6 @@ async function suspended(draft: Partial<SuspensionDraft> = {}) {
   if (commit.kind !== 'suspend') throw new Error('it waits');
   return { repository, waiting, commit };
 }
-
-const oidOf = ({ index }: CommitOf<'suspend'>, path: string): ObjectId =>
-  index.find((entry) => entry.path === path)!.oid;
 
 describe('a suspended turn', () => {
   test('is read with its text, its rejected replies, its trace, and when it can be taken again', async () => {
@@ -90,30 +85,8 @@ describe('a suspended turn', () => {
     });
     const noAttempt = without('attempts/01/attempt.json');
     await expect(readRefused(repository, noAttempt)).rejects.toMatchObject(fault(`attempt ${attempt}`));
-    await expect(outlineSuspension(repository, noAttempt)).rejects.toMatchObject(fault(`attempt ${attempt}`));
     const text = commit.index.find(({ path }) => path === 'attempts/01/output.md')!;
     const noText = without(text.path);
     await expect(readRefused(repository, noText)).rejects.toMatchObject(fault(`content ${text.hash}`));
-    expect((await outlineSuspension(repository, noText)).refused).toHaveLength(2);
-  });
-});
-
-describe('a suspended turn in a list', () => {
-  const errors = attempts.map((attempt) => ({ errors: attempt.errors }));
-
-  test('is told without the texts of rejected replies, which are not read', async () => {
-    const { repository, commit } = await suspended({ text: long, attempts });
-    const spied = watched(repository);
-    const { refused, text } = await outlineSuspension(spied.repository, commit);
-    expect(refused).toStrictEqual(errors.map((each, at) => ({ attempt: commit.node.attempts[at], ...each })));
-    expect(text).toBe(long);
-    const read = ['output.md', 'attempts/01/attempt.json', 'attempts/02/attempt.json'];
-    expect(spied.read).toEqual(read.map((path) => oidOf(commit, path)));
-  });
-
-  test('is an error where the repository has lost a rejected reply', async () => {
-    const { repository, commit } = await suspended({ attempts });
-    repository.objectMap.delete(oidOf(commit, 'attempts/01/attempt.json'));
-    await expect(outlineSuspension(repository, commit)).rejects.toMatchObject({ code: 'object-missing' });
   });
 });
