@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { messageOf, UwfError } from '../errors.ts';
 import { MAX_TIMER_MS } from '../time/clock.ts';
 import type { JsonObject } from '../json.ts';
-import { hasListedTools, toolsMissing } from './acp/own-tools.ts';
+import { hasListedTools, toolsMissing } from './acp/open-session.ts';
 import type { AgentBinding } from './load/agent-binding.ts';
 import { programOfCommand } from './command/command-agent.ts';
 import { findProgram, programNotFound } from './processes/start-program.ts';

@@ -1,24 +1,126 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type * as Sdk from '@agentclientprotocol/sdk/unstable';
 import type {
   ClientContext,
   InitializeResponse,
+  McpServerStdio,
   NewSessionRequest,
   SessionConfigOption,
   SessionModeState,
 } from '@agentclientprotocol/sdk/unstable';
 import { messageOf } from '../../errors.ts';
-import { isJsonObject } from '../../json.ts';
+import { packageRoot } from '../../git/system/package-root.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
 import { AgentBroken, AgentNotAuthorized } from '../agent-errors.ts';
+import type { AgentRequest } from '../contract.ts';
+import { readAsked } from '../mcp/mcp-record.ts';
 import { headAndTail, MAX_SAID_CHARACTERS } from '../processes/program-output.ts';
-import { type AcpConfig, loadSdk } from './acp-config.ts';
+import type { AcpConnection } from './acp-connection.ts';
+import { COPILOT_SERVER, warnOfMode } from './known-agents.ts';
+import { costCountingOf, readSessionName, SessionCost } from './usage.ts';
+
+/** The report of a session's past is over after a silence of this time … */
+const QUIET_MS = 150;
+/** … and at the latest after this time. */
+const MAX_REPLAY_MS = 10_000;
 
 /** A session of an agent, ready to be asked. */
 export type OpenSession = {
   id: string;
   /** False if the session to continue is lost: the agent then knows nothing of the earlier turns. */
   isContinued: boolean;
-  /** True if the agent reports the session's past again, before or after it reports that the session is open. */
-  isReplayed: boolean;
+  /** What the agent says of itself. */
+  about: InitializeResponse;
+  cost: SessionCost;
 };
+
+/** What of the configuration is about the opening of a session. */
+type OpenConfig = {
+  command: readonly [string, ...string[]];
+  authMethod?: string;
+  model?: string;
+  mode?: string;
+  mcp?: boolean;
+};
+
+/**
+ * Opens a session with an agent that has been started: logs in where that is configured, continues the request's session if it
+ * is still there, chooses model and mode, and waits until the agent knows uwf's tools. Mistakes in the configuration are told
+ * before the model costs anything.
+ * @param past reads the updates of the agent until the session is open
+ * @throws {AgentNotAuthorized} when the agent needs a person to log in first
+ * @throws {AgentBroken} when it speaks another version of the protocol, or has not got what is configured: that way to log in,
+ *   that model, that mode; and when it opens a session without an id
+ */
+export async function openSession(
+  { PROTOCOL_VERSION, RequestError }: typeof Sdk,
+  connection: AcpConnection,
+  config: OpenConfig,
+  request: AgentRequest,
+  cwd: string,
+  past: PastReader,
+): Promise<OpenSession> {
+  const { agent } = connection;
+  const [name] = config.command;
+  const about = await agent.request('initialize', {
+    protocolVersion: PROTOCOL_VERSION,
+    // What an agent does by itself it asks for; what it had uwf do would be asked for a second time.
+    clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+    clientInfo: { name: 'uwf', title: 'uwf', version: '1' },
+  });
+  if (about.protocolVersion !== PROTOCOL_VERSION) {
+    throw new AgentBroken(`the agent '${name}' speaks version ${about.protocolVersion} of the Agent Client Protocol`, {
+      hint: `uwf speaks version ${PROTOCOL_VERSION}: install a version of the agent that does as well`,
+    });
+  }
+  const left = request.session === undefined ? undefined : readSessionName(request.session);
+  const place = { cwd, mcpServers: config.mcp === false ? [] : [uwfMcpServer(request)] };
+  const isRefusal = (error: unknown): boolean => error instanceof RequestError && !isAuthRequired(error);
+  const { method, info } = await enter(agent, about, config, place, left?.id, isRefusal);
+  if (method === 'session/load') await past.untilQuiet();
+  // Qwen Code 0.15 loads any session, one that it has never had too.
+  const isContinued = method === 'session/resume' || (method === 'session/load' && past.hasMessages);
+  const cost = new SessionCost(await costCountingOf(about.agentInfo), isContinued ? left : undefined);
+  const warn = (warning: { message: string; hint?: string | undefined } | undefined): void => {
+    if (warning) request.emit({ kind: 'refusal', text: `${warning.message} (${warning.hint})` });
+  };
+  if (!isContinued) warn(warnOfMode({ name, package: 'builtin:acp', config }));
+  if (config.mcp !== false && !(await untilToolsAreListed(request.stepDir, () => connection.isAlive))) {
+    if (connection.isAlive) warn(toolsMissing(versionOf(about)));
+  }
+  return { id: info.sessionId, isContinued, about, cost };
+}
+
+/** Reads what an agent reports until its session is open: the session's past, told again. */
+export class PastReader {
+  /** Whether the agent has reported messages of the past. */
+  hasMessages = false;
+  #updates = 0;
+
+  read({ update }: JsonObject): void {
+    this.#updates += 1;
+    const kind = isJsonObject(update) ? update['sessionUpdate'] : undefined;
+    this.hasMessages ||= kind === 'user_message_chunk' || kind === 'agent_message_chunk';
+  }
+
+  /** Waits for the rest of it: the Gemini CLI goes on after it has said to be ready. */
+  async untilQuiet(): Promise<void> {
+    const deadline = performance.now() + MAX_REPLAY_MS;
+    for (let seen = -1; seen !== this.#updates && performance.now() < deadline;) {
+      seen = this.#updates;
+      await sleep(QUIET_MS);
+    }
+  }
+}
+
+/** What an agent calls itself, with its version. */
+export function versionOf({ agentInfo }: InitializeResponse): string | undefined {
+  return agentInfo ? `${agentInfo.title ?? agentInfo.name} ${agentInfo.version}` : undefined;
+}
+
+/** An agent that resumes does not report the session's past; one that loads does. */
+type ResumeMethod = 'session/resume' | 'session/load';
 
 /** What an agent says of a session it has opened. */
 type SessionInfo = {
@@ -30,39 +132,33 @@ type SessionInfo = {
 };
 
 /**
- * Opens a session with an agent that has been initialized: logs in where that is configured, continues the session that
- * is asked for if it is still there, and chooses model and mode.
- * @param wanted the id of the session to continue
- * @throws {AgentNotAuthorized} when the agent needs a person to log in first
- * @throws {AgentBroken} when it has not got what is configured: that way to log in, that model, that mode; and when
- *   it opens a session without an id
+ * Opens a new session, or continues the one that is wanted if it is still there.
+ * @returns how it was continued, and what the agent says of it
  */
-export async function openSession(
+async function enter(
   agent: ClientContext,
   about: InitializeResponse,
-  config: AcpConfig,
+  config: OpenConfig,
   place: NewSessionRequest,
   wanted: string | undefined,
-): Promise<OpenSession> {
+  isRefusal: (error: unknown) => boolean,
+): Promise<{ method?: ResumeMethod; info: SessionInfo }> {
   try {
     if (config.authMethod !== undefined) await logIn(agent, about, config.authMethod);
-    const continued = wanted === undefined ? undefined : await goOn(agent, about, place, wanted);
-    const info: SessionInfo = continued?.info ?? (await agent.request('session/new', place));
-    if (!isJsonObject(info) || typeof info.sessionId !== 'string') throw withoutId();
-    await choose(agent, info, config);
-    const isReplayed = continued?.method === 'session/load';
-    return { id: info.sessionId, isContinued: continued !== undefined, isReplayed };
+    const continued = wanted === undefined ? undefined : await goOn(agent, about, place, wanted, isRefusal);
+    const entered = continued ?? { info: await agent.request('session/new', place) };
+    // The SDK passes on whatever an agent gives.
+    if (!isJsonObject(entered.info) || typeof entered.info.sessionId !== 'string') {
+      throw new AgentBroken("the agent's answer to 'session/new' has no 'sessionId'", {
+        hint: 'look for a newer version of the agent, or tell its author',
+      });
+    }
+    await choose(agent, entered.info, config);
+    return entered;
   } catch (error) {
     if (isAuthRequired(error)) throw notAuthorized(about, config, error);
     throw error;
   }
-}
-
-/** The SDK passes on whatever an agent gives. */
-function withoutId(): AgentBroken {
-  return new AgentBroken("the agent's answer to 'session/new' has no 'sessionId'", {
-    hint: 'look for a newer version of the agent, or tell its author',
-  });
 }
 
 async function logIn(agent: ClientContext, about: InitializeResponse, methodId: string): Promise<void> {
@@ -81,8 +177,8 @@ async function goOn(
   { agentCapabilities }: InitializeResponse,
   place: NewSessionRequest,
   sessionId: string,
+  isRefusal: (error: unknown) => boolean,
 ): Promise<{ method: ResumeMethod; info: SessionInfo } | undefined> {
-  const { RequestError } = await loadSdk();
   const methods: ResumeMethod[] = [
     ...(agentCapabilities?.sessionCapabilities?.resume ? (['session/resume'] as const) : []),
     ...(agentCapabilities?.loadSession ? (['session/load'] as const) : []),
@@ -92,19 +188,16 @@ async function goOn(
       const info = await agent.request(method, { ...place, sessionId });
       return { method, info: { ...info, sessionId } };
     } catch (error) {
-      if (!(error instanceof RequestError) || isAuthRequired(error)) throw error;
+      if (!isRefusal(error)) throw error;
     }
   }
   return undefined;
 }
 
-/** An agent that resumes does not report the session's past; one that loads does. */
-type ResumeMethod = 'session/resume' | 'session/load';
-
 /** A choice that the agent offers: its values, and how one is taken. */
 type Offer = { values: readonly string[]; take(value: string): Promise<unknown> };
 
-async function choose(agent: ClientContext, info: SessionInfo, { model, mode }: AcpConfig): Promise<void> {
+async function choose(agent: ClientContext, info: SessionInfo, { model, mode }: OpenConfig): Promise<void> {
   const { sessionId, models, modes } = info;
   const ofModels: Offer = {
     // The Gemini CLI leaves out the one that it was started with.
@@ -153,7 +246,7 @@ export function isAuthRequired(error: unknown): boolean {
 }
 
 /** The error that says how to log in with an agent, as far as the agent says it. */
-export function notAuthorized(about: InitializeResponse, config: AcpConfig, cause: unknown): AgentNotAuthorized {
+export function notAuthorized(about: InitializeResponse, config: OpenConfig, cause: unknown): AgentNotAuthorized {
   const [program] = config.command;
   const said = headAndTail(messageOf(cause), MAX_SAID_CHARACTERS);
   const methods = about.authMethods ?? [];
@@ -170,4 +263,70 @@ export function notAuthorized(about: InitializeResponse, config: AcpConfig, caus
     hint: hints.join('; '),
     cause,
   });
+}
+
+/** The variables that tell `uwf mcp` whose turn it serves. */
+const VARIABLES = ['UWF_THREAD', 'UWF_ROLE', 'UWF_STEP_DIR', 'UWF_REPOSITORY'];
+
+/** uwf's own MCP server as an agent is told to start it: for this thread, this role and this step. */
+function uwfMcpServer(request: AgentRequest): McpServerStdio {
+  const env = {
+    ...request.env,
+    UWF_THREAD: request.threadId,
+    UWF_ROLE: request.role,
+    UWF_STEP_DIR: request.stepDir,
+  } as Readonly<Record<string, string>>; // a spread of an index signature loses the names it was given
+  return {
+    name: 'uwf',
+    command: process.execPath,
+    args: [join(packageRoot(), 'bin', 'uwf.js'), 'mcp', ...(request.withoutTools === true ? ['--result-only'] : [])],
+    env: VARIABLES.flatMap((name) => (env[name] === undefined ? [] : [{ name, value: env[name] }])),
+  };
+}
+
+/** How long an agent has to start uwf's server, and from there until it has asked for the tools. */
+const START_MS = 2_000;
+const LIST_MS = 15_000;
+const POLL_MS = 50;
+
+/**
+ * Waits for an agent to ask uwf's server for its tools: some have a session before they have the tools of its servers, and
+ * a model that is asked then does not know them.
+ * @param isRunning no longer true when there is no agent to wait for
+ * @returns false where it does not ask; what an agent says of its servers does not count
+ */
+async function untilToolsAreListed(stepDir: string, isRunning: () => boolean): Promise<boolean> {
+  const beginMs = performance.now();
+  const isLate = (): boolean =>
+    performance.now() - beginMs > (readAsked(stepDir).length === 0 ? START_MS : LIST_MS) || !isRunning();
+  while (!hasListedTools(stepDir)) {
+    if (isLate()) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+/** Tells whether the agent of a turn has asked uwf's server for its tools. */
+export function hasListedTools(stepDir: string): boolean {
+  return readAsked(stepDir).some((asked) => 'listed' in asked);
+}
+
+const remedies: readonly (readonly [RegExp, string])[] = [
+  [
+    /gemini/iu,
+    "it starts no server in a folder that it does not trust: start 'gemini' there and trust the folder, or put GEMINI_CLI_TRUST_WORKSPACE: 'true' into the agent's env",
+  ],
+  [
+    /copilot/iu,
+    `it takes no server of this kind over ACP: add --additional-mcp-config '${COPILOT_SERVER}' to its command`,
+  ],
+];
+
+/** What an agent lacks that took no server of uwf's, and what helps. */
+export function toolsMissing(agent: string | undefined): AgentBroken {
+  const remedy = remedies.find(([name]) => agent !== undefined && name.test(agent))?.[1];
+  return new AgentBroken(
+    `${agent ?? 'the agent'} has not taken uwf's MCP server: it cannot call report_result, thread_read, cas_get and the others`,
+    { hint: `${remedy ?? 'see whether it lets its client name MCP servers'}; or say mcp: false in its config` },
+  );
 }

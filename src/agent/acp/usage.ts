@@ -116,7 +116,7 @@ export function tokensOfAnswer(response: PromptResponse | undefined): Usage | un
 }
 
 /** Of several reports of the same, the one with the most tokens. */
-export function fullest(...reports: readonly (Usage | undefined)[]): Usage | undefined {
+function fullest(...reports: readonly (Usage | undefined)[]): Usage | undefined {
   const total = (usage: Usage): number => usage.inputTokens + usage.outputTokens;
   return reports.reduce(
     (most, report) => (report && (!most || total(report) > total(most)) ? report : most),
@@ -162,4 +162,30 @@ export function readTokens(counts: JsonValue | undefined): Usage | undefined {
     ...(cacheWrite !== undefined && { cacheWriteTokens: cacheWrite }),
     ...(told === undefined && { isAtLeast: true }),
   };
+}
+
+/** What the updates of a prompt told of its usage; see `UpdateReader`. */
+type ToldOfPrompt = { requests: Usage | undefined; contextTokens: number | undefined; turns: number };
+
+/**
+ * What a prompt has used, by all that the agent told; `undefined` where it ended in order and its model said nothing. It is at
+ * least that where the agent told nothing, where it was cut off, and where it told of its last request alone, as opencode does.
+ * @param response undefined where the agent gave no answer
+ */
+export function usageOfPrompt(
+  response: PromptResponse | undefined,
+  told: ToldOfPrompt,
+  cost: CostOfPrompt,
+): Usage | undefined {
+  const { requests, contextTokens } = told;
+  const tokens = fullest(requests, tokensOfAnswer(response));
+  const turns = Math.max(told.turns, requests?.turns ?? 0);
+  const isCutOff = response === undefined || response.stopReason === 'cancelled';
+  if (tokens === undefined && turns === 0 && !isCutOff) return undefined;
+  const { inputTokens, outputTokens } = tokens ?? { inputTokens: 0, outputTokens: 0 };
+  // What the context holds is what the last request was given, and for some what it said.
+  const isLastAlone =
+    turns > 1 && tokens !== requests && [inputTokens, inputTokens + outputTokens].includes(contextTokens ?? -1);
+  const isAtLeast = tokens?.isAtLeast ?? cost.isAtLeast ?? (tokens === undefined || isLastAlone || isCutOff);
+  return { ...tokens, inputTokens, outputTokens, turns, ...cost, ...(isAtLeast && { isAtLeast }) };
 }

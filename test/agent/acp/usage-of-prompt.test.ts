@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { UpdateReader } from '../../../src/agent/acp/update-reader.ts';
-import { usageOfPrompt } from '../../../src/agent/acp/prompt-turn.ts';
+import { UpdateReader } from '../../../src/agent/acp/prompt-turn.ts';
+import { usageOfPrompt } from '../../../src/agent/acp/usage.ts';
 import type { AgentEvent } from '../../../src/agent/contract.ts';
 import type { JsonObject } from '../../../src/json.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { refusalsOf, runScripted } from '../acp-fixture.ts';
+import { refusalsOf, runScripted } from './acp-fixture.ts';
 
 const runAllowed = { permissions: { rules: [{ kinds: ['execute'], answer: 'allow' }] } };
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
-import { matchesGlob } from '../../../../src/agent/acp/permissions/permission-policy.ts';
-import { decidePermission } from '../../../../src/agent/acp/permissions/permission-policy.ts';
-import type { PermissionAnswer, Permissions } from '../../../../src/agent/acp/permissions/permission-policy.ts';
+import { matchesGlob } from '../../../src/agent/acp/permissions.ts';
+import { decidePermission } from '../../../src/agent/acp/permissions.ts';
+import type { PermissionAnswer, Permissions } from '../../../src/agent/acp/permissions.ts';
 
 const cwd = '/project/tree';
 
