@@ -17,8 +17,6 @@ export type Access = 'read' | 'write';
 /** `asked`: only with the word of a person. `refused`: never through uwf. */
 export type Guard = 'free' | 'asked' | 'refused';
 
-/** The largest file that is read or written at once. */
-const MAX_FILE_BYTES = 16 * 1024 * 1024;
 /** Folders whose files run with the next command of uwf, or of git. */
 const ASKED_NAMES = new Set(['.uwf', '.husky', '.githooks']);
 /** Files by which a git folder's hard links are known: they hold programs, credentials, or what git believes. */
@@ -85,11 +83,6 @@ export class GuardedPaths {
     return isAmong(real, this.#named.hooks) || names.some((name) => ASKED_NAMES.has(folded(name))) ? 'asked' : 'free';
   }
 
-  /** @throws {PathFault} if the path is refused: no person can permit that */
-  assertNotRefused(real: string, access: Access): void {
-    if (this.guardOf(real, access) === 'refused') throw pathRefused(real);
-  }
-
   /**
    * Opens a file that was judged, where it was when it was judged; for writing it is made, with the folders above it, or
    * emptied.
@@ -97,7 +90,7 @@ export class GuardedPaths {
    * has been exchanged since
    */
   async open(real: string, access: Access): Promise<FileHandle> {
-    this.assertNotRefused(real, access);
+    if (this.guardOf(real, access) === 'refused') throw pathRefused(real);
     const { O_RDONLY, O_WRONLY, O_CREAT } = constants;
     const isWrite = access === 'write';
     const file = await openUnmoved(real, isWrite ? O_WRONLY | O_CREAT : O_RDONLY, { make: isWrite });
@@ -109,52 +102,6 @@ export class GuardedPaths {
     } catch (error) {
       await file.close();
       throw error;
-    }
-  }
-
-  /**
-   * Reads a file.
-   * @throws {PathFault} as {@link open} does; if it is too large, or no file
-   */
-  async read(real: string): Promise<Buffer> {
-    const file = await this.open(real, 'read');
-    try {
-      const { size } = await statOfFile(file, real);
-      if (size > MAX_FILE_BYTES) {
-        throw unreadable(real, `has ${size} bytes, and at most ${MAX_FILE_BYTES} can be read at once`);
-      }
-      return await file.readFile();
-    } finally {
-      await file.close();
-    }
-  }
-
-  /**
-   * Reads a file as text.
-   * @throws as {@link read} does; if it is not UTF-8: written back as text, bytes would be lost
-   */
-  async readText(real: string): Promise<string> {
-    const bytes = await this.read(real);
-    try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    } catch {
-      throw unreadable(real, 'is not a text in UTF-8; use a command that keeps its bytes, or convert it first');
-    }
-  }
-
-  /**
-   * Writes a text file, with the folders above it.
-   * @throws as {@link read} does; if the text has half of a surrogate pair, which UTF-8 cannot hold
-   */
-  async write(real: string, content: string): Promise<void> {
-    if (/\p{Surrogate}/u.test(content)) throw unreadable(real, 'would not be a text in UTF-8');
-    if (content.length > MAX_FILE_BYTES) throw unreadable(real, `would be longer than ${MAX_FILE_BYTES} bytes`);
-    const file = await this.open(real, 'write');
-    try {
-      await statOfFile(file, real);
-      await file.writeFile(content);
-    } finally {
-      await file.close();
     }
   }
 
@@ -190,18 +137,7 @@ export class GuardedPaths {
 }
 
 function pathRefused(path: string): PathFault {
-  return new PathFault('refused', `'${path}'`, 'belongs to git or to uwf');
-}
-
-function unreadable(path: string, reason: string): PathFault {
-  return new PathFault('unreadable', path, reason);
-}
-
-async function statOfFile(file: FileHandle, path: string): Promise<Stats> {
-  const stats = await file.stat();
-  if (stats.isDirectory()) throw unreadable(path, 'is a folder: list it instead');
-  if (!stats.isFile()) throw unreadable(path, 'is not a file');
-  return stats;
+  return new PathFault('refused', path, 'is a file of git or of uwf');
 }
 
 function isWorkTreeIn(folder: string, top: string, locations: readonly RepositoryLocation[]): boolean {

@@ -1,12 +1,10 @@
 import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 
-import { isWithin } from '../../git/system/is-within.ts';
 import { isNotThere } from '../../git/format/object-errors.ts';
 import type { GitEnvironment } from '../../git/repository.ts';
 import { WorkingFolderMissing } from '../processes/start-program.ts';
 import { GuardedPaths } from './guarded-paths.ts';
-import { PathFault } from './open-unmoved.ts';
 
 /** As many symbolic links as Linux itself follows (path_resolution(7)). */
 const MAX_LINKS = 40;
@@ -41,16 +39,6 @@ export class WorkingFolder {
    */
   async resolve(path: string): Promise<string> {
     return realPathOf(resolve(this.path, path));
-  }
-
-  /**
-   * As {@link resolve}, for what has to stay in the folder.
-   * @throws {PathFault} where it does not
-   */
-  async resolveInside(path: string): Promise<string> {
-    const found = await this.resolve(path);
-    if (!isWithin(found, this.path)) throw new PathFault('outside', path, `is outside the working folder ${this.path}`);
-    return found;
   }
 }
 

@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises';
+import { type FileHandle, lstat } from 'node:fs/promises';
 import { relative, resolve, sep } from 'node:path';
 
 import { errnoOf } from '../../../git/format/object-errors.ts';
@@ -8,7 +8,11 @@ import type { Access } from '../../files/guarded-paths.ts';
 import { openFolder, type OpenFolder, PathFault } from '../../files/open-unmoved.ts';
 import { WorkingFolder } from '../../files/working-folder.ts';
 import { isWithin } from '../../../git/system/is-within.ts';
+import { orElse } from '../../../or-else.ts';
 import { ToolFailure, ToolRefused } from './tool.ts';
+
+/** The largest file that is read or written at once. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 type Asking = Pick<AgentRequest, 'askPerson' | 'role'>;
 
@@ -67,8 +71,13 @@ export class WorkFolder extends WorkingFolder {
    * @throws {ToolFailure} if it is none: a folder, a device, binary, not UTF-8, or too large
    */
   async readText(real: string): Promise<string> {
-    const text = await this.guard.readText(real).catch((error: unknown) => this.#fail(error, real));
-    if (text.includes('\0')) throw new ToolFailure(`'${this.nameOf(real)}' is not a text`);
+    const bytes = await this.#read(real);
+    const text = orElse(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), undefined);
+    // Written back as text, bytes would be lost.
+    if (text === undefined) {
+      throw this.#failure(real, 'is not a text in UTF-8; use a command that keeps its bytes, or convert it first');
+    }
+    if (text.includes('\0')) throw this.#failure(real, 'is not a text');
     return text;
   }
 
@@ -77,16 +86,18 @@ export class WorkFolder extends WorkingFolder {
    * @returns undefined if the file cannot be read, or is binary
    */
   async readToSearch(real: string): Promise<string | undefined> {
-    const bytes = await this.guard.read(real).catch(() => undefined);
+    const bytes = await this.#read(real).catch(() => undefined);
     return bytes === undefined || bytes.includes(0) ? undefined : bytes.toString('utf8');
   }
 
   /**
    * Writes a text file in place of what was there; folders are made as needed.
-   * @throws as `readText`
+   * @throws as `readText`; if the text has half of a surrogate pair, which UTF-8 cannot hold
    */
   async writeText(real: string, text: string): Promise<void> {
-    await this.guard.write(real, text).catch((error: unknown) => this.#fail(error, real));
+    if (/\p{Surrogate}/u.test(text)) throw this.#failure(real, 'would not be a text in UTF-8');
+    if (text.length > MAX_FILE_BYTES) throw this.#failure(real, `would be longer than ${MAX_FILE_BYTES} bytes`);
+    await this.#use(real, 'write', (file) => file.writeFile(text));
   }
 
   /**
@@ -94,7 +105,7 @@ export class WorkFolder extends WorkingFolder {
    * @throws {ToolRefused} if something has taken its place
    */
   openFolder(real: string): Promise<OpenFolder> {
-    return openFolder(real).catch((error: unknown) => this.#fail(error, real));
+    return openFolder(real).catch((error: unknown) => this.#refuse(error, real));
   }
 
   /** How the model writes a real path: from the folder on. */
@@ -118,19 +129,44 @@ export class WorkFolder extends WorkingFolder {
     if (!/^y(?:es)?$/iu.test(answer.trim())) throw new ToolRefused(`${why}; it was denied`);
   }
 
-  #fail(error: unknown, real: string): never {
-    if (!(error instanceof PathFault)) throw error;
-    const name = this.nameOf(real);
-    if (error.kind === 'unreadable') throw new ToolFailure(`'${name}' ${error.reason}`);
-    throw new ToolRefused(`'${name}' ${error.kind === 'refused' ? 'is a file of git or of uwf' : error.reason}`);
+  #read(real: string): Promise<Buffer> {
+    return this.#use(real, 'read', (file, size) => {
+      if (size <= MAX_FILE_BYTES) return file.readFile();
+      throw this.#failure(real, `has ${size} bytes, and at most ${MAX_FILE_BYTES} can be read at once`);
+    });
+  }
+
+  async #use<Result>(
+    real: string,
+    access: Access,
+    act: (file: FileHandle, size: number) => Promise<Result>,
+  ): Promise<Result> {
+    const file = await this.guard.open(real, access).catch((error: unknown) => this.#refuse(error, real));
+    try {
+      const stats = await file.stat();
+      if (stats.isDirectory()) throw this.#failure(real, 'is a folder: list it instead');
+      if (!stats.isFile()) throw this.#failure(real, 'is not a file');
+      return await act(file, stats.size);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #failure(real: string, reason: string): ToolFailure {
+    return new ToolFailure(`'${this.nameOf(real)}' ${reason}`);
+  }
+
+  #refuse(error: unknown, real: string): never {
+    throw error instanceof PathFault ? new ToolRefused(`'${this.nameOf(real)}' ${error.reason}`) : error;
   }
 
   async #follow(path: string): Promise<string> {
     if (path.includes('\0')) throw new ToolFailure('a path has no NUL in it');
-    return this.resolveInside(path).catch((error: unknown) => {
-      if (error instanceof PathFault) throw new ToolRefused(`'${path}' lies outside the working folder`);
+    const real = await this.resolve(path).catch((error: unknown) => {
       if (errnoOf(error) === 'ELOOP') throw new ToolFailure(`'${path}' is a link that leads to itself`);
       throw error;
     });
+    if (!isWithin(real, this.path)) throw new ToolRefused(`'${path}' lies outside the working folder`);
+    return real;
   }
 }
