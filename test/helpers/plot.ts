@@ -52,11 +52,14 @@ export type Act =
   /** The same event again and again; `#` in its texts becomes the number of the repetition. */
   | { emit: AgentEvent; times: number }
   | { waitMs: number }
-  /** Goes on when the file is there; a relative name lies in the scenario's folder: {@link Scenario.go}. */
+  /** Goes on when the file is there; a relative name lies in the scenario's folder: {@link held}. */
   | { waitFor: string }
   | { reply: AgentReply }
   /** Kills the engine's process at once, like a power cut. */
   | { kill: true };
+
+/** Waits until the test says `scene.go()`. */
+export const held: Act = { waitFor: 'go' };
 
 /** Who does a role: its visits, the acts of each try, a shell script that reads its prompt, or any agent. */
 export type Player =
@@ -80,7 +83,8 @@ export function statuses(...names: string[]): JsonObject {
 }
 
 export type PlotOptions = {
-  flow: Flow;
+  /** Without one, the definition has the rules. */
+  flow?: Flow;
   /** By role; whoever is not named says `done`, each time. */
   agents?: Readonly<Record<string, Player>>;
   /** Schemas of the roles that report more than a status; default: the statuses that they say and that rules ask for. */
@@ -109,7 +113,7 @@ function statusIn(turn: Turn): string | undefined {
 
 /** Makes a plot. @param folder where its programs and acting agents note that they ran, and wait */
 export function plotOf(
-  { flow, agents = {}, roles = {}, definition = {}, config = {} }: PlotOptions,
+  { flow = [], agents = {}, roles = {}, definition = {}, config = {} }: PlotOptions,
   folder = '.',
 ): Plot {
   const moderator = rulesOf(flow);

@@ -11,6 +11,7 @@ import type { ResumeOptions } from '../../src/engine/verbs/resume.ts';
 import type { OpenOptions } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { JsonObject } from '../../src/json.ts';
+import type { ThreadId } from '../../src/thread/thread-id.ts';
 import { verifyThreads } from '../../src/verify/verify-threads.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { cliRepositoryOf, cloneCliRepository, type CliRepository, type CommandResult } from './cli.ts';
@@ -90,7 +91,7 @@ export class Scenario {
   readonly events: EngineEvent[] = [];
   readonly engine: Engine;
   /** The thread at hand: the one that was started last. */
-  thread = '';
+  thread = '' as ThreadId;
   readonly #options: EngineOptions;
 
   readonly repository: Repository;
@@ -133,7 +134,7 @@ export class Scenario {
     return createEngine({ ...this.#options, ...more });
   }
 
-  async start(prompt = 'Work.', more: object = {}): Promise<string> {
+  async start(prompt = 'Work.', more: object = {}): Promise<ThreadId> {
     const { thread } = await this.engine.start({ definition: this.plot.definition, prompt, ...more });
     return (this.thread = thread);
   }

@@ -2,6 +2,7 @@ import type { EngineOptions } from '../../../src/engine/engine-context.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
 import type { BlockDefinition, WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
+import { scenario, type Scenario, type ScenarioOptions } from '../../helpers/scenario.ts';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 /** A child workflow of one role, which ends as its `$status` says. */
@@ -11,11 +12,10 @@ const review: WorkflowDefinition = workflow('review', { reader: statuses('good',
   { from: 'reader', to: '__end__', when: null, returnCode: 1 },
 ]);
 
+export type Block = Omit<BlockDefinition, 'schema'>;
+
 /** A workflow of a planner, a block, and a closer. */
-export async function withBlock(
-  block: Omit<BlockDefinition, 'schema'>,
-  { name = 'whole' }: { name?: string } = {},
-): Promise<WorkflowDefinition> {
+export async function withBlock(block: Block, { name = 'whole' }: { name?: string } = {}): Promise<WorkflowDefinition> {
   const { definition, diagnostics } = await validateWorkflow({
     name,
     roles: {
@@ -33,6 +33,29 @@ export async function withBlock(
   });
   if (definition === undefined) throw new Error(JSON.stringify(diagnostics));
   return definition;
+}
+
+type BlockOptions = ScenarioOptions & { phases?: unknown[]; limits?: WorkflowDefinition['limits'] };
+
+/** A thread of a workflow with a block, whose planner reports a list of phases, and whose reader answers as it is asked. */
+export async function startBlock(
+  block: Block,
+  { phases = [], limits, others = [], agents = {}, ...more }: BlockOptions = {},
+): Promise<Scenario> {
+  const reader = { program: READER };
+  return scenario({
+    definition: { ...(await withBlock(block)), ...(limits && { limits }) },
+    agents: {
+      planner: [`---\nphases: ${JSON.stringify(phases)}\n---\nA plan.\n`],
+      closer: ['done: Done.'],
+      reader,
+      checker: reader,
+      ...agents,
+    },
+    others: [review, ...others],
+    prompt: 'Go.',
+    ...more,
+  });
 }
 
 /** An engine whose planner reports a list of phases, and whose reader answers as the branches' prompts ask. */

@@ -3,33 +3,30 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UwfError } from '../../../src/errors.ts';
 import type { AgentUse } from '../../../src/engine/engine-context.ts';
-import type { BlockDefinition } from '../../../src/workflow/definition.ts';
+import type { EngineEvent } from '../../../src/engine/events.ts';
 import { readChain } from '../../../src/thread/thread-chain.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import type { ThreadSummary } from '../../../src/engine/describe/list-threads.ts';
+import { getThread } from '../../../src/thread/find-thread.ts';
 import { threadStatuses } from '../../../src/thread/thread-status.ts';
-import type { EngineFixture } from '../engine-fixture.ts';
+import type { Scenario } from '../../helpers/scenario.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
-import { createBlockFixture, withBlock } from './block-fixture.ts';
+import { startBlock, withBlock, type Block } from './block-fixture.ts';
 
 const good = { workflow: 'review', prompt: 'Look well at {{ key }}.' };
 const bad = { workflow: 'review', prompt: 'BAD' };
 const asking = { workflow: 'review', prompt: 'ASK' };
 const each = { over: "$last('planner').phases", as: 'phase', key: 'phase.id', workflow: 'review' };
 
-type Block = Omit<BlockDefinition, 'schema'>;
-
 /** Runs a workflow with a block and returns the meta of the block's step. */
 async function metaOf(block: Block, phases: unknown[] = []): Promise<JsonObject | undefined> {
-  const fixture = await createBlockFixture({ phases });
-  const { thread } = await fixture.engine.start({ definition: await withBlock(block), prompt: 'Go.' });
-  const over = await fixture.engine.run(thread);
-  expectCleanFsck(fixture.dir);
-  return blockMeta(fixture, over.head);
+  const scene = await startBlock(block, { phases });
+  await scene.run();
+  return blockMeta(scene);
 }
 
-async function blockMeta({ repository }: EngineFixture, head: string): Promise<JsonObject | undefined> {
-  for await (const commit of readChain(repository, head as never)) {
+async function blockMeta({ repository, thread }: Scenario): Promise<JsonObject | undefined> {
+  for await (const commit of readChain(repository, (await getThread(repository, thread)).head)) {
     if (commit.kind === 'step' && commit.node.role === 'work') return commit.node.meta;
   }
   return undefined;
@@ -77,18 +74,16 @@ describe('a join', () => {
   });
 
   test('that cannot hold cancels the others where the block says so', async () => {
-    const fixture = await createBlockFixture();
-    const block = { branches: { a: bad, b: asking }, join: 'all', onFailure: 'cancel' } as const;
-    const { thread } = await fixture.engine.start({ definition: await withBlock(block), prompt: 'Go.' });
-    const over = await fixture.engine.run(thread);
-    expect(await blockMeta(fixture, over.head)).toMatchObject({ $status: 'failed', order: ['a'] });
-    const { threads } = await listAll(fixture);
-    expect(threads.map(({ status }) => status).toSorted()).toEqual(['cancelled', 'ended', 'failed']);
+    const scene = await startBlock({ branches: { a: bad, b: asking }, join: 'all', onFailure: 'cancel' });
+    await scene.run();
+    expect(await blockMeta(scene)).toMatchObject({ $status: 'failed', order: ['a'] });
+    const statuses = (await listAll(scene)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual(['cancelled', 'ended', 'failed']);
   });
 });
 
-async function listAll({ engine }: EngineFixture): Promise<{ threads: ThreadSummary[] }> {
-  return { threads: await engine.list({ statuses: threadStatuses }) };
+function listAll({ engine }: Scenario): Promise<ThreadSummary[]> {
+  return engine.list({ statuses: threadStatuses });
 }
 
 describe('a branch for each item of a list', () => {
@@ -141,10 +136,8 @@ describe('a branch for each item of a list', () => {
     ['too many', { ...each, over: '[1..2001]' }, [], 'its list has 2001 items'],
     ['an empty prompt', { ...each, prompt: '{{ phase.title }}' }, [{ id: 1 }], 'it renders to nothing'],
   ])('waits for a person over %s', async (_what, given, phases, reason) => {
-    const { engine } = await createBlockFixture({ phases });
-    const definition = await withBlock({ each: given, join: 'all' });
-    const { thread } = await engine.start({ definition, prompt: 'Go.' });
-    const over = await engine.run(thread);
+    const scene = await startBlock({ each: given, join: 'all' }, { phases });
+    const over = await scene.run();
     expect(over.event).toBe('thread.suspended');
     expect(over.text).toContain(reason);
   });
@@ -152,13 +145,11 @@ describe('a branch for each item of a list', () => {
 
 describe('a branch that waits', () => {
   test('lets the others go on, and the caller names all that wait', async () => {
-    const fixture = await createBlockFixture();
-    const { engine } = fixture;
-    const block: Block = { branches: { a: asking, b: good, c: asking }, join: 'all' };
-    const { thread } = await engine.start({ definition: await withBlock(block), prompt: 'Go.' });
-    const over = await engine.run(thread);
-    expect(over).toMatchObject({ event: 'thread.suspended', text: '2 branches wait:\na: what now?\nc: what now?' });
-    const begun = fixture.events.flatMap((event) => (event.event === 'thread.started' && event.branch) || []);
+    const scene = await startBlock({ branches: { a: asking, b: good, c: asking }, join: 'all' });
+    const { engine, thread } = scene;
+    const text = '2 branches wait:\na: what now?\nc: what now?';
+    expect(await scene.run()).toMatchObject({ event: 'thread.suspended', text });
+    const begun = scene.told('thread.started').flatMap(({ branch }) => branch ?? []);
     expect(begun.map(({ block, key }) => `${block} ${key}`).toSorted()).toEqual(['work a', 'work b', 'work c']);
     const waiting = await engine.list({ statuses: ['suspended'], workflow: 'review' });
     const [first, second] = waiting.map((each) => each.thread);
@@ -167,84 +158,69 @@ describe('a branch that waits', () => {
       hint: expect.stringContaining(`'uwf thread resume ${second ?? ''} -p <answer>'`) as string,
     });
     await engine.resume(first ?? '', { answer: 'the answer' });
-    expect((await engine.describe(thread)).status).toBe('suspended');
-    fixture.events.length = 0;
+    expect((await scene.view()).status).toBe('suspended');
+    scene.events.length = 0;
     // Only one waits, so it is meant.
-    const ended = await engine.resume(thread, { answer: 'the answer' });
-    const [continued] = fixture.events;
+    const ended = await scene.resume('the answer');
+    const [continued] = scene.events;
     expect(continued).toMatchObject({ event: 'branch.continued', parent: thread, branch: { block: 'work' } });
     expect(ended).toMatchObject({ event: 'thread.ended' });
-    expect(await blockMeta(fixture, ended.head)).toMatchObject({
-      $status: 'joined',
-      branches: { a: {}, b: {}, c: {} },
-    });
-    expectCleanFsck(fixture.dir);
+    expect(await blockMeta(scene)).toMatchObject({ $status: 'joined', branches: { a: {}, b: {}, c: {} } });
+    expectCleanFsck(scene.dir);
   });
 
   test('because its agent failed is taken up with all others like it by one resumption', async () => {
-    const { engine, dir } = await createBlockFixture();
     const down = { workflow: 'review', prompt: 'DOWN' };
-    const definition = await withBlock({ branches: { a: down, b: down, c: down }, join: 'all' });
-    const { thread } = await engine.start({ definition, prompt: 'Go.' });
-    expect((await engine.run(thread)).text).toContain('3 branches wait:');
-    writeFileSync(path.join(dir, 'up'), '');
-    expect(await engine.resume(thread)).toMatchObject({ event: 'thread.ended' });
+    const scene = await startBlock({ branches: { a: down, b: down, c: down }, join: 'all' });
+    expect((await scene.run()).text).toContain('3 branches wait:');
+    writeFileSync(path.join(scene.dir, 'up'), '');
+    expect(await scene.resume()).toMatchObject({ event: 'thread.ended' });
   });
 
   test('is not waited for once the join is decided without it', async () => {
-    const fixture = await createBlockFixture();
-    const { engine } = fixture;
-    const block: Block = { branches: { a: asking, b: asking }, join: 'any' };
-    const { thread } = await engine.start({ definition: await withBlock(block), prompt: 'Go.' });
-    await engine.run(thread);
-    const [first] = (await listAll(fixture)).threads.filter(({ workflow }) => workflow === 'review');
-    await engine.resume(first?.thread ?? '', { answer: 'the answer' });
-    const view = await engine.describe(thread);
-    expect(view.status).toBe('ended');
-    expect((await listAll(fixture)).threads.map(({ status }) => status).toSorted()).toEqual([
-      'cancelled',
-      'ended',
-      'ended',
-    ]);
+    const scene = await startBlock({ branches: { a: asking, b: asking }, join: 'any' });
+    await scene.run();
+    const [first] = (await listAll(scene)).filter(({ workflow }) => workflow === 'review');
+    await scene.engine.resume(first?.thread ?? '', { answer: 'the answer' });
+    expect((await scene.view()).status).toBe('ended');
+    const statuses = (await listAll(scene)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual(['cancelled', 'ended', 'ended']);
   });
 });
 
 test('a branch that could not begin does not keep a join from being decided without it', async () => {
   let isRefused = false;
+  const events: EngineEvent[] = [];
   const admit = (uses: readonly AgentUse[]): Promise<void> => {
     // The first branch alone: its workflow is admitted before its thread is made.
-    const isFirst = !isRefused && fixture.events.some(({ event }) => event === 'step.finished');
-    if (!isFirst || !uses.some(({ binding }) => binding.name === 'reader')) return Promise.resolve();
+    const isFirst = !isRefused && events.some(({ event }) => event === 'step.finished');
+    if (!isFirst || !uses.some(({ binding }) => binding.name === 'reader-agent')) return Promise.resolve();
     isRefused = true;
     return Promise.reject(new UwfError('not now', { code: 'not-trusted', kind: 'agent' }));
   };
-  const fixture = await createBlockFixture({}, [], { admit });
-  const definition = await withBlock({ branches: { a: good, b: good }, join: 'any' });
-  const { thread } = await fixture.engine.start({ definition, prompt: 'Go.' });
-  const over = await fixture.engine.run(thread);
+  const engine = { admit, onEvent: (event: EngineEvent) => void events.push(event) };
+  const scene = await startBlock({ branches: { a: good, b: good }, join: 'any' }, { engine });
+  await scene.run();
   expect(isRefused).toBe(true);
-  expect(await blockMeta(fixture, over.head)).toMatchObject({ $status: 'joined', order: ['b'] });
+  expect(await blockMeta(scene)).toMatchObject({ $status: 'joined', order: ['b'] });
 });
 
 test('a role alone runs as a workflow of the same name', async () => {
-  const fixture = await createBlockFixture({ config: { roles: { 'whole.checker': 'reader' } } });
-  const block: Block = { branches: { a: { role: 'checker' }, b: { role: 'checker', prompt: 'BAD' } }, join: 'all' };
-  const { thread } = await fixture.engine.start({ definition: await withBlock(block), prompt: 'Go.' });
-  const over = await fixture.engine.run(thread);
-  expect(await blockMeta(fixture, over.head)).toMatchObject({
+  const branches = { a: { role: 'checker' }, b: { role: 'checker', prompt: 'BAD' } };
+  const scene = await startBlock({ branches, join: 'all' });
+  await scene.run();
+  expect(await blockMeta(scene)).toMatchObject({
     $status: 'joined',
     branches: { a: { status: 'good' }, b: { status: 'bad' } },
   });
-  const { threads } = await listAll(fixture);
-  expect(threads.map(({ workflow }) => workflow)).toEqual(['whole', 'whole', 'whole']);
+  expect((await listAll(scene)).map(({ workflow }) => workflow)).toEqual(['whole', 'whole', 'whole']);
 });
 
 test('blocks nest', async () => {
   const inner = await withBlock({ branches: { x: good, y: good }, join: 'all' }, { name: 'inner' });
-  const fixture = await createBlockFixture({}, [inner]);
-  const block: Block = { branches: { a: { workflow: 'inner' }, b: { workflow: 'inner' } }, join: 'all' };
-  const { thread } = await fixture.engine.start({ definition: await withBlock(block), prompt: 'Go.' });
-  expect(await fixture.engine.run(thread)).toMatchObject({ event: 'thread.ended' });
-  expect((await listAll(fixture)).threads).toHaveLength(7);
-  expectCleanFsck(fixture.dir);
+  const branches = { a: { workflow: 'inner' }, b: { workflow: 'inner' } };
+  const scene = await startBlock({ branches, join: 'all' }, { others: [inner] });
+  expect(await scene.run()).toMatchObject({ event: 'thread.ended' });
+  expect(await listAll(scene)).toHaveLength(7);
+  expectCleanFsck(scene.dir);
 });
