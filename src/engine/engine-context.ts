@@ -3,7 +3,6 @@ import { isAbsolute } from 'node:path';
 import { UwfError } from '../errors.ts';
 import { orElse, tryTo } from '../or-else.ts';
 import type { AskPerson, ChildOutcome } from '../agent/contract.ts';
-import type { NodeHash } from '../cas/hash.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
@@ -111,34 +110,26 @@ export type ChildResult = {
 
 type RunChild = (engine: EngineContext, parent: ThreadState, request: ChildRequest) => Promise<ChildResult>;
 
-/** What the engine's verbs share. */
-export type EngineContext = {
-  readonly repository: Repository;
+// The context of a verb has four parts, and a function takes those that it uses: one that reads a thread knows of no agent.
+
+/** What reading threads takes. */
+export type Reading = { readonly repository: Repository };
+
+/** What deciding takes: the limits of this machine count, too. */
+export type Deciding = Reading & {
   readonly config: Config;
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
-  readonly workTrees: string | undefined;
-  readonly sharesTurns: boolean;
-  readonly catchUp: EngineOptions['catchUp'];
   /** The thread whose newest step is done again, as it calls from before that step, and the id under which it calls. */
   readonly poking?: { as: ThreadId; state: ThreadState };
-  readonly signal: AbortSignal;
-  readonly sealKey: () => Uint8Array;
-  readonly admit: Admit;
-  readonly askPerson: AskPerson | undefined;
-  readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
-  readonly definitions: Map<NodeHash, WorkflowDefinition>;
-  /** What was told already, and is told once in a run: shared work trees, limits that cannot be kept. */
-  readonly told: Set<string>;
-  /** The turn that calls the threads that this engine runs; absent where no thread of this process does. */
-  readonly caller?: RunTree;
-  /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
-  readonly runChild: RunChild;
-  /** Waits for something while other threads have the slot of the thread at work, if it has one. */
-  readonly outsideSlot: <T>(wait: () => Promise<T>) => Promise<T>;
+};
+
+/** What changing a thread takes: secrets are taken out of what is written, and what is done is told. */
+export type Telling = Reading & {
   readonly journal: Journal;
   /** What knows secrets; null where nothing is taken out. */
   readonly redactor: Redactor | null;
+  readonly sealKey: () => Uint8Array;
+  /** What was told already, and is told once in a run: shared work trees, limits that cannot be kept. */
+  readonly told: Set<string>;
   /** Takes secrets out of what is about to be written: for each node, or each verb, anew. */
   redaction(): Redaction;
   /** Tells what this engine did, without secrets, and writes it down in the thread's journal. */
@@ -148,6 +139,32 @@ export type EngineContext = {
   /** Writes a debug line into the thread's journal. */
   debug(thread: ThreadId, about: string, facts?: JsonObject): void;
 };
+
+/** What agents take: which one it is, where it works and with what, and whether it may. */
+export type Machine = Reading & {
+  readonly config: Config;
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly workTrees: string | undefined;
+  readonly sharesTurns: boolean;
+  readonly signal: AbortSignal;
+  readonly admit: Admit;
+  readonly askPerson: AskPerson | undefined;
+  readonly resolveWorkflow: (name: string) => Promise<WorkflowDefinition>;
+  /** The turn that calls the threads that this engine runs; absent where no thread of this process does. */
+  readonly caller?: RunTree;
+};
+
+/** What running a thread takes: all of it, and what its turns call. */
+export type EngineContext = Deciding &
+  Telling &
+  Machine & {
+    readonly catchUp: EngineOptions['catchUp'];
+    /** Starts or continues the child thread of a role's turn; given here because running a child is running a thread. */
+    readonly runChild: RunChild;
+    /** Waits for something while other threads have the slot of the thread at work, if it has one. */
+    readonly outsideSlot: <T>(wait: () => Promise<T>) => Promise<T>;
+  };
 
 /** How a verb that works on one thread is told to. */
 export type LeaseOptions = {
@@ -198,7 +215,6 @@ export function createEngineContext(
         const { resolveWorkflow } = await import('../workflow/load/resolve-workflow.ts');
         return (await resolveWorkflow(repository, name, { cwd })).definition;
       }),
-    definitions: new Map(),
     told: new Set(),
     runChild,
     outsideSlot: (wait) => wait(),
@@ -236,7 +252,7 @@ function assertAbsolute(name: string, path: string | undefined): void {
 
 /** Tells a person which rules have taken secrets out of what they, or a role, have said; never the secrets. */
 export function tellTaken(
-  engine: EngineContext,
+  engine: Telling,
   place: { thread: ThreadId; role: string | null },
   { taken, rules }: Redaction,
 ): void {

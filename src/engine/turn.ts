@@ -8,7 +8,7 @@ import type { ThreadState } from '../thread/thread-state.ts';
 import { statusOfHead } from '../thread/thread-status.ts';
 import { type ChildEnd, markStoredHere } from './children/turn-calls.ts';
 import { describeOver } from './describe/gather-facts.ts';
-import { type EngineContext, tellTaken } from './engine-context.ts';
+import { type Deciding, type EngineContext, type Telling, tellTaken } from './engine-context.ts';
 import type { ThreadOver } from './events.ts';
 import { tellNeighbours } from './isolation/tell-neighbours.ts';
 import type { Lease } from './leases/lease.ts';
@@ -261,7 +261,7 @@ async function findLeft(
 }
 
 /** Decides what comes after a turn; a thread that is over is ended. */
-async function afterTurn(engine: EngineContext, after: ThreadState): Promise<Stepped> {
+async function afterTurn(engine: Deciding & Telling, after: ThreadState): Promise<Stepped> {
   if (after.head.kind !== 'step') return conclude(engine, after);
   const stored = { role: after.head.node.role, step: after.head.hash };
   const step = await openStep(engine, after);
@@ -272,7 +272,7 @@ async function afterTurn(engine: EngineContext, after: ThreadState): Promise<Ste
 
 /** Says what a step came to, and tells it if it is new. */
 async function conclude(
-  engine: EngineContext,
+  engine: Telling,
   state: ThreadState,
   { role = null, step = null, nextRole = null, isNew = true }: Partial<StepOutcome> & { isNew?: boolean } = {},
 ): Promise<Stepped> {

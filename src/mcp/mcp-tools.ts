@@ -6,7 +6,7 @@ import { repositoryNodes } from '../cas/lookup.ts';
 import { getNode } from '../cas/node.ts';
 import { describeThread } from '../engine/describe/describe.ts';
 import { listThreads } from '../engine/describe/list-threads.ts';
-import { type EngineContext, readingContext } from '../engine/engine-context.ts';
+import { type Reading, readingContext } from '../engine/engine-context.ts';
 import type { Redaction } from '../engine/redact/redaction.ts';
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
@@ -241,7 +241,7 @@ async function threadIn(scope: McpScope, input: JsonObject, use: 'read' | 'put')
 /** The threads that a server lists; undefined: all. */
 async function readableThreads(
   { repository, thread }: McpScope,
-  reading: EngineContext,
+  reading: Reading,
 ): Promise<ReadonlySet<ThreadId> | undefined> {
   if (thread === undefined) return undefined;
   const own = await getThread(repository, thread);

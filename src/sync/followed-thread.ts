@@ -1,7 +1,7 @@
 import { findWaitingChildren } from '../engine/children/waiting-children.ts';
 import { eventsSince } from '../engine/describe/events-since.ts';
 import { describeOver } from '../engine/describe/gather-facts.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
+import type { Reading } from '../engine/engine-context.ts';
 import type { EngineEvent, ThreadOver } from '../engine/events.ts';
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
@@ -45,7 +45,7 @@ type Seen = {
  * step have a prefix that is known.
  */
 export class FollowedThread {
-  readonly #engine: EngineContext;
+  readonly #engine: Reading;
   readonly #remote: Remote;
   readonly thread: ThreadId;
   readonly #options: Pick<SyncOptions, 'env' | 'signal'>;
@@ -55,7 +55,7 @@ export class FollowedThread {
 
   /** @param from the head that is known; absent: everything from the start on is news */
   constructor(
-    engine: EngineContext,
+    engine: Reading,
     remote: Remote,
     thread: ThreadId,
     options: Pick<SyncOptions, 'env' | 'signal'>,

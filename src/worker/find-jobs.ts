@@ -1,5 +1,5 @@
 import type { NextTurn, Outlook } from '../engine/describe/next-turn.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
+import type { Deciding } from '../engine/engine-context.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { Remote, RemoteRef } from '../git/transport/remote.ts';
@@ -29,13 +29,13 @@ type Known = { head: ObjectId; outlook: Outlook };
 
 /** Finds the turns that can be taken. What stays as it was found for a head is remembered while the thread is active. */
 export class JobFinder {
-  readonly #engine: EngineContext;
+  readonly #engine: Deciding;
   readonly #view: RemoteView;
   readonly #filter: WorkFilter;
   readonly #remote: string;
   #known = new Map<ThreadId, Known>();
 
-  constructor(engine: EngineContext, view: RemoteView, remote: string, filter: WorkFilter) {
+  constructor(engine: Deciding, view: RemoteView, remote: string, filter: WorkFilter) {
     this.#engine = engine;
     this.#view = view;
     this.#remote = remote;

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineContext, EngineOptions } from '../engine/engine-context.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../engine/engine.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import { UwfError } from '../errors.ts';

@@ -7,7 +7,7 @@ import { isMadeForThread, linkedWorkTrees } from '../../git/repository/work-tree
 import type { StartedThread } from '../../thread/thread-state.ts';
 import { isIsolated, tasksOf, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
-import type { AgentUse, EngineContext } from '../engine-context.ts';
+import type { AgentUse, Machine } from '../engine-context.ts';
 import { bindingFor, configRoot, getAgent } from '../config/config.ts';
 import { definitionOf, pinnedDefinition, pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';
 import { workTreesFolder } from '../isolation/work-tree-folder.ts';
@@ -20,7 +20,7 @@ import { orElse, inPlaceOf, isOfClass } from '../../or-else.ts';
 export const SETUP = 'isolation.setup';
 
 /** Has all agents admitted that threads of a workflow can need, those of its sub-workflows among them. */
-export async function admitWorkflow(engine: EngineContext, definition: WorkflowDefinition): Promise<void> {
+export async function admitWorkflow(engine: Machine, definition: WorkflowDefinition): Promise<void> {
   const gathering = new Gathering(engine);
   await gathering.add(definition);
   await engine.admit(gathering.uses());
@@ -30,11 +30,7 @@ export async function admitWorkflow(engine: EngineContext, definition: WorkflowD
  * Has all agents admitted that threads can need when they run on.
  * @param wanted the name of one that takes the next turn whatever is configured
  */
-export async function admitThreads(
-  engine: EngineContext,
-  states: readonly StartedThread[],
-  wanted?: string,
-): Promise<void> {
+export async function admitThreads(engine: Machine, states: readonly StartedThread[], wanted?: string): Promise<void> {
   const gathering = new Gathering(engine);
   for (const state of states) await gathering.add(await definitionOf(engine, state), state);
   await engine.admit(gathering.uses(wanted));
@@ -42,7 +38,7 @@ export async function admitThreads(
 
 /** Has the agent of one turn or question admitted, and gives it as it is to run. */
 export async function admitAgent(
-  engine: EngineContext,
+  engine: Machine,
   binding: AgentBinding,
   turn: { cwd: string; role: string; state: StartedThread; isRecorded: boolean; isFilled: boolean },
 ): Promise<AgentBinding> {
@@ -57,7 +53,7 @@ export async function admitAgent(
  * Has the program that prepares a new work tree admitted, and gives its command line as it is to run: files that the main work
  * tree has are taken from there, whatever the new one has under their names.
  */
-export async function admitSetup(engine: EngineContext, cwd: string): Promise<[string, ...string[]] | undefined> {
+export async function admitSetup(engine: Machine, cwd: string): Promise<[string, ...string[]] | undefined> {
   const use = setupIn(engine, cwd);
   if (use === undefined) return undefined;
   await engine.admit([use]);
@@ -66,13 +62,13 @@ export async function admitSetup(engine: EngineContext, cwd: string): Promise<[s
 }
 
 /** Agents of the configuration as they would run in a folder, whatever roles they do. */
-export function usesIn(engine: EngineContext, bindings: readonly AgentBinding[], cwd: string): AgentUse[] {
+export function usesIn(engine: Machine, bindings: readonly AgentBinding[], cwd: string): AgentUse[] {
   const gathering = new Gathering(engine);
   return bindings.map((binding) => gathering.addUse(binding, cwd));
 }
 
 /** The program that prepares new work trees, if one is configured. */
-export function setupIn(engine: EngineContext, cwd: string): AgentUse | undefined {
+export function setupIn(engine: Machine, cwd: string): AgentUse | undefined {
   return new Gathering(engine).addSetup(cwd);
 }
 
@@ -87,14 +83,14 @@ function atRoot({ root }: AgentUse, text: string): string {
 }
 
 class Gathering {
-  readonly #engine: EngineContext;
+  readonly #engine: Machine;
   readonly #uses = new Map<string, AgentUse>();
   readonly #seen = new Set<string>();
   readonly #root: string;
   readonly #left: readonly string[];
   #isMerging = false;
 
-  constructor(engine: EngineContext) {
+  constructor(engine: Machine) {
     const { location } = engine.repository;
     const { commonDir } = location ?? {};
     this.#engine = engine;

@@ -7,7 +7,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { UwfError } from '../../errors.ts';
 import { commonRequest, type PreparedAgent } from './prepare-agent.ts';
 import type { Lease } from '../leases/lease.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Telling } from '../engine-context.ts';
 import { CannotBeAsked } from '../engine-errors.ts';
 import { NOTHING_USED, combineLimits } from '../limits/limits.ts';
 import { enterRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
@@ -37,7 +37,7 @@ const ANY_META = { type: 'object' };
  * @throws {Interrupted} if the engine is told to stop
  */
 export async function askAgent(
-  engine: EngineContext,
+  engine: Machine & Telling,
   { agent, record, reports }: PreparedAgent,
   question: Question,
   lease?: Lease,
@@ -102,7 +102,7 @@ function saidIn(reply: Exclude<AgentReply, { kind: 'failed-attempt' }>): string 
 }
 
 function requestOf(
-  engine: EngineContext,
+  engine: Machine & Telling,
   { thread, role, about: _about, ...told }: Question,
   stepDir: string,
 ): Omit<AgentRequest, 'signal' | 'emit'> {

@@ -14,7 +14,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import type { StartedThread } from '../../thread/thread-state.ts';
 import { DEFINITION_KEY, pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';
 import { configRoot, getAgent, getBinding } from '../config/config.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Reading, Telling } from '../engine-context.ts';
 import { formatRunTree, RUN_TREE, type RunTree } from '../limits/run-tree.ts';
 import type { Redaction } from '../redact/redaction.ts';
 import { isGiven } from '../workspace/working-folder.ts';
@@ -43,7 +43,7 @@ export type PreparedAgent = { agent: Agent; record: AgentRecord; reports: KnownR
  * @throws {AgentConfigInvalid} naming the key
  */
 export async function prepareAgent(
-  engine: EngineContext,
+  engine: Machine & Telling,
   state: StartedThread,
   wish: AgentWish,
 ): Promise<PreparedAgent> {
@@ -60,7 +60,7 @@ export async function prepareAgent(
  * @throws {AgentMissing} {UnknownAgent} as {@link prepareAgent}
  */
 export async function admitWish(
-  engine: EngineContext,
+  engine: Machine,
   state: StartedThread,
   { workflow, role, cwd, isRecorded = false, isFilled = false, wanted }: AgentWish,
 ): Promise<{ binding: AgentBinding; admitted: AgentBinding }> {
@@ -71,7 +71,7 @@ export async function admitWish(
 
 /** The record alone, for the start of a thread: nothing is run, and what only the package itself could tell is left out. */
 export async function prepareRecord(
-  engine: EngineContext,
+  engine: Machine & Telling,
   binding: AgentBinding,
   pinned: NodeHash | undefined,
 ): Promise<AgentRecord> {
@@ -80,13 +80,13 @@ export async function prepareRecord(
 }
 
 /** A record without secrets, with a link to the definition of the sub-workflow that the agent runs. */
-function cleanRecord(engine: EngineContext, record: AgentRecord, pinned: NodeHash | undefined): AgentRecord {
+function cleanRecord(engine: Telling, record: AgentRecord, pinned: NodeHash | undefined): AgentRecord {
   const clean = engine.redaction().value(record);
   if (pinned === undefined) return clean;
   return { ...clean, config: { ...clean.config, [DEFINITION_KEY]: { [CAS_KEY]: pinned } } };
 }
 
-function packageFolder(engine: EngineContext): { resolveFrom: string } {
+function packageFolder(engine: Machine): { resolveFrom: string } {
   return { resolveFrom: configRoot(engine.repository) ?? engine.cwd };
 }
 
@@ -95,7 +95,7 @@ type AgentPlace = { cwd: string; isOwn?: boolean | undefined; tree: RunTree };
 
 /** What turns and questions have in common: all that an agent needs to work on a thread. */
 export function commonRequest(
-  engine: EngineContext,
+  engine: Machine,
   thread: ThreadId,
   role: string,
   place: AgentPlace,
@@ -113,7 +113,7 @@ export function commonRequest(
 }
 
 /** The thread's store in the form that agents are handed. Secrets are taken out of what they put. */
-function agentCas({ repository }: EngineContext, thread: ThreadId, redaction: Redaction): AgentCas {
+function agentCas({ repository }: Reading, thread: ThreadId, redaction: Redaction): AgentCas {
   const cas = threadCas(repository, thread);
   return {
     put: (text) => cas.put(redaction.text(text)),
@@ -130,7 +130,7 @@ function agentCas({ repository }: EngineContext, thread: ThreadId, redaction: Re
  * there: a hook has them.
  */
 function agentEnvironment(
-  engine: EngineContext,
+  engine: Machine,
   thread: ThreadId,
   role: string,
   { cwd, isOwn = false, tree }: AgentPlace,

@@ -9,7 +9,7 @@ import { END, START } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { commonRequest } from './prepare-agent.ts';
 import { enterRunTree, leaveRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Telling } from '../engine-context.ts';
 import { forgetThread } from '../../thread/remove-thread.ts';
 
 /** The thread of a trial turn. */
@@ -28,7 +28,10 @@ const definition = {
 };
 
 /** Starts a thread for trial turns, which can put nodes under it. Its refs are removed afterwards. */
-export async function withTrialThread<T>(engine: EngineContext, take: (thread: TrialThread) => Promise<T>): Promise<T> {
+export async function withTrialThread<T>(
+  engine: Machine & Telling,
+  take: (thread: TrialThread) => Promise<T>,
+): Promise<T> {
   const { repository } = engine;
   const id = newThreadId(repository.now());
   enterRunTree(engine, id, 'the test of the agent');

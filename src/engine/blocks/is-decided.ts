@@ -5,7 +5,7 @@ import { readBranchEnd } from '../../thread/step-view.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, isIsolated } from '../../workflow/definition.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Deciding, Reading } from '../engine-context.ts';
 import { findBudgetSpent } from '../limits/allowance.ts';
 import { openStep } from '../turn/decide.ts';
 import { type BranchThread, DEFAULT_AT_ONCE, findBranches } from './run-block.ts';
@@ -14,7 +14,7 @@ import { type BranchThread, DEFAULT_AT_ONCE, findBranches } from './run-block.ts
 type BlockProgress = { total: number; begun: readonly BranchThread[]; isDecided: boolean };
 
 /** Tells whether a thread that waits for the branches of a block could go on without those that wait for a person. */
-export async function isBlockDecided(engine: EngineContext, state: ThreadState): Promise<boolean> {
+export async function isBlockDecided(engine: Reading, state: ThreadState): Promise<boolean> {
   if (state.head.kind !== 'suspend') return false;
   // Where the branches cannot be listed, the thread waits for a person because of that.
   return (await readProgress(engine, state, state.head.node.role))?.isDecided ?? false;
@@ -26,7 +26,7 @@ export async function isBlockDecided(engine: EngineContext, state: ThreadState):
  * @param isShared tells whether other machines can see a branch: one that was started and not published runs nowhere
  */
 export async function canBlockGoOn(
-  engine: EngineContext,
+  engine: Deciding,
   state: ThreadState,
   role: string,
   isShared: (branch: ThreadId) => Promise<boolean>,
@@ -46,11 +46,7 @@ export async function canBlockGoOn(
 }
 
 /** Reads how the branches of a block stand; `undefined` if the role is no block, or it cannot be said which branches it has. */
-async function readProgress(
-  engine: EngineContext,
-  state: ThreadState,
-  role: string,
-): Promise<BlockProgress | undefined> {
+async function readProgress(engine: Reading, state: ThreadState, role: string): Promise<BlockProgress | undefined> {
   const { definition, decisions } = await openStep(engine, state);
   const block = findBlock(definition, role);
   if (block === undefined) return undefined;

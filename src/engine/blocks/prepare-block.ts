@@ -1,4 +1,5 @@
 import { UwfError } from '../../errors.ts';
+import type { Machine } from '../engine-context.ts';
 import type { ObjectBatch } from '../../git/stores/publish.ts';
 import type { JsonObject } from '../../json.ts';
 import { type AgentRecord, BLOCK_PACKAGE } from '../../schema/built-in/workflow.ts';
@@ -19,7 +20,6 @@ import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import { DEFINITION_KEY } from '../children/sub-workflow.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { gitPlace } from '../isolation/work-tree-folder.ts';
 import { workingPlace } from '../isolation/working-top.ts';
 import { allowanceOf } from '../limits/allowance.ts';
@@ -107,7 +107,7 @@ export function blockRecord(config: JsonObject = {}): AgentRecord {
  * @param clean takes secrets out of a definition
  */
 export async function pinBlocks(
-  engine: EngineContext,
+  engine: Pick<Machine, 'resolveWorkflow'>,
   batch: ObjectBatch,
   caller: WorkflowDefinition,
   clean: (definition: WorkflowDefinition) => Promise<WorkflowDefinition>,
@@ -134,7 +134,7 @@ export async function pinBlocks(
 
 /** The workflow that a branch runs; for a role of the caller's workflow, a workflow of that role alone. */
 async function definitionOfBranch(
-  engine: Pick<EngineContext, 'resolveWorkflow'>,
+  engine: Pick<Machine, 'resolveWorkflow'>,
   { name, roles }: WorkflowDefinition,
   branch: BranchDefinition,
 ): Promise<WorkflowDefinition> {

@@ -18,7 +18,7 @@ import type { ThreadState } from '../../thread/thread-state.ts';
 import { type BranchDefinition, CONFLICT, isIsolated } from '../../workflow/definition.ts';
 import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
 import type { ChildEnd } from '../children/turn-calls.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import { BranchesElsewhere, DepthExceeded } from '../engine-errors.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { findBudgetSpent } from '../limits/allowance.ts';
@@ -303,7 +303,7 @@ export type BranchThread = {
 
 /** Finds the branches of a block that have begun since the caller's last step: those that have ended first, by the time of their ends. */
 export async function findBranches(
-  { repository }: EngineContext,
+  { repository }: Reading,
   state: ThreadState,
   block: string,
 ): Promise<BranchThread[]> {

@@ -4,7 +4,7 @@ import type { RepositoryLocation } from '../../git/repository.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { CONFLICT } from '../../workflow/definition.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine } from '../engine-context.ts';
 import { gitPlace } from '../isolation/work-tree-folder.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
 
@@ -13,7 +13,7 @@ import { snapshotLimits } from '../workspace/record-workspace.ts';
  * that git shows them to the role that resolves them. A work tree in which a turn has begun to resolve them stays as it is.
  */
 export async function showConflicts(
-  engine: EngineContext,
+  engine: Machine,
   location: RepositoryLocation,
   { last }: Pick<ThreadState, 'last'>,
 ): Promise<void> {

@@ -11,7 +11,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import { findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { admitThreads, admitWorkflow } from '../agents/admission.ts';
 import type { ThreadOver } from '../events.ts';
-import type { ChildRequest, ChildResult, EngineContext } from '../engine-context.ts';
+import type { ChildRequest, ChildResult, EngineContext, Machine, Telling } from '../engine-context.ts';
 import { definitionOf, pinnedDefinition, pinnedSubWorkflow, tellContinued } from './sub-workflow.ts';
 import { KeyTaken } from '../engine-errors.ts';
 import { type Lease, LeaseHeld, stopDone } from '../leases/lease.ts';
@@ -104,7 +104,7 @@ function isOfStop(error: unknown): boolean {
 }
 
 /** What became of a child that another process stopped: it may have cancelled it, too. */
-async function lookAtStopped(engine: EngineContext, id: ThreadId): Promise<ChildResult> {
+async function lookAtStopped(engine: Telling, id: ThreadId): Promise<ChildResult> {
   const child = await readCurrent(engine.repository, id);
   const over = child.end && (await describeOver(engine, child));
   if (over === undefined) {
@@ -130,7 +130,7 @@ function waiting(id: ThreadId, { head }: ThreadState, reason: string): ChildResu
 
 /** Makes sure that a thread of a child's id is that child: an id can be forged, and a key given twice. */
 async function assertSameCall(
-  engine: EngineContext,
+  engine: Machine,
   parent: ThreadState,
   child: ThreadState,
   { call, isOwnKey, workflow, prompt, branch }: ChildRequest,
@@ -160,7 +160,7 @@ function storedCall({ thread, key, ordinal, block }: CallPlace, isOwnKey: boolea
 }
 
 async function definitionFor(
-  engine: EngineContext,
+  engine: Machine,
   parent: ThreadState,
   role: string,
   workflow: string,
@@ -170,7 +170,7 @@ async function definitionFor(
 }
 
 async function startChild(
-  engine: EngineContext,
+  engine: Machine & Telling,
   parent: ThreadState,
   { call, isOwnKey, workflow, prompt, branch }: ChildRequest,
 ): Promise<ThreadState> {

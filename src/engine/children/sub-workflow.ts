@@ -2,6 +2,7 @@ import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { nodesBehind } from '../../cas/commit-nodes.ts';
 import { type NodeHash, parseNodeHash } from '../../cas/hash.ts';
 import { pathName } from '../../cas/path-name.ts';
+import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
 import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
 import { CAS_KEY } from '../../schema/find-links.ts';
@@ -10,7 +11,7 @@ import { parseThreadId } from '../../thread/thread-id.ts';
 import type { StartedThread, ThreadState } from '../../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading, Telling } from '../engine-context.ts';
 import type { BranchName } from '../events.ts';
 
 /** The key under which the record of a role that runs a sub-workflow links to the definition pinned for it. */
@@ -27,7 +28,7 @@ export function subWorkflowOf(binding: AgentBinding): string | undefined {
  * workflow of that name.
  */
 export async function pinnedSubWorkflow(
-  engine: EngineContext,
+  engine: Reading,
   state: StartedThread,
   role: string,
   name: string,
@@ -40,20 +41,23 @@ export async function pinnedSubWorkflow(
 }
 
 /** The definition a thread was started with: the thread's own copy, whatever was registered since. */
-export function definitionOf(engine: EngineContext, state: StartedThread): Promise<WorkflowDefinition> {
+export function definitionOf(engine: Reading, state: StartedThread): Promise<WorkflowDefinition> {
   return pinnedDefinition(engine, state, state.start.node.workflow);
 }
 
+/** The definitions that this process has read. */
+const definitions = new WeakMap<Repository, Map<NodeHash, WorkflowDefinition>>();
+
 /** A definition that lies in a thread's start: its own, or a sub-workflow's. */
 export async function pinnedDefinition(
-  engine: EngineContext,
+  { repository }: Reading,
   state: { start: Pick<StartedThread['start'], 'id'> },
   hash: NodeHash,
 ): Promise<WorkflowDefinition> {
-  const known = engine.definitions.get(hash);
-  if (known) return known;
-  const definition = await loadWorkflow(nodesBehind(engine.repository, [state.start.id]), hash);
-  engine.definitions.set(hash, definition);
+  const known = definitions.get(repository) ?? new Map<NodeHash, WorkflowDefinition>();
+  definitions.set(repository, known);
+  const definition = known.get(hash) ?? (await loadWorkflow(nodesBehind(repository, [state.start.id]), hash));
+  known.set(hash, definition);
   return definition;
 }
 
@@ -63,7 +67,7 @@ export function branchOf(call: ThreadCall | undefined): BranchName | undefined {
 }
 
 /** Tells that a thread goes on, if it is a branch. */
-export function tellContinued(engine: EngineContext, { id, start }: ThreadState): void {
+export function tellContinued(engine: Telling, { id, start }: ThreadState): void {
   const { call } = start.node;
   const branch = branchOf(call);
   if (call === undefined || branch === undefined) return;

@@ -2,7 +2,7 @@ import { findCalledNow } from '../../thread/find-children.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { branchOf } from './sub-workflow.ts';
 
@@ -10,7 +10,7 @@ import { branchOf } from './sub-workflow.ts';
 type WaitingChild = { thread: ThreadId; branch: string | undefined };
 
 /** The children that a suspended thread waits for and that wait themselves, in the order in which they began. */
-export async function findWaitingChildren({ repository }: EngineContext, state: ThreadState): Promise<WaitingChild[]> {
+export async function findWaitingChildren({ repository }: Reading, state: ThreadState): Promise<WaitingChild[]> {
   if (state.head.kind !== 'suspend' || state.head.node.cause !== 'child') return [];
   const called = await findCalledNow(repository, state, state.id);
   const waiting: WaitingChild[] = [];
@@ -23,6 +23,6 @@ export async function findWaitingChildren({ repository }: EngineContext, state: 
 }
 
 /** The one of them that began first. */
-export async function findWaitingChild(engine: EngineContext, state: ThreadState): Promise<ThreadId | undefined> {
+export async function findWaitingChild(engine: Reading, state: ThreadState): Promise<ThreadId | undefined> {
   return (await findWaitingChildren(engine, state))[0]?.thread;
 }

@@ -1,7 +1,7 @@
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { isOver, statusOfHead } from '../../thread/thread-status.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import { statusHere } from '../leases/find-lease.ts';
 import type { TakenInChild, ThreadFacts } from './facts.ts';
 
@@ -16,7 +16,7 @@ export type ChildView = TakenInChild & {
  * found by their refs, in the order in which they began.
  */
 export async function describeChildren(
-  { repository }: EngineContext,
+  { repository }: Reading,
   state: ThreadState,
   facts: ThreadFacts,
 ): Promise<ChildView[]> {

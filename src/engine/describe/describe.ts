@@ -9,7 +9,7 @@ import type { SuspensionOutline } from '../../thread/exchange.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import type { BranchName } from '../events.ts';
 import { describeWaiting } from '../blocks/describe-block.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Deciding, Reading } from '../engine-context.ts';
 import { describeChildren, waitingChildren, type ChildView } from './describe-children.ts';
 import type { ThreadFacts, ThreadUsage } from './facts.ts';
 import { withVerdict } from './listed-facts.ts';
@@ -58,7 +58,7 @@ export type ThreadView = ThreadSummary & {
 } & ThreadUsage;
 
 /** Describes one thread; see `Engine.describe`. */
-export async function describeThread(engine: EngineContext, idOrPrefix: string): Promise<ThreadView> {
+export async function describeThread(engine: Reading, idOrPrefix: string): Promise<ThreadView> {
   const pointer = await getThread(engine.repository, idOrPrefix);
   const { facts, state } = await factsOf(engine, pointer);
   // The rest is told also where the lease is damaged.
@@ -106,10 +106,7 @@ async function withOpenUsage(
 }
 
 /** What the branches among children wait for now: one may have been answered since the caller was suspended. */
-async function questionsOf(
-  engine: EngineContext,
-  waiting: readonly ThreadId[],
-): Promise<{ key: string; reason: string }[]> {
+async function questionsOf(engine: Reading, waiting: readonly ThreadId[]): Promise<{ key: string; reason: string }[]> {
   const questions: { key: string; reason: string }[] = [];
   for (const thread of waiting) {
     const { branch, reason } = (await factsOf(engine, await getThread(engine.repository, thread))).facts;
@@ -135,16 +132,13 @@ async function readPerson(repository: Repository, head: ObjectId): Promise<strin
 }
 
 /** The fork that called a thread, where it is known and still there, else the thread that it was a fork of. */
-async function parentOf({ repository }: EngineContext, { parent, caller }: ThreadFacts): Promise<ThreadId | null> {
+async function parentOf({ repository }: Reading, { parent, caller }: ThreadFacts): Promise<ThreadId | null> {
   if (caller === null || caller === parent) return parent;
   return (await findThread(repository, caller))?.id ?? parent;
 }
 
 /** What the head says, and what verification has found. */
-async function factsOf(
-  engine: EngineContext,
-  pointer: ThreadPointer,
-): Promise<{ facts: ThreadFacts; state: ThreadState }> {
+async function factsOf(engine: Reading, pointer: ThreadPointer): Promise<{ facts: ThreadFacts; state: ThreadState }> {
   const { repository } = engine;
   // Deciding who is next loads much more than listing threads.
   const [{ readState }, gathering] = await Promise.all([
@@ -163,7 +157,7 @@ const MAX_BRANCHES = 5;
  * Says which command lets a suspended thread go on; where a child thread of it waits, by what that waits for. A branch is answered
  * by its own thread, because its caller may wait for several: then each is named with its key.
  */
-export async function hintToAnswer(engine: EngineContext, view: ThreadView): Promise<string | undefined> {
+export async function hintToAnswer(engine: Deciding, view: ThreadView): Promise<string | undefined> {
   if (view.waitsFor === null) return view.suspension === null ? undefined : hintOf(engine, view, view.thread);
   const asking = await describeThread(engine, view.waitsFor);
   if (asking.suspension === null) return undefined;
@@ -183,7 +177,7 @@ export async function hintToAnswer(engine: EngineContext, view: ThreadView): Pro
 
 /** The command for a thread that asks; at a limit that which raises it, for the caller whose limit it is. */
 async function hintOf(
-  engine: EngineContext,
+  engine: Deciding,
   { thread, head, suspension }: ThreadView,
   toAnswer: ThreadId,
 ): Promise<string | undefined> {

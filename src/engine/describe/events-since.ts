@@ -4,7 +4,7 @@ import { type LightCommit, readLightChain, readReply } from '../../thread/thread
 import { readState } from '../../thread/thread-state.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import type { EngineEvent } from '../events.ts';
 import { describeOver, gatherFacts } from './gather-facts.ts';
 
@@ -16,7 +16,7 @@ import { describeOver, gatherFacts } from './gather-facts.ts';
  * @param before the earlier head; absent: from the start on. If it is not on the thread's chain, only its newest commit is told
  */
 export async function eventsSince(
-  engine: EngineContext,
+  engine: Reading,
   at: { id: ThreadId; head: ObjectId },
   before: ObjectId | undefined,
 ): Promise<EngineEvent[]> {
@@ -50,7 +50,7 @@ export async function eventsSince(
   return over === undefined ? events : [...events, over];
 }
 
-async function startedEvent(engine: EngineContext, at: { id: ThreadId; head: ObjectId }): Promise<EngineEvent> {
+async function startedEvent(engine: Reading, at: { id: ThreadId; head: ObjectId }): Promise<EngineEvent> {
   const { workflow, startCommit: head, parent, branch } = await gatherFacts(engine, at);
   return { event: 'thread.started', thread: at.id, workflow, head, parent, ...(branch && { branch }) };
 }

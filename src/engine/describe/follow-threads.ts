@@ -5,7 +5,7 @@ import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, type ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import { listThreads, summaryOf, type ListOptions, type ThreadSummary } from './list-threads.ts';
 import { findRunning } from '../leases/find-lease.ts';
 import { inPlaceOf } from '../../or-else.ts';
@@ -23,7 +23,7 @@ export type ListChange = ThreadSummary | { thread: ThreadId; status: 'removed' }
  * @throws {UwfError} `repository-not-found` if the repository is removed meanwhile
  */
 export async function* followThreads(
-  engine: EngineContext,
+  engine: Reading,
   options: ListOptions,
   signal: AbortSignal,
 ): AsyncGenerator<ListChange, void, void> {
@@ -59,7 +59,7 @@ function watch(repository: Repository): () => boolean {
   };
 }
 
-async function lastWord(engine: EngineContext, thread: ThreadId): Promise<ListChange> {
+async function lastWord(engine: Reading, thread: ThreadId): Promise<ListChange> {
   const pointer = await getThread(engine.repository, thread).catch(inPlaceOf(ThreadNotFound, undefined));
   if (pointer === undefined) return { thread, status: 'removed' };
   return summaryOf(engine, pointer);

@@ -12,19 +12,19 @@ import { callerCommit, type CommitOf, readState, stateHash, type ThreadState } f
 import { statusOfHead } from '../../thread/thread-status.ts';
 import { END } from '../../workflow/definition.ts';
 import { branchOf } from '../children/sub-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { type ThreadFacts, usageOf } from './facts.ts';
 
 type Place = Pick<ThreadPointer, 'id' | 'head'>;
 
 /** Says what a thread's head, and the commits that it names, tell of it. */
-export async function gatherFacts(engine: EngineContext, { id, head }: Place): Promise<ThreadFacts> {
+export async function gatherFacts(engine: Reading, { id, head }: Place): Promise<ThreadFacts> {
   return factsOf(engine, await readState(engine.repository, id, head));
 }
 
 /** The same of a thread whose state is known. */
-export async function factsOf(engine: EngineContext, state: ThreadState): Promise<ThreadFacts> {
+export async function factsOf(engine: Reading, state: ThreadState): Promise<ThreadFacts> {
   const { head, start, tally } = state;
   const over = await describeOver(engine, state);
   const branch = branchOf(start.node.call);
@@ -57,7 +57,7 @@ export async function factsOf(engine: EngineContext, state: ThreadState): Promis
 }
 
 /** The children whose ends are parents of steps. What a child's end does not say, its start does. */
-async function childrenTaken({ repository }: EngineContext, { tally }: ThreadState): Promise<ThreadFacts['children']> {
+async function childrenTaken({ repository }: Reading, { tally }: ThreadState): Promise<ThreadFacts['children']> {
   const children: ThreadFacts['children'] = [];
   for await (const step of callingSteps(repository, tally)) {
     const ofStep: ThreadFacts['children'] = [];
@@ -81,7 +81,7 @@ async function childrenTaken({ repository }: EngineContext, { tally }: ThreadSta
 }
 
 /** The caller's own id: that of the start on the chain that the child's start stands on. */
-async function parentOf(engine: EngineContext, called: CommitOf<'start'>): Promise<ThreadId | null> {
+async function parentOf(engine: Reading, called: CommitOf<'start'>): Promise<ThreadId | null> {
   const caller = callerCommit(called);
   if (caller === undefined) return null;
   const start = await findStart(engine.repository, caller);
@@ -90,7 +90,7 @@ async function parentOf(engine: EngineContext, called: CommitOf<'start'>): Promi
 
 /** How a thread stands that is over or suspended; `undefined` for one that can go on. */
 export async function describeOver(
-  engine: EngineContext,
+  engine: Reading,
   state: Pick<ThreadState, 'id' | 'head'>,
 ): Promise<ThreadOver | undefined> {
   const { head } = state;
@@ -116,7 +116,7 @@ type Head = { id: ObjectId; kind: ThreadCommit['kind']; commit: { message: strin
  * @returns null where nobody is, or who waits has the turn
  */
 export async function findNextRole(
-  engine: EngineContext,
+  engine: Reading,
   { id, head }: { id: ThreadId; head: Head },
   known?: ThreadState,
 ): Promise<string | null> {

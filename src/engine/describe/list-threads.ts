@@ -18,7 +18,7 @@ import {
 } from '../../thread/thread-id.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../../thread/thread-status.ts';
 import { FOUND_CORRUPT } from '../../verify/remembered-verdicts.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import { findAbandoned, statusHere } from '../leases/find-lease.ts';
 import { findInterruption, type Interruption } from '../recovery/interruption.ts';
 import type { ListedFacts } from './facts.ts';
@@ -79,7 +79,7 @@ export type ListOptions = {
  * Lists threads, newest first. A list of all has the suspended ones, which wait for a person, before the others; a piece
  * of it (`limit`, `cursor`) is in order of age alone, and costs what it shows.
  */
-export async function listThreads(engine: EngineContext, options: ListOptions = {}): Promise<ThreadSummary[]> {
+export async function listThreads(engine: Reading, options: ListOptions = {}): Promise<ThreadSummary[]> {
   const found: ThreadSummary[] = [];
   for await (const summary of eachThread(engine, options)) found.push(summary);
   return inOrder(found, options);
@@ -108,7 +108,7 @@ const PAUSE_EVERY = 50;
  * @param onLook is called for each thread that is looked at
  */
 export async function* eachThread(
-  engine: EngineContext,
+  engine: Reading,
   options: ListOptions,
   onLook: () => void = () => {},
 ): AsyncGenerator<ThreadSummary, void, void> {
@@ -168,7 +168,7 @@ async function* inBatches<T>(items: AsyncIterable<T>, first: number): AsyncGener
 }
 
 async function summaryIfLike(
-  engine: EngineContext,
+  engine: Reading,
   pointer: ThreadPointer,
   statuses: readonly ThreadStatus[] | undefined,
   remembered: RememberedThreads,
@@ -180,7 +180,7 @@ async function summaryIfLike(
 
 /** Tells by its head alone whether a thread can have one of some statuses: reading the whole of it takes much longer. */
 async function mayHaveStatus(
-  { repository }: EngineContext,
+  { repository }: Reading,
   pointer: ThreadPointer,
   statuses: readonly ThreadStatus[] | undefined,
 ): Promise<boolean> {
@@ -218,13 +218,13 @@ function hasText(prompt: string, text: string): boolean {
 }
 
 /** A thread as a list has it, also where it cannot be read. */
-export async function summaryOf(engine: EngineContext, pointer: ThreadPointer): Promise<ThreadSummary> {
+export async function summaryOf(engine: Reading, pointer: ThreadPointer): Promise<ThreadSummary> {
   const remembered = new RememberedThreads(engine.repository);
   return summaryFrom(engine, pointer, remembered, remembered.find(pointer));
 }
 
 async function summaryFrom(
-  engine: EngineContext,
+  engine: Reading,
   pointer: ThreadPointer,
   remembered: RememberedThreads,
   known: ListedFacts | undefined,

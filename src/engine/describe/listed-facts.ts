@@ -8,7 +8,7 @@ import { HeadTable, MANY_THREADS } from '../../thread/head-table.ts';
 import { type ThreadStatus, threadStatuses } from '../../thread/thread-status.ts';
 import { listLeases, statusHere } from '../leases/find-lease.ts';
 import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import type { ListedFacts } from './facts.ts';
 
 const isListed = objectOf<ListedFacts>({
@@ -61,7 +61,7 @@ export class RememberedThreads {
    * The facts of a thread: what is remembered, or what its chain says, which is then remembered, and what verification has
    * found since.
    */
-  async factsOf(engine: EngineContext, pointer: ThreadPointer, known: ListedFacts | undefined): Promise<ListedFacts> {
+  async factsOf(engine: Reading, pointer: ThreadPointer, known: ListedFacts | undefined): Promise<ListedFacts> {
     const facts = known ?? (await this.#gather(engine, pointer));
     // The cache must not hide that the commit is missing.
     if (known !== undefined && !(await this.#lookUp()).has(pointer.head))
@@ -95,7 +95,7 @@ export class RememberedThreads {
   }
 
   /** Reads a thread from its chain, and remembers it. */
-  async #gather(engine: EngineContext, pointer: ThreadPointer): Promise<ListedFacts> {
+  async #gather(engine: Reading, pointer: ThreadPointer): Promise<ListedFacts> {
     // Reading and deciding load much more than showing what is known.
     const facts = await (await import('./read-listed.ts')).readListed(engine, pointer);
     this.#table?.set(pointer, facts);

@@ -9,7 +9,7 @@ import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, isIsolated, needsOf } from '../../workflow/definition.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
 import { definitionOf, pinnedDefinition } from '../children/sub-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Deciding, Reading } from '../engine-context.ts';
 import { gatherFacts } from './gather-facts.ts';
 
 /** The next turn of a thread that can go on by itself. */
@@ -40,7 +40,7 @@ export type Outlook = NextTurn | 'over' | 'none' | 'later';
  * @throws {UwfError} of kind `data` if it cannot be read
  */
 export async function findNextTurn(
-  engine: EngineContext,
+  engine: Deciding,
   at: { id: ThreadId; head: ObjectId },
   isShared: (branch: ThreadId) => Promise<boolean> = async () => true,
 ): Promise<Outlook> {
@@ -76,7 +76,7 @@ export async function findNextTurn(
 }
 
 /** Tells whether a child is a branch that its block leaves to any machine: one with a work tree of its own. */
-async function isLeftToOthers(engine: EngineContext, start: CommitOf<'start'>): Promise<boolean> {
+async function isLeftToOthers(engine: Reading, start: CommitOf<'start'>): Promise<boolean> {
   const { repository } = engine;
   const { call, parentRole } = start.node;
   const at = callerCommit(start);
@@ -93,9 +93,6 @@ async function isLeftToOthers(engine: EngineContext, start: CommitOf<'start'>): 
 }
 
 /** Finds the thread whose turn called a thread; null if none did. */
-export async function findCallerOf(
-  engine: EngineContext,
-  at: { id: ThreadId; head: ObjectId },
-): Promise<ThreadId | null> {
+export async function findCallerOf(engine: Reading, at: { id: ThreadId; head: ObjectId }): Promise<ThreadId | null> {
   return (await gatherFacts(engine, at)).caller;
 }

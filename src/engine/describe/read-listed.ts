@@ -4,14 +4,14 @@ import { readLightCommit, readReply, startOf } from '../../thread/thread-chain.t
 import { stepsUpTo } from '../../thread/thread-state.ts';
 import { statusOfHead } from '../../thread/thread-status.ts';
 import { findNextRole, workflowNameOf } from './gather-facts.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import type { ListedFacts } from './facts.ts';
 
 /**
  * Reads what a list says of a thread: its head, its start, and of the steps between them what its rules look at. Damage between the
  * start and the head shows only in what is read.
  */
-export async function readListed(engine: EngineContext, { id, head: from }: ThreadPointer): Promise<ListedFacts> {
+export async function readListed(engine: Reading, { id, head: from }: ThreadPointer): Promise<ListedFacts> {
   const { repository } = engine;
   const head = await readLightCommit(repository, from);
   const start = await startOf(repository, head);

@@ -4,7 +4,7 @@ import type { ObjectBatch } from '../../git/stores/publish.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { readHead, takeSnapshot } from '../../git/worktree/snapshot.ts';
 import { isThreadCommit } from '../../verify/find-chain.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine } from '../engine-context.ts';
 import type { WantedBase } from './working-top.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
 import { gitPlace, workTreesFolder } from './work-tree-folder.ts';
@@ -21,7 +21,7 @@ const release = (): void => {};
  * @throws {UwfError} `nothing-to-isolate` if nothing is checked out; `no-place-for-work-trees`
  */
 export async function chooseBase(
-  engine: EngineContext,
+  engine: Machine,
   batch: ObjectBatch,
   wanted: WantedBase | undefined,
 ): Promise<ChosenBase> {
@@ -40,7 +40,7 @@ export async function chooseBase(
  * Reads the commit that is checked out, or of a bare repository the one that its HEAD leads to.
  * @throws {UwfError} `nothing-to-isolate` if there is none
  */
-export async function readCheckedOut(engine: EngineContext): Promise<ObjectId> {
+export async function readCheckedOut(engine: Machine): Promise<ObjectId> {
   const head = await readHead(engine.repository, gitPlace(engine).location);
   if (head !== undefined) return head;
   throw new UwfError('a work tree of its own needs a commit, and nothing is committed here', {
@@ -50,7 +50,7 @@ export async function readCheckedOut(engine: EngineContext): Promise<ObjectId> {
   });
 }
 
-async function commitChanges(engine: EngineContext, batch: ObjectBatch, head: ObjectId): Promise<ChosenBase> {
+async function commitChanges(engine: Machine, batch: ObjectBatch, head: ObjectId): Promise<ChosenBase> {
   const { repository, signal } = engine;
   const snapshot = await takeSnapshot(repository, { ...gitPlace(engine), limits: snapshotLimits(engine), signal });
   const { tree, shortfall, missing } = snapshot;

@@ -3,20 +3,20 @@ import { mainWorkTree, readThreadNote } from '../../git/repository/work-trees.ts
 import type { OutsideChanges, WorkTreeChanges } from '../../git/worktree/file-notes.ts';
 import type { GitPlace } from '../../git/process/run-git.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Telling } from '../engine-context.ts';
 import { gitPlace } from './work-tree-folder.ts';
 
 /** The work trees that isolated agents are to leave alone, at one moment. It is a value of JSON. */
 export type ObservedOthers = Partial<Record<keyof OutsideChanges, ObservedWorkTree>>;
 
 /** Observes the work trees that the isolated agents of a thread are to leave alone. */
-export async function observeOthers(engine: EngineContext, thread: ThreadId): Promise<ObservedOthers> {
+export async function observeOthers(engine: Machine, thread: ThreadId): Promise<ObservedOthers> {
   const [main, given] = await Promise.all(othersOf(engine, thread).map((place) => observeWorkTree(place)));
   return { ...(main && { main }), ...(given && { given }) };
 }
 
 /** The main work tree, or the bare repository, and the work tree that the command was given in if it is another one. */
-function othersOf(engine: EngineContext, thread: ThreadId): GitPlace[] {
+function othersOf(engine: Machine, thread: ThreadId): GitPlace[] {
   const git = gitPlace(engine);
   const { commonDir, gitDir, workTree } = git.location;
   const main = { gitDir: commonDir, commonDir, workTree: mainWorkTree({ commonDir }) };
@@ -28,7 +28,7 @@ function othersOf(engine: EngineContext, thread: ThreadId): GitPlace[] {
 
 /** Finds what changed in those work trees since they were observed, and tells it. */
 export async function findBreach(
-  engine: EngineContext,
+  engine: Machine & Telling,
   before: ObservedOthers,
   place: { thread: ThreadId; role: string },
 ): Promise<OutsideChanges | undefined> {

@@ -32,7 +32,7 @@ import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { admitSetup } from '../agents/admission.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Deciding, Machine, Telling } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
 import { readCheckedOut } from './choose-base.ts';
@@ -55,7 +55,7 @@ type FilesPlace = Pick<ThreadState, 'id' | 'start' | 'last'>;
  * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function openWorkTree(
-  engine: EngineContext,
+  engine: Machine & Telling,
   lease: Pick<Lease, 'setProcessGroup'>,
   state: FilesPlace,
   workflow: string,
@@ -92,7 +92,7 @@ export async function openWorkTree(
 }
 
 /** Moves a thread's work tree here from where it was before the repository was moved, or `isolation.folder` changed. */
-async function bringHere(engine: EngineContext, git: GitPlace, folder: string, thread: ThreadId): Promise<void> {
+async function bringHere(engine: Machine, git: GitPlace, folder: string, thread: ThreadId): Promise<void> {
   const stray = listWorkTrees(engine, git).find(({ top, note }) => note?.thread === thread && existsSync(top));
   if (stray === undefined) return;
   relink(stray);
@@ -130,7 +130,7 @@ function makeRoom({ location }: GitPlace, folder: string): void {
 }
 
 /** Gives a work tree the files of the thread. @returns false if it has files that no snapshot has */
-async function catchUp(engine: EngineContext, git: GitPlace, note: ThreadNote, content: OwnContent): Promise<boolean> {
+async function catchUp(engine: Machine, git: GitPlace, note: ThreadNote, content: OwnContent): Promise<boolean> {
   const { at, commit, tree } = content;
   const now = await treeOfFiles(engine.repository, git, snapshotLimits(engine, 'worktree'));
   // A process was killed after it had stored the step, and before it noted that.
@@ -143,7 +143,7 @@ async function catchUp(engine: EngineContext, git: GitPlace, note: ThreadNote, c
 
 /** Takes the work tree of a thread that has ended: git writes only what differs. */
 async function reuse(
-  engine: EngineContext,
+  engine: Machine,
   git: MakingPlace,
   folder: string,
   content: OwnContent,
@@ -163,7 +163,7 @@ async function reuse(
 }
 
 /** Makes a work tree within the limit of the configuration. @throws {UwfError} `work-tree-too-large` beyond it */
-async function inTime<T>(engine: EngineContext, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function inTime<T>(engine: Machine, make: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = engine.config.isolation ?? {};
   const timeout = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS));
   const signal = AbortSignal.any([engine.signal, timeout]);
@@ -177,7 +177,7 @@ async function inTime<T>(engine: EngineContext, make: (signal: AbortSignal) => P
   }
 }
 
-async function assertFits({ config }: EngineContext, git: GitPlace, tree: ObjectId): Promise<void> {
+async function assertFits({ config }: Deciding, git: GitPlace, tree: ObjectId): Promise<void> {
   const maxBytes = config.isolation?.maxBytes;
   if (maxBytes === undefined) return;
   const lines = (await runGit({ ...git, args: ['ls-tree', '-r', '-l', '-z', tree] })).toString('latin1').split('\0');
@@ -190,7 +190,7 @@ async function assertFits({ config }: EngineContext, git: GitPlace, tree: Object
 
 /** The files that a thread's work tree has to have: those of its newest snapshot, else of its base, else what is checked out. */
 async function filesWanted(
-  engine: EngineContext,
+  engine: Machine,
   { start, last }: FilesPlace,
 ): Promise<Pick<OwnContent, 'at' | 'tree' | 'commit' | 'merging'>> {
   const { repository } = engine;
@@ -227,7 +227,7 @@ const SETUP_GRACE_MS = 5_000;
  * @throws the signal's reason when that is aborted
  */
 async function equipWorkTree(
-  engine: EngineContext,
+  engine: Machine & Telling,
   lease: Pick<Lease, 'setProcessGroup'>,
   git: GitPlace,
   thread: ThreadId,
@@ -242,7 +242,7 @@ async function equipWorkTree(
 }
 
 async function runSetup(
-  { env }: EngineContext,
+  { env }: Machine,
   lease: Pick<Lease, 'setProcessGroup'>,
   argv: readonly [string, ...string[]],
   cwd: string,

@@ -6,7 +6,7 @@ import { isWithin } from '../../git/system/is-within.ts';
 import { type AgentRecord, BLOCK_PACKAGE } from '../../schema/built-in/workflow.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Isolation } from '../../workflow/definition.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Telling } from '../engine-context.ts';
 import { findCaller, isHeldBy, isHolderAlive, readLeases } from '../leases/find-lease.ts';
 import type { Lease } from '../leases/lease.ts';
 
@@ -23,7 +23,7 @@ const withoutFiles: ReadonlySet<string> = new Set(['builtin:human', 'builtin:wor
  * It is told once in a run. Children and branches belong to the run of their caller, and threads that one process runs belong
  * together.
  */
-export function tellNeighbours(engine: EngineContext, lease: Lease, turn: TurnPlace): void {
+export function tellNeighbours(engine: Machine & Telling, lease: Lease, turn: TurnPlace): void {
   const { repository, env, told } = engine;
   const { thread, cwd, isolation, agent } = turn;
   if (withoutFiles.has(agent.package)) return;

@@ -14,7 +14,7 @@ import type { TraceDraft } from '../../thread/step-trace.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { isIsolated } from '../../workflow/definition.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine } from '../engine-context.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
 import { gitPlace, workTreeFolder } from './work-tree-folder.ts';
@@ -27,7 +27,7 @@ import { gitPlace, workTreeFolder } from './work-tree-folder.ts';
  * @returns `undefined` if it can be stored
  */
 export function whyNotApart(
-  { engine }: Pick<Step, 'engine'>,
+  { engine }: Pick<Step<Machine>, 'engine'>,
   { role, result, isolation }: Omit<FinishedTurn, 'workspace'>,
   files: TurnFiles,
   workspace: Snapshot | undefined,
@@ -59,7 +59,7 @@ export function whyNotApart(
 }
 
 /** Tells whether a tool call of a turn named a work tree that changed during the turn. */
-function hasNamedOne(engine: EngineContext, { main, given }: OutsideChanges, trace: TraceDraft | undefined): boolean {
+function hasNamedOne(engine: Machine, { main, given }: OutsideChanges, trace: TraceDraft | undefined): boolean {
   const { location } = gitPlace(engine);
   const tops = [main && mainWorkTree(location), given && location.workTree].filter((top) => top !== undefined);
   const isNamed = (text: string, top: string): boolean =>
@@ -73,7 +73,7 @@ function hasNamedOne(engine: EngineContext, { main, given }: OutsideChanges, tra
 
 /** Notes in a thread's work tree that its files are those of the step that was just stored. */
 export async function noteFiles(
-  engine: EngineContext,
+  engine: Machine,
   thread: ThreadId,
   { id, head }: Pick<ThreadState, 'id' | 'head'>,
 ): Promise<void> {

@@ -5,7 +5,7 @@ import { isThreadId } from '../../thread/thread-id.ts';
 import { callerCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { findRole, isIsolated, type Isolation, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { pinnedDefinition } from '../children/sub-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine } from '../engine-context.ts';
 import type { WorkingTop } from '../workspace/working-folder.ts';
 import { workTreeFolder } from './work-tree-folder.ts';
 
@@ -18,7 +18,7 @@ type RolePlace = WorkingTop & { isolation: Isolation };
  * instead. The work tree need not be there yet.
  */
 export async function workingPlace(
-  engine: EngineContext,
+  engine: Machine,
   { id, start }: Pick<ThreadState, 'id' | 'start'>,
   definition: WorkflowDefinition,
   role: string,
@@ -34,7 +34,7 @@ export async function workingPlace(
 }
 
 async function findCallersTree(
-  engine: EngineContext,
+  engine: Machine,
   start: Pick<ThreadState['start'], 'node' | 'commit'>,
 ): Promise<string | undefined> {
   let outermost: string | undefined;

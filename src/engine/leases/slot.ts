@@ -4,7 +4,7 @@ import { namesIn } from '../../git/system/files.ts';
 import { monotonicMs } from '../../time/clock.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { EngineContext, Machine, Telling } from '../engine-context.ts';
 import type { SlotHolder } from '../events.ts';
 import { enterRunTree } from '../limits/enter-run-tree.ts';
 import { Interrupted } from '../limits/turn-clock.ts';
@@ -52,7 +52,7 @@ const looks = new Map<string, Look>();
 
 /** The slot of one thread at work, which is free while the thread waits for children. */
 class Slot {
-  readonly #engine: EngineContext;
+  readonly #engine: Machine & Telling;
   readonly #thread: ThreadId;
   readonly #folder: string;
   readonly #limit: number;
@@ -62,7 +62,7 @@ class Slot {
   #isOver = false;
   #looking: Promise<void> | undefined;
 
-  constructor(engine: EngineContext, thread: ThreadId, folder: string, limit: number) {
+  constructor(engine: Machine & Telling, thread: ThreadId, folder: string, limit: number) {
     this.#engine = engine;
     this.#thread = thread;
     this.#folder = folder;

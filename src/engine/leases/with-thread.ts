@@ -4,7 +4,7 @@ import { foldEnded } from '../../thread/end-thread.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { readState, type ThreadState } from '../../thread/thread-state.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Telling } from '../engine-context.ts';
 import { leaveRunTree } from '../limits/enter-run-tree.ts';
 import { type Lease, takeLease } from './lease.ts';
 
@@ -22,7 +22,7 @@ export async function readCurrent(repository: Repository, idOrPrefix: string): P
  * @throws {LeaseHeld} if another process works on it
  */
 export async function withThread<T>(
-  engine: EngineContext,
+  engine: Telling,
   idOrPrefix: string,
   adopt: string | undefined,
   work: (state: ThreadState, lease: Lease) => Promise<T>,
@@ -40,7 +40,7 @@ export async function withThread<T>(
  * @throws {LeaseHeld} if another process has the lease
  */
 export async function withLease<T>(
-  engine: EngineContext,
+  engine: Telling,
   thread: ThreadId,
   adopt: string | undefined,
   work: (lease: Lease) => Promise<T>,

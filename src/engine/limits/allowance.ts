@@ -28,12 +28,12 @@ import {
 } from '../../thread/thread-state.ts';
 import { findBlock, findRole, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Deciding, EngineContext } from '../engine-context.ts';
 import { openUsage } from '../recovery/turn-log.ts';
 import { type Allowance, budgets, combineLimits, findLimitReached, type LimitReached } from './limits.ts';
 
 /** A thread whose definition was read. */
-type DefinedThread = { engine: EngineContext; state: ThreadState; definition: WorkflowDefinition };
+type DefinedThread = { engine: Deciding; state: ThreadState; definition: WorkflowDefinition };
 
 /** A turn of a role, as far as its limits count it. */
 type LimitedTurn = Pick<Allowance, 'role' | 'ofThread' | 'ofRole' | 'more'> & { state: ThreadState };
@@ -120,7 +120,10 @@ function hasBudget({ ofThread, ofRole }: Pick<LimitedTurn, 'ofThread' | 'ofRole'
 }
 
 /** Catches up with the threads whose usage counts to a budget of a thread's callers, where other machines may run them. */
-export async function catchUpUnderBudget(engine: EngineContext, state: ThreadState): Promise<void> {
+export async function catchUpUnderBudget(
+  engine: Deciding & Pick<EngineContext, 'catchUp'>,
+  state: ThreadState,
+): Promise<void> {
   const { catchUp, repository } = engine;
   if (catchUp === undefined) return;
   const seen = new Set<ThreadId>();
@@ -137,7 +140,7 @@ export async function catchUpUnderBudget(engine: EngineContext, state: ThreadSta
 }
 
 /** The turns that called a thread, the nearest first, up to one that none did, that is not here, or that has gone on without it. */
-async function findCalling(engine: EngineContext, { id, start: { node } }: ThreadState): Promise<LimitedTurn[]> {
+async function findCalling(engine: Deciding, { id, start: { node } }: ThreadState): Promise<LimitedTurn[]> {
   const { call, parentRole: role, parentState } = node;
   // A fork has no caller.
   if (call === undefined || role === null || id !== node.id) return [];
@@ -161,7 +164,7 @@ async function findCalling(engine: EngineContext, { id, start: { node } }: Threa
  * @param more what is about to be added
  */
 export async function findLimitWaitedAt(
-  engine: EngineContext,
+  engine: Deciding,
   state: ThreadState,
   more: MoreLimits = {},
 ): Promise<LimitReached | undefined> {

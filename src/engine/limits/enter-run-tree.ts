@@ -15,7 +15,7 @@ import {
 import { tryTo } from '../../or-else.ts';
 import type { Limits } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Reading } from '../engine-context.ts';
 import { DepthExceeded } from '../engine-errors.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { readRunTree, RUN_TREE, type RunTree } from './run-tree.ts';
@@ -29,12 +29,12 @@ const UNSEEN_MS = 86_400_000;
 const FOLDER = 'trees';
 
 /** The place of the turn above the threads that an engine runs; `undefined` if they are roots. */
-function runTreeAbove(engine: EngineContext): RunTree | undefined {
+function runTreeAbove(engine: Machine): RunTree | undefined {
   return engine.caller ?? readRunTree(engine.env);
 }
 
 /** The place of a turn of a thread. */
-export function runTreeOf(engine: EngineContext, thread: { id: ThreadId; depth: number }, limits: Limits): RunTree {
+export function runTreeOf(engine: Machine, thread: { id: ThreadId; depth: number }, limits: Limits): RunTree {
   const above = runTreeAbove(engine);
   const { maxDepth = DEFAULT_LIMITS.maxDepth } = limits;
   return {
@@ -54,7 +54,7 @@ export function runTreeOf(engine: EngineContext, thread: { id: ThreadId; depth: 
  * @throws {DepthExceeded} if it would lie too deep
  * @throws {UwfError} `too-many-runs` if the root has enough runs below it; `root-ended` if it runs no more
  */
-export function enterRunTree(engine: EngineContext, id: ThreadId, what: string): RunTree | undefined {
+export function enterRunTree(engine: Machine, id: ThreadId, what: string): RunTree | undefined {
   const above = runTreeAbove(engine);
   if (above === undefined) return undefined;
   const { maxDepth = above.maxDepth, maxNestedRuns = DEFAULT_MAX_NESTED_RUNS } = engine.config.limits ?? {};
@@ -98,7 +98,7 @@ function isCounted({ stateDir }: Repository, { root, process }: RunTree, id: Thr
 }
 
 /** Forgets what was counted below a root, when this process has run it. */
-export function leaveRunTree({ repository: { stateDir } }: EngineContext, root: ThreadId): void {
+export function leaveRunTree({ repository: { stateDir } }: Reading, root: ThreadId): void {
   if (stateDir === undefined) return;
   // What stays is removed with the next root.
   tryTo(() => rmSync(folderOf(stateDir, root, ownIdentity()), { recursive: true, force: true }));

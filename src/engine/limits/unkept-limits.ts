@@ -7,7 +7,7 @@ import type { AgentRecord } from '../../schema/built-in/workflow.ts';
 import type { CountedLimit, ThreadLimits } from '../../schema/built-in/schema-parts.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Reading, Telling } from '../engine-context.ts';
 import type { Allowance } from './limits.ts';
 
 /** Limits that cannot be kept, because an agent does not report what they count. */
@@ -83,7 +83,7 @@ export type UsageWatch = {
  * @param turn.last the role's last step, if it has one
  */
 export async function watchUsage(
-  engine: EngineContext,
+  engine: Machine & Telling,
   thread: ThreadId,
   turn: { allowance: Allowance; record: AgentRecord; reports: KnownReports | undefined; last: ObjectId | undefined },
 ): Promise<UsageWatch> {
@@ -112,7 +112,7 @@ export async function watchUsage(
 
 /** What the last step has used, if this agent took it as it is configured now. */
 async function usedBy(
-  { repository }: EngineContext,
+  { repository }: Reading,
   record: AgentRecord,
   last: ObjectId | undefined,
 ): Promise<Usage | null | undefined> {

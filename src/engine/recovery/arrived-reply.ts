@@ -1,6 +1,6 @@
 import type { AttemptDraft } from '../../thread/draft-commit.ts';
 import type { TraceDraft } from '../../thread/step-trace.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Telling } from '../engine-context.ts';
 import { type TryReply, wholeText } from '../turn/accept.ts';
 import type { ChosenStep } from '../turn/step.ts';
 import { findOpenTurns, type OpenTurn, seal, type Sealed, unseal } from './turn-log.ts';
@@ -12,7 +12,7 @@ export type ArrivedReply = { reply: TryReply; session: string | undefined; trace
 export type ArrivedTurn = { turn: OpenTurn; arrived: ArrivedReply };
 
 /** Encrypts a reply: it was not searched for secrets yet. */
-export function sealArrived({ sealKey }: Pick<EngineContext, 'sealKey'>, arrived: ArrivedReply): Sealed {
+export function sealArrived({ sealKey }: Pick<Telling, 'sealKey'>, arrived: ArrivedReply): Sealed {
   return seal(arrived, sealKey());
 }
 
@@ -29,13 +29,13 @@ export async function findArrived({ engine, state, choice }: ChosenStep): Promis
   return arrived && { turn, arrived };
 }
 
-function readArrived({ sealKey }: Pick<EngineContext, 'sealKey'>, { arrived }: OpenTurn): ArrivedReply | undefined {
+function readArrived({ sealKey }: Pick<Telling, 'sealKey'>, { arrived }: OpenTurn): ArrivedReply | undefined {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- What was encrypted is what `sealArrived` was given.
   return arrived && (unseal(arrived, sealKey()) as ArrivedReply | undefined);
 }
 
 /** What is to be stored of a turn that will have no outcome of its own: its tries, of which the last was cut off. */
-export function attemptsOf(engine: EngineContext, turn: OpenTurn): AttemptDraft[] {
+export function attemptsOf(engine: Telling, turn: OpenTurn): AttemptDraft[] {
   const { refused, used, arrivedAtMs, isHeld } = turn;
   const arrived = readArrived(engine, turn);
   // What a program does that reports nothing has no cost that could be lost.

@@ -14,7 +14,7 @@ import { RedactionFailed } from '../../redaction/redactor.ts';
 import type { FileHit } from '../../thread/secret-scan.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Telling } from '../engine-context.ts';
 import { freeReserved } from '../turn/step-folder.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
@@ -79,7 +79,7 @@ export function isForPerson(reason: PendingReason | undefined): boolean {
  * @param cause why it could not be stored
  * @returns the error to raise; where the turn could not be kept either, its message holds what the agent has said
  */
-export function keepTurn(engine: EngineContext, state: ThreadState, turn: FinishedTurn, cause: unknown): Error {
+export function keepTurn(engine: Telling, state: ThreadState, turn: FinishedTurn, cause: unknown): Error {
   const path = pendingPath(engine.repository, state.id);
   const reason = cause instanceof RedactionFailed ? 'not-redacted' : 'not-stored';
   // If the repository was moved, no command would find the turn where it was.
@@ -102,7 +102,7 @@ export function keepTurn(engine: EngineContext, state: ThreadState, turn: Finish
 /** Tells whether a turn is kept now. */
 function tryToKeep(
   path: string,
-  engine: EngineContext,
+  engine: Telling,
   state: ThreadState,
   turn: FinishedTurn,
   reason: PendingReason,
@@ -124,7 +124,7 @@ function tryToKeep(
  * @returns the suspension to store in its place
  */
 export function holdTurn(
-  { engine, state }: Pick<Step, 'engine' | 'state'>,
+  { engine, state }: Pick<Step<Telling>, 'engine' | 'state'>,
   turn: Omit<FinishedTurn, 'workspace'>,
   files: TurnFiles,
   { cause, reason }: { cause: 'secret' | 'isolation'; reason: string },
@@ -154,7 +154,7 @@ export function reasonOfSecrets(role: string, places: readonly FileHit[]): strin
  * @throws {UwfError} `kept-turn-damaged` if the file cannot be read, or was encrypted with another key
  */
 export function readPendingTurn(
-  { repository, sealKey }: Pick<EngineContext, 'repository' | 'sealKey'>,
+  { repository, sealKey }: Pick<Telling, 'repository' | 'sealKey'>,
   thread: ThreadId,
 ): { turn: PendingTurn; reason: PendingReason; path: string } | undefined {
   const path = pendingPath(repository, thread);
@@ -186,7 +186,7 @@ function encode(state: ThreadState, { again, workspace, isHeld: _isHeld, ...turn
 /** Writes a file of this user's alone. Only the cost of the turn stays in its log. */
 function writeFile(
   path: string,
-  { repository, sealKey }: EngineContext,
+  { repository, sealKey }: Telling,
   thread: ThreadId,
   reason: PendingReason,
   turn: PendingTurn,

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import type { Repository } from '../../git/repository.ts';
 import { PackKeep } from '../../git/stores/disk/pack-writer.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { RedactionFailed } from '../../redaction/redactor.ts';
@@ -6,7 +7,7 @@ import { readTextAt, readThreadCommit } from '../../thread/thread-commit.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import { readState, stateCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Reading, Telling } from '../engine-context.ts';
 import { appendTurn, storeTurn } from '../turn/append.ts';
 import type { FinishedTurn, TurnWish } from '../turn/step.ts';
 import {
@@ -30,7 +31,7 @@ import { isTurnStored } from './turn-log.ts';
  * @throws {ReplyNotStored} if it cannot be stored now either; it stays kept
  */
 export async function storePendingTurn(
-  engine: EngineContext,
+  engine: Machine & Telling,
   state: ThreadState,
   wish: Pick<TurnWish, 'role' | 'allowSecrets'>,
 ): Promise<ThreadState | undefined> {
@@ -47,7 +48,7 @@ export async function storePendingTurn(
 
 /** Stores a turn that a person has looked at, if the thread has only waited since, and goes on without an answer. */
 async function storeHeld(
-  engine: EngineContext,
+  engine: Machine & Telling,
   state: ThreadState,
   { head, again: _again, workspace: _workspace, files, ...turn }: PendingTurn,
   { role = turn.role, allowSecrets }: Pick<TurnWish, 'role' | 'allowSecrets'>,
@@ -68,7 +69,7 @@ async function storeHeld(
 
 /** Stores a turn that an earlier command could not store. */
 async function storeKept(
-  engine: EngineContext,
+  engine: Telling,
   state: ThreadState,
   kept: PendingTurn,
   path: string,
@@ -100,7 +101,7 @@ async function storeKept(
 
 /** The turn as it was, and the thread as the turn had found it. */
 async function restoreTurn(
-  { repository }: EngineContext,
+  { repository }: Reading,
   { id }: ThreadState,
   { head, again, workspace, files: _files, ...turn }: PendingTurn,
 ): Promise<{ before: ThreadState; turn: FinishedTurn }> {
@@ -115,7 +116,7 @@ async function restoreTurn(
 
 /** Guards the packs of a snapshot again. Of one whose packs or commit have gone there is nothing left to record. */
 async function restoreWorkspace(
-  { objects: store }: EngineContext['repository'],
+  { objects: store }: Repository,
   { objects, packs, ...facts }: PendingWorkspace,
 ): Promise<Snapshot | undefined> {
   if (facts.commit !== undefined && !(await store.has(facts.commit))) return undefined;

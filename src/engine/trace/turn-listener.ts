@@ -1,7 +1,7 @@
 import type { AgentEvent, Usage } from '../../agent/contract.ts';
 import { addUsage } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Telling } from '../engine-context.ts';
 import type { AgentTold } from '../events.ts';
 import { KeptText } from './truncated-text.ts';
 import { RedactingEvents, type Redaction } from '../redact/redaction.ts';
@@ -31,7 +31,7 @@ const SAID_BYTES = 256 * 1024;
 /** Hears all that an agent reports in a turn: for the clocks, for those who watch, for the trace. */
 export class TurnListener {
   readonly trace: TraceRecorder;
-  readonly #engine: EngineContext;
+  readonly #engine: Telling;
   readonly #place: { thread: ThreadId; role: string };
   readonly #turn: ListenedTurn;
   readonly #redacting: RedactingEvents;
@@ -49,7 +49,7 @@ export class TurnListener {
   #toldUsed = '';
   #toldSession: string | undefined;
 
-  constructor(engine: EngineContext, place: { thread: ThreadId; role: string }, turn: ListenedTurn) {
+  constructor(engine: Telling, place: { thread: ThreadId; role: string }, turn: ListenedTurn) {
     this.#engine = engine;
     this.#place = place;
     this.#turn = turn;

@@ -22,7 +22,7 @@ import { monotonicMs } from '../../time/clock.ts';
 import { findRole, isIsolated } from '../../workflow/definition.ts';
 import { writeSession } from '../agents/sessions.ts';
 import { isStoredHere } from '../children/turn-calls.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Reading, Telling } from '../engine-context.ts';
 import { noteFiles, whyNotApart } from '../isolation/why-not-apart.ts';
 import { relinkOwnTree } from '../isolation/work-tree-folder.ts';
 import { usageOfLeft } from '../limits/allowance.ts';
@@ -52,7 +52,7 @@ type StoreOptions = {
  * @throws {ReplyNotStored} if nothing can be stored now; this machine keeps the turn
  */
 export async function appendTurn(
-  step: TurnPlace,
+  step: TurnPlace<Machine & Telling>,
   turn: Omit<FinishedTurn, 'workspace'>,
   files: TurnFiles,
   options: StoreOptions,
@@ -75,7 +75,7 @@ export async function appendTurn(
 
 /** Records the files that a turn left. @returns the turn with them, or the suspension that stands for a turn that is held */
 async function withFiles(
-  step: TurnPlace,
+  step: TurnPlace<Machine & Telling>,
   turn: Omit<FinishedTurn, 'workspace'>,
   files: TurnFiles,
   { allowSecrets = false, isResumed = false, merged }: StoreOptions,
@@ -122,7 +122,7 @@ async function storeInstead(
 }
 
 /** The turn as a suspension with its reply. */
-function withoutStep(engine: EngineContext, turn: FinishedTurn, error: unknown): FinishedTurn {
+function withoutStep(engine: Telling, turn: FinishedTurn, error: unknown): FinishedTurn {
   const { attempts, usage, session, trace, ...reply } = turn.result;
   const redaction = engine.redaction().passingPart();
   const end = uncheckedReply(reply, error, redaction, 'could not be stored');
@@ -166,7 +166,7 @@ export async function suspendUnrun(step: UnrunTurn, cause: SuspendCause, reason:
 }
 
 /** Ends a thread as its rules decided, or because they failed; suspends it where one of them is undecided. */
-export async function appendEnd(step: Step, ending: Ending): Promise<ThreadState> {
+export async function appendEnd(step: Step<Telling>, ending: Ending): Promise<ThreadState> {
   const { engine } = step;
   if (ending.kind === 'undecided') return suspendUndecided(step, ending);
   const state = await storeOpenTurns(step);
@@ -184,7 +184,7 @@ const RULES_RECORD: AgentRecord = { name: 'rules', package: RULES_PACKAGE, versi
 
 /** Suspends a thread whose rules come to no decision here. No turn has begun, and resuming decides again. */
 async function suspendUndecided(
-  step: Step,
+  step: Step<Telling>,
   { rule, error }: Extract<Ending, { kind: 'undecided' }>,
 ): Promise<ThreadState> {
   const { engine, state, definition } = step;
@@ -197,7 +197,7 @@ async function suspendUndecided(
 
 /** The summary of an end. The text of the last step is stored as it is: another one would not be what the rules say. */
 async function summaryOf(
-  engine: EngineContext,
+  engine: Telling,
   state: ThreadState,
   ending: Exclude<Ending, { kind: 'undecided' }>,
 ): Promise<string> {
@@ -214,7 +214,7 @@ const passing = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'EBUSY', 'EINTR', 'ENOENT
 const PAUSES_MS = [50, 200, 1000];
 
 /** The thread that a turn is stored in: as the turn found it. */
-type TurnPlace = Pick<Step, 'engine' | 'state' | 'definition'>;
+type TurnPlace<Engine extends Reading = Telling> = Pick<Step<Engine>, 'engine' | 'state' | 'definition'>;
 
 /**
  * Stores the end of a turn, a step or a suspension, and tells it. Tries again after errors that may pass, as writing twice
@@ -267,7 +267,7 @@ function takesOpenTurns({ agent, isHeld }: FinishedTurn): boolean {
 }
 
 /** Adds to a turn what is not stored yet of turns before it: their refused replies, and what those have used that were cut off. */
-async function withOpenTurns(engine: EngineContext, state: ThreadState, turn: FinishedTurn): Promise<FinishedTurn> {
+async function withOpenTurns(engine: Telling, state: ThreadState, turn: FinishedTurn): Promise<FinishedTurn> {
   if (!takesOpenTurns(turn)) return turn;
   const isOwn = ({ role, startedAtMs }: OpenTurn): boolean => role === turn.role && startedAtMs === turn.startedAtMs;
   const left = (await findOpenTurns(engine.repository, state.id)).filter((one) => !isOwn(one));
@@ -338,7 +338,7 @@ async function tryToStore(
  * Stores what turns that were cut off have used, in a suspension: for a thread that is about to end.
  * @returns the thread, suspended if there was something to store
  */
-export async function storeOpenTurns({ engine, state }: Pick<Step, 'engine' | 'state'>): Promise<ThreadState> {
+export async function storeOpenTurns({ engine, state }: Pick<Step<Telling>, 'engine' | 'state'>): Promise<ThreadState> {
   const { repository } = engine;
   const left = await findOpenTurns(repository, state.id);
   const last = left.findLast((turn) => attemptsOf(engine, turn).length > 0);
@@ -356,7 +356,10 @@ export async function storeOpenTurns({ engine, state }: Pick<Step, 'engine' | 's
 }
 
 /** What a turn that began at another place says of its rule and its prompt where it is stored. */
-async function forcedAt(step: Step, { role, agent, prompt }: OpenTurn): Promise<Pick<FinishedTurn, 'rule' | 'prompt'>> {
+async function forcedAt(
+  step: Step<Telling>,
+  { role, agent, prompt }: OpenTurn,
+): Promise<Pick<FinishedTurn, 'rule' | 'prompt'>> {
   const choice = await forceRole(step, role);
   return { rule: choice.rule, prompt: isPerson(agent) ? step.engine.redaction().text(askedOf(step, choice)) : prompt };
 }

@@ -13,20 +13,20 @@ import { type CommitOf, stateCommit, type ThreadState } from '../../thread/threa
 import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { ThreadMemory } from '../limits/allowance.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Deciding, Reading } from '../engine-context.ts';
 import { allowanceOf } from '../limits/allowance.ts';
 import { findLimitReached } from '../limits/limits.ts';
 import type { Ending, RoleChoice, Step } from './step.ts';
 
 /** Reads what the next decision of a thread depends on. */
-export async function openStep(engine: EngineContext, state: ThreadState): Promise<Step> {
+export async function openStep<Engine extends Reading>(engine: Engine, state: ThreadState): Promise<Step<Engine>> {
   const definition = await definitionOf(engine, state);
   const decisions = decisionContext(engine.repository, state, definition.name);
   return { engine, state, definition, decisions };
 }
 
 /** Chooses the role that takes the next turn, or decides that the thread ends. */
-export async function chooseRole(step: Step, forcedRole?: string): Promise<RoleChoice | Ending> {
+export async function chooseRole(step: Step<Deciding>, forcedRole?: string): Promise<RoleChoice | Ending> {
   // A suspended turn that a person forced goes on with the role it had.
   const paused = step.state.pauses.findLast((pause) => pause.kind === 'suspend');
   const role = forcedRole ?? (paused?.node.rule === null ? paused.node.role : undefined);
@@ -35,14 +35,17 @@ export async function chooseRole(step: Step, forcedRole?: string): Promise<RoleC
 }
 
 /** Gives a role the turn. One that the rules choose anyway is not forced. */
-export async function forceRole({ definition: { moderator }, decisions }: Step, role: string): Promise<RoleChoice> {
+export async function forceRole(
+  { definition: { moderator }, decisions }: Step<Reading>,
+  role: string,
+): Promise<RoleChoice> {
   const decision = await decide(moderator, decisions);
   return isRole(decision, role) ? decision : forced(role, null);
 }
 
 /** Chooses the role of a step that is done again: the rule that gave the turn gives it again, with all that it says. */
 export async function chooseAgain(
-  { definition: { moderator }, decisions }: Step,
+  { definition: { moderator }, decisions }: Step<Reading>,
   { role, rule }: CommitOf<'step'>['node'],
 ): Promise<RoleChoice> {
   if (rule === null) return forced(role, null);
@@ -64,7 +67,7 @@ function forced(role: string, rule: number | null): RoleChoice {
  * Replaces a decision whose role may not run because of a limit by the decision of a rule for limits (`on: limit`), if one
  * fits and leads to the end or to a role that may run.
  */
-export async function atLimit(step: Step, decision: Decision): Promise<Decision> {
+export async function atLimit(step: Step<Deciding>, decision: Decision): Promise<Decision> {
   const { moderator } = step.definition;
   if (!moderator.some(({ on }) => on === 'limit')) return decision;
   const isKept = async (next: Decision): Promise<boolean> =>
@@ -75,7 +78,7 @@ export async function atLimit(step: Step, decision: Decision): Promise<Decision>
 }
 
 /** What a person is asked who takes a role's turn, as it is stored. */
-export function askedOf({ state, definition }: Step, { role, prompt }: RoleChoice): string {
+export function askedOf({ state, definition }: Step<Reading>, { role, prompt }: RoleChoice): string {
   return questionOf({ start: state.start.node, definition, task: state.prompt }, role, prompt);
 }
 
@@ -103,7 +106,7 @@ const MAX_WAIT_MS = 250;
  * @param imagined the repository with the step, while it is not stored
  */
 export function decideAfter(
-  { repository }: EngineContext,
+  { repository }: Reading,
   state: ThreadState,
   { name, moderator }: WorkflowDefinition,
   imagined?: Repository,
@@ -126,7 +129,7 @@ export function decideAfter(
  * long.
  */
 export async function nextAfter(
-  engine: EngineContext,
+  engine: Reading,
   state: ThreadState,
   definition: WorkflowDefinition,
   imagined: Repository,

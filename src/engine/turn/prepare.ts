@@ -18,9 +18,9 @@ import { isIsolated, type RoleDefinition, type WorkflowDefinition } from '../../
 import { admitWish, commonRequest, prepareAgent } from '../agents/prepare-agent.ts';
 import { readSession } from '../agents/sessions.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
+import type { Deciding, Reading } from '../engine-context.ts';
 import { findOpenTurns } from '../recovery/turn-log.ts';
 import { isRecording, snapshotMode } from '../workspace/record-workspace.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { roomFor } from '../config/config.ts';
 import { allowanceOf, catchUpUnderBudget } from '../limits/allowance.ts';
 import { combineLimits, findLimitReached } from '../limits/limits.ts';
@@ -163,7 +163,7 @@ export type ContextPlace = Pick<ThreadState, 'id' | 'head' | 'start' | 'prompt'>
 
 /** Gathers what the agent of a role is told; see `assembleContext`. */
 export async function contextParts(
-  engine: EngineContext,
+  engine: Deciding,
   state: ContextPlace,
   history: ContextHistory,
   { role, definition, prompt, again }: Partial<RoleChoice> & { role: string; definition: RoleDefinition },
@@ -183,7 +183,7 @@ export async function contextParts(
 }
 
 /** The caller of a child thread, found on the chain that the child's start stands on. */
-async function findParent({ repository }: EngineContext, { start }: ContextPlace): Promise<ContextParent | undefined> {
+async function findParent({ repository }: Reading, { start }: ContextPlace): Promise<ContextParent | undefined> {
   const { parentState, parentRole } = start.node;
   const caller = callerCommit(start);
   if (parentState === null || parentRole === null || caller === undefined) return undefined;

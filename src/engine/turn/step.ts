@@ -16,7 +16,7 @@ import type { ThreadStatus } from '../../thread/thread-status.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Isolation, RoleDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
 import type { ChildEnd, TurnCalls } from '../children/turn-calls.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { EngineContext, Reading } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { Allowance } from '../limits/limits.ts';
@@ -27,8 +27,8 @@ import type { Redaction } from '../redact/redaction.ts';
 // The values of one step. The first three are one value that grows: each stage of `takeStep` adds to it what it finds out.
 
 /** A thread that is about to make a step, and what its rules decide from. */
-export type Step = {
-  engine: EngineContext;
+export type Step<Engine extends Reading = EngineContext> = {
+  engine: Engine;
   /** The thread as the step finds it. For a step that is done again: as it was before that step. */
   state: ThreadState;
   definition: WorkflowDefinition;

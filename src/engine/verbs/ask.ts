@@ -6,7 +6,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import type { StepEntry } from '../../thread/thread-state.ts';
 import { readThread, type WholeThread } from '../../thread/thread-chain.ts';
 import { askAgent } from '../agents/ask-agent.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Reading, Telling } from '../engine-context.ts';
 import { agentName } from '../../thread/step-view.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { prepareAgent } from '../agents/prepare-agent.ts';
@@ -34,7 +34,7 @@ export type Answer = {
 
 /** Puts a question to the agent of a step; see `Engine.ask`. */
 export async function askThread(
-  engine: EngineContext,
+  engine: Machine & Telling,
   thread: string,
   question: string,
   options: AskOptions = {},
@@ -87,7 +87,7 @@ const HOW_TO_ANSWER =
   'Answer it in plain text. This is no step of the thread: do not change any file, do not do the task again, and leave out ' +
   'the front matter that your replies have otherwise.';
 
-async function withContext(engine: EngineContext, { commit, text }: StepEntry, prompt: string): Promise<string> {
+async function withContext(engine: Reading, { commit, text }: StepEntry, prompt: string): Promise<string> {
   const told = await readTextAt(engine.repository, commit, 'prompt.md');
   return `# What you were told\n\n${told.trim()}\n\n# What you replied\n\n${text.trim()}\n\n${prompt}`;
 }

@@ -3,7 +3,7 @@ import { findCalledSince, findChildren } from '../../thread/find-children.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { statusOfHead } from '../../thread/thread-status.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Telling } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import { storeOpenTurns } from '../turn/append.ts';
@@ -17,11 +17,7 @@ const CANCELLED_CODE = 130;
 type CancelOptions = { reason?: string | undefined; graceMs?: number | undefined };
 
 /** Cancels a thread and its children. Stops the process that runs it, if there is one. See `Engine.cancel`. */
-export async function cancelThread(
-  engine: EngineContext,
-  thread: string,
-  options: CancelOptions = {},
-): Promise<ThreadOver> {
+export async function cancelThread(engine: Telling, thread: string, options: CancelOptions = {}): Promise<ThreadOver> {
   const { repository } = engine;
   const before = await readCurrent(repository, thread);
   if (before.end) {
@@ -31,7 +27,7 @@ export async function cancelThread(
   return afterStop(engine, before.id, options, () => endStopped(engine, before, options));
 }
 
-async function endStopped(engine: EngineContext, before: ThreadState, options: CancelOptions): Promise<ThreadOver> {
+async function endStopped(engine: Telling, before: ThreadState, options: CancelOptions): Promise<ThreadOver> {
   const { repository } = engine;
   for (const { pointer } of await findChildren(repository, before)) {
     if (!(await readCurrent(repository, pointer.id)).end) await cancelThread(engine, pointer.id, options);

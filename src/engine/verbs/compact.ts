@@ -8,7 +8,7 @@ import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { askAgent } from '../agents/ask-agent.ts';
-import type { EngineContext, LeaseOptions } from '../engine-context.ts';
+import type { LeaseOptions, Machine, Telling } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { CannotBeAsked } from '../engine-errors.ts';
 import type { Lease } from '../leases/lease.ts';
@@ -40,7 +40,7 @@ export type Compacted = {
 
 /** Sums up all that was said in a thread; see `Engine.compact`. */
 export async function compactThread(
-  engine: EngineContext,
+  engine: Machine & Telling,
   thread: string,
   options: CompactOptions = {},
 ): Promise<Compacted> {
@@ -64,7 +64,7 @@ export async function compactThread(
  * @param limit in characters
  */
 export async function compactIfLarge(
-  engine: EngineContext,
+  engine: Machine & Telling,
   lease: Lease,
   state: ThreadState,
   role: string,
@@ -85,7 +85,7 @@ export async function compactIfLarge(
 }
 
 async function compactByAgent(
-  engine: EngineContext,
+  engine: Machine & Telling,
   lease: Lease,
   state: ThreadState,
   role: string,
@@ -113,7 +113,7 @@ async function compactByAgent(
 /** The role in whose name an agent sums up. */
 const COMPACTOR = 'compactor';
 
-async function pin(engine: EngineContext, state: ThreadState, text: string, agent: string | null): Promise<Compacted> {
+async function pin(engine: Telling, state: ThreadState, text: string, agent: string | null): Promise<Compacted> {
   const { last } = state;
   if (!last) throw new WrongThreadState(state.id, 'new', 'nothing has been said yet', hintToGoOn(state));
   const redaction = engine.redaction();

@@ -1,7 +1,7 @@
 import { UwfError } from '../../errors.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getThread } from '../../thread/find-thread.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Telling } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { describeOver } from '../describe/gather-facts.ts';
@@ -16,7 +16,7 @@ const POLL_MS = 50;
  * @throws {UwfError} `wait-timeout` if that takes longer than `timeoutMs`
  */
 export async function joinThread(
-  engine: EngineContext,
+  engine: Machine & Telling,
   thread: string,
   options: { timeoutMs?: number | undefined } = {},
 ): Promise<ThreadOver | undefined> {

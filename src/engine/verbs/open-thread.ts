@@ -3,7 +3,7 @@ import { findOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { admitThreads } from '../agents/admission.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Telling } from '../engine-context.ts';
 import { openWorkTree } from '../isolation/open-work-tree.ts';
 import { gitPlace, workTreeFolder } from '../isolation/work-tree-folder.ts';
 import { LeaseHeld } from '../leases/lease.ts';
@@ -17,7 +17,7 @@ import { withThread } from '../leases/with-thread.ts';
  * @throws {LeaseHeld} if another process works on the thread, and has not made the work tree yet
  * @throws {UwfError} as `openWorkTree` does
  */
-export async function openThread(engine: EngineContext, idOrPrefix: string): Promise<string> {
+export async function openThread(engine: Machine & Telling, idOrPrefix: string): Promise<string> {
   const { id } = await getThread(engine.repository, idOrPrefix);
   const folder = workTreeFolder(engine, id);
   const found = await findOwnWorkTree(gitPlace(engine), folder);

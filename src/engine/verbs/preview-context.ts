@@ -11,7 +11,7 @@ import { chooseRole, openStep } from '../turn/decide.ts';
 import { contextParts, getRole } from '../turn/prepare.ts';
 import type { RoleChoice } from '../turn/step.ts';
 import { bindingFor, roomFor } from '../config/config.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Deciding } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { readSession } from '../agents/sessions.ts';
 
@@ -31,11 +31,7 @@ export type ContextPreview = {
  * @param wantedRole another role than the one whose turn it is
  * @throws {WrongThreadState} if no role is next, and none is given
  */
-export async function previewContext(
-  engine: EngineContext,
-  thread: string,
-  wantedRole?: string,
-): Promise<ContextPreview> {
+export async function previewContext(engine: Deciding, thread: string, wantedRole?: string): Promise<ContextPreview> {
   const pointer = await getThread(engine.repository, thread);
   const state = await readState(engine.repository, pointer.id, pointer.head);
   const definition = await definitionOf(engine, state);
@@ -48,7 +44,7 @@ export async function previewContext(
 
 /** Gathers what the agent of a role would be told, which is also given; `undefined` where this machine has none. */
 export async function partsForRole(
-  engine: EngineContext,
+  engine: Deciding,
   { state, definition }: { state: ThreadState; definition: WorkflowDefinition },
   choice: Partial<RoleChoice> & { role: string },
 ): Promise<{ agent: AgentBinding | undefined; parts: ContextParts }> {
@@ -62,7 +58,7 @@ export async function partsForRole(
 }
 
 /** @throws {WrongThreadState} if no role is next */
-export async function decideRole(engine: EngineContext, state: ThreadState): Promise<RoleChoice> {
+export async function decideRole(engine: Deciding, state: ThreadState): Promise<RoleChoice> {
   const choice = await chooseRole(await openStep(engine, state));
   if (choice.kind === 'role') return choice;
   const status = statusOfHead(state.head);

@@ -15,7 +15,7 @@ import { admitWish, commonRequest } from '../agents/prepare-agent.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
 import { bindingFor } from '../config/config.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Deciding, Machine, Reading, Telling } from '../engine-context.ts';
 import { readCurrent } from '../leases/with-thread.ts';
 import { runTreeOf } from '../limits/enter-run-tree.ts';
 import { askAgain } from '../turn/accept.ts';
@@ -40,7 +40,7 @@ class AnsweredElsewhere extends Error {}
  * @param except threads whose question was left for later
  */
 export async function putQuestion(
-  engine: EngineContext,
+  engine: Machine & Telling,
   thread: string,
   except: ReadonlySet<ThreadId> = new Set(),
 ): Promise<PutQuestion | undefined> {
@@ -64,7 +64,7 @@ export async function putQuestion(
 
 /** Finds the first thread, of this one and those that it waits for, that asks a person of this machine. */
 async function findQuestion(
-  engine: EngineContext,
+  engine: Deciding,
   state: ThreadState,
   except: ReadonlySet<ThreadId>,
 ): Promise<Suspended | undefined> {
@@ -80,7 +80,7 @@ async function findQuestion(
 
 /** Resolves once the thread has gone on, or the signal is aborted. */
 async function untilMoved(
-  { repository }: EngineContext,
+  { repository }: Reading,
   thread: ThreadId,
   head: ObjectId,
   signal: AbortSignal,
@@ -93,7 +93,7 @@ async function untilMoved(
 }
 
 /** @returns `undefined` if the person leaves it for later */
-async function ask(engine: EngineContext, state: Suspended, elsewhere: AbortSignal): Promise<string | undefined> {
+async function ask(engine: Machine & Telling, state: Suspended, elsewhere: AbortSignal): Promise<string | undefined> {
   const { repository, signal, cwd } = engine;
   const definition = await definitionOf(engine, state);
   const { role } = state.head.node;
@@ -144,7 +144,7 @@ async function ask(engine: EngineContext, state: Suspended, elsewhere: AbortSign
 export type Suspended = ThreadState & { head: CommitOf<'suspend'> };
 
 /** Tells whether a thread waits for the reply of a role that a person of this machine has. */
-export async function asksPerson(engine: EngineContext, state: ThreadState): Promise<boolean> {
+export async function asksPerson(engine: Deciding, state: ThreadState): Promise<boolean> {
   const { head } = state;
   if (head.kind !== 'suspend' || head.node.cause !== 'human') return false;
   const { name } = await definitionOf(engine, state);

@@ -14,7 +14,14 @@ import { admitThreads } from '../agents/admission.ts';
 import { branchOf, definitionOf, tellContinued } from '../children/sub-workflow.ts';
 import { findWaitingChild, findWaitingChildren } from '../children/waiting-children.ts';
 import { describeOver } from '../describe/gather-facts.ts';
-import { type EngineContext, tellTaken } from '../engine-context.ts';
+import {
+  type Deciding,
+  type EngineContext,
+  type Machine,
+  type Reading,
+  type Telling,
+  tellTaken,
+} from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { type Lease, LeaseHeld } from '../leases/lease.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
@@ -82,7 +89,7 @@ async function goOn(
 }
 
 /** Has all agents admitted that a resumption can need: of the thread, of those that it waits for, and of those that wait. */
-async function admitResumption(engine: EngineContext, current: ThreadState, wanted?: string): Promise<void> {
+async function admitResumption(engine: Machine, current: ThreadState, wanted?: string): Promise<void> {
   // A thread can be made to name itself as its caller.
   const states = new Map([[current.id, current]]);
   let below = await findWaitingChild(engine, current);
@@ -102,7 +109,7 @@ async function admitResumption(engine: EngineContext, current: ThreadState, want
 }
 
 /** What a suspended thread, or the one below that it waits for, has asked, behind the keys of the branches that these are. */
-async function readQuestion(engine: EngineContext, thread: ThreadId): Promise<string> {
+async function readQuestion(engine: Reading, thread: ThreadId): Promise<string> {
   const state = await readCurrent(engine.repository, thread);
   const child = await findWaitingChild(engine, state);
   const own = state.head.kind === 'suspend' ? state.head.node.reason : '';
@@ -126,7 +133,7 @@ async function runResumed(
 
 /** An answer to a caller is meant for the child that asked. Of several branches, only the person knows which. */
 async function findAnsweredChild(
-  engine: EngineContext,
+  engine: Reading,
   state: ThreadState,
   answer: string | undefined,
 ): Promise<ThreadId | undefined> {
@@ -146,7 +153,7 @@ async function findAnsweredChild(
  * @throws {WrongThreadState} {WaitsAtLimit} {ThreadMoved}
  */
 export async function checkResumption(
-  engine: EngineContext,
+  engine: Machine,
   thread: string,
   { agent, ...given }: Pick<ResumeOptions, 'answer' | 'more' | 'agent' | 'givenAtMs'> = {},
 ): Promise<void> {
@@ -156,7 +163,7 @@ export async function checkResumption(
 }
 
 async function checkState(
-  engine: EngineContext,
+  engine: Deciding,
   state: ThreadState,
   given: Pick<ResumeOptions, 'answer' | 'more' | 'givenAtMs'>,
 ): Promise<void> {
@@ -179,7 +186,7 @@ function assertHears({ id, head }: ThreadState, answer: string | undefined): voi
   throw new WrongThreadState(id, 'suspended', 'no child thread of it waits for an answer here', hint);
 }
 
-async function assertWithinLimits(engine: EngineContext, state: ThreadState, more?: MoreLimits): Promise<void> {
+async function assertWithinLimits(engine: Deciding, state: ThreadState, more?: MoreLimits): Promise<void> {
   const reached = await findLimitWaitedAt(engine, state, more);
   if (reached) throw new WaitsAtLimit(state.id, reached);
 }
@@ -220,7 +227,7 @@ async function resumeDecided(engine: EngineContext, thread: ThreadId, seen: Resu
   if (over.event !== 'thread.suspended') await resumeParent(engine, await readCurrent(engine.repository, thread));
 }
 
-async function isDecided(engine: EngineContext, state: ThreadState): Promise<boolean> {
+async function isDecided(engine: Deciding, state: ThreadState): Promise<boolean> {
   const { isBlockDecided } = await import('../blocks/is-decided.ts');
   return isBlockDecided(engine, state);
 }
@@ -233,7 +240,7 @@ async function findCaller(repository: Repository, { start: { node } }: ThreadSta
 
 /** Stores an answer to a suspended thread, or to the child that asked, and runs nothing; see `Engine.answer`. */
 export async function answerThread(
-  engine: EngineContext,
+  engine: Deciding & Telling,
   thread: string,
   answer: AnswerOptions = {},
 ): Promise<ThreadId> {
@@ -243,7 +250,7 @@ export async function answerThread(
   return current.id;
 }
 
-async function store(engine: EngineContext, thread: ThreadId, given: AnswerOptions): Promise<void> {
+async function store(engine: Deciding & Telling, thread: ThreadId, given: AnswerOptions): Promise<void> {
   const { answer, more } = given;
   await withThread(engine, thread, undefined, async (state: ThreadState) => {
     const taken = answer === undefined ? await takeUpWaiting(engine, state, more) : undefined;
@@ -273,7 +280,7 @@ const passing: ReadonlySet<SuspendCause> = new Set([
  * @returns how much more the thread itself is given; undefined if nothing was taken up
  */
 export async function takeUpWaiting(
-  engine: EngineContext,
+  engine: Deciding & Telling,
   state: ThreadState,
   more?: MoreLimits,
 ): Promise<{ more?: MoreLimits } | undefined> {
@@ -286,7 +293,7 @@ export async function takeUpWaiting(
 }
 
 /** Tells whether a child of a thread, however far below, waits at a limit of a caller. */
-async function isWaitedAt(engine: EngineContext, state: ThreadState, caller: ThreadId): Promise<boolean> {
+async function isWaitedAt(engine: Deciding, state: ThreadState, caller: ThreadId): Promise<boolean> {
   for (const { thread } of await findWaitingChildren(engine, state)) {
     const child = await readCurrent(engine.repository, thread);
     if ((await findLimitWaitedAt(engine, child))?.caller === caller) return true;
@@ -301,7 +308,7 @@ async function isWaitedAt(engine: EngineContext, state: ThreadState, caller: Thr
  * @returns false if no child goes on
  */
 async function takeUpBelow(
-  engine: EngineContext,
+  engine: Deciding & Telling,
   state: ThreadState,
   more?: MoreLimits,
   caller?: ThreadId,
@@ -316,7 +323,7 @@ async function takeUpBelow(
 
 /** Resumes a thread without running it, if it waits for no words. */
 async function takeUp(
-  engine: EngineContext,
+  engine: Deciding & Telling,
   thread: ThreadId,
   more: MoreLimits | undefined,
   caller: ThreadId | undefined,
@@ -349,7 +356,7 @@ type AnswerOptions = Pick<ResumeOptions, 'answer' | 'more' | 'seen' | 'givenAtMs
  * @throws {ThreadMoved} if the thread is not as it was seen
  */
 export async function storeResumption(
-  engine: EngineContext,
+  engine: Deciding & Telling,
   before: ThreadState,
   { answer, more, ...given }: AnswerOptions,
 ): Promise<ThreadState> {
@@ -364,7 +371,7 @@ export async function storeResumption(
 
 /** Takes an ended thread up as a new one, and runs nothing. */
 async function storeReopened(
-  engine: EngineContext,
+  engine: Deciding & Telling,
   ended: ThreadState,
   { answer, more, ...given }: AnswerOptions,
 ): Promise<ThreadState> {
@@ -382,7 +389,7 @@ async function storeReopened(
  * @throws {ThreadMoved}
  */
 function assertAsSeen(
-  { repository }: Pick<EngineContext, 'repository'>,
+  { repository }: Reading,
   { id, head }: ThreadState,
   { seen, givenAtMs = Infinity }: Pick<AnswerOptions, 'seen' | 'givenAtMs'>,
 ): void {
@@ -394,7 +401,7 @@ function assertAsSeen(
 }
 
 /** @throws {WrongThreadState} if nothing says how the thread goes on after its end */
-async function assertCanReopen(engine: EngineContext, ended: ThreadState): Promise<void> {
+async function assertCanReopen(engine: Reading, ended: ThreadState): Promise<void> {
   if (ended.end?.node.outcome === 'cancelled') {
     const hint = `run 'uwf thread fork ${ended.id}' to go on from its last step as another thread`;
     throw new WrongThreadState(ended.id, 'cancelled', 'a cancelled thread does not go on', hint);

@@ -1,6 +1,6 @@
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { admitThreads } from '../agents/admission.ts';
-import type { EngineContext, LeaseOptions } from '../engine-context.ts';
+import type { EngineContext, LeaseOptions, Machine } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import type { Lease } from '../leases/lease.ts';
 import { inSlot } from '../leases/slot.ts';
@@ -25,14 +25,14 @@ export async function runThread(
 
 /** Has all agents admitted that running a thread can need; see `Engine.checkRun`. */
 export async function checkRun(
-  engine: EngineContext,
+  engine: Machine,
   thread: string,
   options: Pick<RunOptions, 'agent'> = {},
 ): Promise<void> {
   await admitToRun(engine, await readCurrent(engine.repository, thread), options.agent);
 }
 
-async function admitToRun(engine: EngineContext, state: ThreadState, wanted: string | undefined): Promise<void> {
+async function admitToRun(engine: Machine, state: ThreadState, wanted: string | undefined): Promise<void> {
   if (state.end === undefined && state.head.kind !== 'suspend') await admitThreads(engine, [state], wanted);
 }
 

@@ -12,7 +12,7 @@ import { assertValid } from '../../schema/validate.ts';
 import { admitWorkflow } from '../agents/admission.ts';
 import { bindingFor, getBinding } from '../config/config.ts';
 import { branchOf, subWorkflowOf } from '../children/sub-workflow.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Telling } from '../engine-context.ts';
 import { describeThread, type ThreadView } from '../describe/describe.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
 import { type WantedBase, wantsIsolation } from '../isolation/working-top.ts';
@@ -38,7 +38,7 @@ export type StartOptions = {
 };
 
 /** Starts a thread of its own, with `requireAgents` once they were admitted; see `Engine.start`. */
-export async function startNew(engine: EngineContext, options: StartOptions): Promise<ThreadView> {
+export async function startNew(engine: Machine & Telling, options: StartOptions): Promise<ThreadView> {
   const { definition, requireAgents } = options;
   await assertStorable(definition);
   const id = newThreadId(engine.repository.now());
@@ -65,7 +65,7 @@ type ThreadPlace = {
  * a record of who would do each role. Roles without an agent are left out of the record.
  */
 export async function start(
-  engine: EngineContext,
+  engine: Machine & Telling,
   options: StartOptions,
   { id, above, parent }: ThreadPlace = {},
 ): Promise<ThreadState> {

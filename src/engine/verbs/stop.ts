@@ -5,7 +5,7 @@ import { errnoOf } from '../../git/format/object-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import { cannotStop } from '../engine-errors.ts';
 import { findLease, findLeaseRecord, findLeasesOf, type LeaseRecord } from '../leases/find-lease.ts';
 import { LeaseHeld, requestStop, takeLease } from '../leases/lease.ts';
@@ -30,17 +30,13 @@ type StopOptions = { graceMs?: number | undefined };
  * The thread stays where its last step left it. Where the process has died and left its agent, that is ended.
  * @throws {UwfError} `cannot-stop` if the process is on another machine, or not ours to stop
  */
-export async function stopThread(
-  engine: EngineContext,
-  thread: string,
-  options: StopOptions = {},
-): Promise<StopOutcome> {
+export async function stopThread(engine: Reading, thread: string, options: StopOptions = {}): Promise<StopOutcome> {
   return afterStop(engine, thread, options, (outcome) => Promise.resolve(outcome));
 }
 
 /** The same, and does `then` before a process that ran the thread as a child looks at what has become of it. */
 export async function afterStop<T>(
-  { repository }: EngineContext,
+  { repository }: Reading,
   thread: string,
   { graceMs = DEFAULT_GRACE_MS }: StopOptions,
   then: (outcome: StopOutcome) => Promise<T>,

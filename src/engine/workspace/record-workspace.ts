@@ -24,7 +24,7 @@ import { type FileHit, SecretScan } from '../../thread/secret-scan.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { isIsolated, type Isolation } from '../../workflow/definition.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Machine, Telling } from '../engine-context.ts';
 import type { Config } from '../config/config.ts';
 import type { Step } from '../turn/step.ts';
 import type { SnapshotMode } from '../config/config-schema.ts';
@@ -62,7 +62,7 @@ export type TurnFiles = {
 
 /** How the files of turns that are not isolated are kept: as the role says, else the configuration. */
 export function snapshotMode(
-  { config, sharesTurns }: Pick<EngineContext, 'config' | 'sharesTurns'>,
+  { config, sharesTurns }: Pick<Machine, 'config' | 'sharesTurns'>,
   wanted: SnapshotMode | undefined,
 ): SnapshotMode {
   return wanted ?? config.snapshot?.mode ?? (sharesTurns ? 'changed' : 'off');
@@ -75,7 +75,7 @@ export function isRecording(mode: SnapshotMode | undefined): boolean {
 
 /** Returns the trees that a turn begins with: the one that was recorded last, and the one that is checked out. */
 export async function filesBefore(
-  engine: EngineContext,
+  engine: Machine,
   state: ThreadState,
   { cwd, isolation }: { cwd: string; isolation: Isolation },
   wanted: SnapshotMode | undefined,
@@ -100,7 +100,7 @@ export async function filesBefore(
  * @throws {FilesHoldSecrets} if what differs from before does; nothing of it is in the repository then
  */
 export async function recordWorkspace(
-  { engine, state }: Pick<Step, 'engine' | 'state'>,
+  { engine, state }: Pick<Step<Machine & Telling>, 'engine' | 'state'>,
   role: string,
   { cwd, mode, before, isolation }: TurnFiles,
   allowSecrets: boolean,
@@ -163,7 +163,7 @@ function scanFor(redactor: Redactor, others: readonly ObjectId[]): NonNullable<S
 }
 
 /** The work tree that a folder lies in, if it is one of this repository. */
-async function workTreeAt({ repository, env }: EngineContext, cwd: string): Promise<RepositoryLocation | undefined> {
+async function workTreeAt({ repository, env }: Machine, cwd: string): Promise<RepositoryLocation | undefined> {
   const own = repository.location;
   // Variables may have named that work tree: it need not contain the folder.
   if (cwd === own?.workTree) return own;
@@ -173,7 +173,7 @@ async function workTreeAt({ repository, env }: EngineContext, cwd: string): Prom
 }
 
 /** The work tree of a thread that a folder was in, which the agent has removed or moved. */
-async function workTreeAbove(engine: EngineContext, cwd: string): Promise<RepositoryLocation | undefined> {
+async function workTreeAbove(engine: Machine, cwd: string): Promise<RepositoryLocation | undefined> {
   if (existsSync(cwd)) return undefined;
   let above = dirname(cwd);
   while (!existsSync(above)) above = dirname(above);

@@ -4,7 +4,7 @@ import { orElse } from '../../or-else.ts';
 import { UwfError } from '../../errors.ts';
 import { linkedWorkTrees } from '../../git/repository/work-trees.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
-import type { EngineContext } from '../engine-context.ts';
+import type { Reading } from '../engine-context.ts';
 import { isWithin } from '../../git/system/is-within.ts';
 
 /** A workflow wants a role to work in a folder that is none of the repository's files. */
@@ -19,7 +19,7 @@ function workingFolderOutside(role: string, source: 'cwd' | 'location', folder: 
 }
 
 /** The folder that agents work in; `isOwn`: it is the thread's own work tree, which its roles do not leave. */
-export type WorkingTop = Pick<EngineContext, 'repository'> & { cwd: string; isOwn?: boolean };
+export type WorkingTop = Reading & { cwd: string; isOwn?: boolean };
 
 /**
  * Where a role's agent works: what the rule that chose it says (`location`), else its definition (`cwd`), else where all

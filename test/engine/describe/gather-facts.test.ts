@@ -64,6 +64,6 @@ test('reads the start of a thread once, and the folder of a workflow once for al
     expect(read.filter((each) => each === start.id)).toEqual([start.id]);
     counts.push(read.length);
   }
-  // The tree of the folder, and its index.
-  expect(counts[0]! - counts[1]!).toBe(2);
+  // The tree of the folder, its index, and the definition in it.
+  expect(counts[0]! - counts[1]!).toBe(7);
 });
