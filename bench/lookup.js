@@ -10,12 +10,6 @@ import { temporaryFolder } from './lib/temporary-folder.js';
 const stepsPerThread = 2000;
 const nodesPerStep = 6;
 
-/** The form of the lookup's file: records with a hash in their first eight bytes, in pages with a checksum behind them. */
-const headerBytes = 16;
-const recordBytes = 28;
-const recordsPerPage = 146;
-const sumBytes = 4;
-
 /** Finding a node by its hash in a large repository. */
 export const lookup = {
   name: 'lookup',
@@ -45,7 +39,7 @@ export const lookup = {
         },
       };
 
-      const records = someRecords(source, join(folder, 'uwf/lookup'), rounds + 1);
+      const records = someRecords(join(folder, 'uwf/lookup'), rounds + 1);
       const batch = openBatch(options);
       const open = await source.openRepository(folder);
       const nodes = source.repositoryNodes(open);
@@ -94,19 +88,13 @@ export const lookup = {
 };
 
 /** Hashes and object ids of nodes, evenly spread over the lookup. */
-function someRecords(source, path, count) {
-  const file = readFileSync(path);
-  const pages = Math.floor((file.readUInt32BE(8) - headerBytes) / (recordsPerPage * recordBytes + sumBytes));
-  const records = [];
-  for (let at = 0; records.length < count; at += 1) {
-    const page = ((at * 7919) % count) % pages;
-    const start = headerBytes + page * (recordsPerPage * recordBytes + sumBytes) + (at % recordsPerPage) * recordBytes;
-    const [key, oid] = [file.readBigUInt64BE(start), file.toString('hex', start + 8, start + recordBytes)];
-    // The record of a commit stands under the first bytes of its own id.
-    if (oid.startsWith(key.toString(16).padStart(16, '0'))) continue;
-    records.push({ hash: source.base32(key), oid });
-  }
-  return records;
+function someRecords(path, count) {
+  // The first line is a header; those of commits begin with `~`.
+  const lines = readFileSync(path, 'latin1').split('\n').slice(1).filter((line) => /^\w/.test(line));
+  return Array.from({ length: count }, (_, at) => {
+    const [hash, oid] = (lines[(at * 7919) % lines.length] ?? '').split(' ');
+    return { hash, oid };
+  });
 }
 
 /** git's own long-lived reader, with one request at a time. */

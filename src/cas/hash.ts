@@ -66,30 +66,6 @@ export function base32(bits: bigint): NodeHash {
   return parseNodeHash(text);
 }
 
-/** The value of each character of a hash, by its code. */
-const digits = new Uint8Array(128);
-for (let value = 0; value < alphabet.length; value++) digits[alphabet.charCodeAt(value)] = value;
-
-/** The bits of a hash: the highest 34 and the lowest 30, because a number does not hold all, and big integers are slow. */
-type HashHalves = { high: number; low: number };
-
-/** Reads the bits of a hash back: the inverse of {@link base32}. */
-function hashHalves(hash: NodeHash): HashHalves {
-  return { high: numberOf(hash, 0, 7), low: numberOf(hash, 7, 13) };
-}
-
-/** The same as one number of 64 bits. */
-export function hashBits(hash: NodeHash): bigint {
-  const { high, low } = hashHalves(hash);
-  return (BigInt(high) << 30n) | BigInt(low);
-}
-
-function numberOf(hash: NodeHash, from: number, end: number): number {
-  let number = 0;
-  for (let at = from; at < end; at++) number = number * 32 + (digits[hash.charCodeAt(at)] ?? 0);
-  return number;
-}
-
 /**
  * Computes the hash of a node: XXH64 over the 13 ASCII characters of its type followed by its payload in deterministic
  * CBOR. The meta-schema, being its own type, is hashed without the prefix.

@@ -2,16 +2,16 @@ import { closeSync, constants, fstatSync, openSync, renameSync, rmSync, statSync
 import { dirname, join } from 'node:path';
 import type { UwfError } from '../errors.ts';
 import { CorruptObject, errnoOf, isShortOfFiles, ObjectMissing } from '../git/format/object-errors.ts';
-import { type ObjectFormat, type ObjectId, objectIdFromBytes } from '../git/format/object-id.ts';
+import { isObjectId, type ObjectFormat, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { isOlderThan, readAt, whileOpen } from '../git/system/files.ts';
 import { makeFolders, share } from '../git/system/write-files.ts';
 import { tryTo } from '../or-else.ts';
 import { readCommitNodes, readNodeAt } from './commit-nodes.ts';
-import { base32, hashBits, InvalidNodeHash, isNodeHash, type NodeHash } from './hash.ts';
+import { InvalidNodeHash, isNodeHash, type NodeHash } from './hash.ts';
 import { HashCollision, HashMismatch, type NodeSource, NotCanonical, type StoredNode } from './node.ts';
 import { commitRecord, readNewCommits, volatileRef } from './read-new-commits.ts';
-import { DamagedRecords, frameOf, KEY_BYTES, type ReadRange, RecordFile, writeRecordFile } from './record-file.ts';
+import { bytesOf, DamagedRecords, type ReadRange, RecordFile, writeRecordFile } from './record-file.ts';
 
 /** The nodes of all threads and workflows of a repository, of its registered schemas, and of what was put. */
 export interface RepositoryNodes extends NodeSource {
@@ -106,13 +106,13 @@ async function choose(
   return { node: chosen, refused };
 }
 
-/** The smallest and the largest 64 bits whose hash starts with a prefix. */
-function bounds(prefix: string): [bigint, bigint] {
+/** The smallest and the largest hash that starts with a prefix. */
+function bounds(prefix: string): [NodeHash, NodeHash] {
   const text = prefix.toUpperCase();
   const [first, last] = [text.padEnd(13, '0'), text.padEnd(13, 'Z')];
   // An empty prefix fails here too, since no hash starts with Z; it would list the whole repository by mistake.
   if (!isNodeHash(first) || !isNodeHash(last)) throw new InvalidNodeHash(prefix);
-  return [hashBits(first), hashBits(last)];
+  return [first, last];
 }
 
 /** An entry of the lookup. The reader has to check that the blob exists and is that node. */
@@ -129,7 +129,7 @@ type Opened = { descriptor: number; inode: number; size: number };
  * Maps the hash of every node of a repository to the blobs that claim to be it.
  *
  * A cache of data in the refs, updated when a search finds nothing: a file of records, each a node's hash with the id of its blob. A
- * commit whose nodes it has, with those of all commits before, has a record too: its id, under the first 8 bytes of this id.
+ * commit whose nodes it has, with those of all commits before, has a record too: its id, behind those of nodes.
  *
  * Several processes may write at once, and the file can be deleted at any time. A process appends to the very file that it has read,
  * so that no record of a commit ever comes into a file that lacks the nodes of the commits before. What it appends to a file that
@@ -175,8 +175,8 @@ export class Lookup {
     }
   }
 
-  /** All nodes that the refs reach whose 64 bits lie between two bounds, both included. */
-  between(low: bigint, high: bigint): Promise<Candidate[]> {
+  /** All nodes that the refs reach whose hashes lie between two, both included. */
+  between(low: NodeHash, high: NodeHash): Promise<Candidate[]> {
     return this.#mending(async () => {
       await this.update();
       return candidatesIn(this.#records ?? this.#refresh(), low, high);
@@ -210,7 +210,7 @@ export class Lookup {
       this.#mending(async () => {
         this.#opened = undefined;
         await this.#takeIn((this.#records = this.#inMemory([])));
-        return countOf(this.#write(this.#records, Buffer.alloc(0), true));
+        return countOf(this.#write(this.#records, [], true));
       }),
     );
   }
@@ -247,9 +247,9 @@ export class Lookup {
     this.#records = undefined;
   }
 
-  #inMemory(pages: Iterable<Buffer>): RecordFile {
+  #inMemory(records: Iterable<string>): RecordFile {
     const pieces: Buffer[] = [];
-    writeRecordFile(this.#format, pages, (bytes, at) => (at === 0 ? pieces.unshift(bytes) : pieces.push(bytes)));
+    writeRecordFile(this.#format, records, (bytes, at) => (at === 0 ? pieces.unshift(bytes) : pieces.push(bytes)));
     const whole = Buffer.concat(pieces);
     return new RecordFile(this.#format, (start, end) => whole.subarray(start, end));
   }
@@ -294,7 +294,7 @@ export class Lookup {
   }
 
   /** Adds records to those on which they stand. @returns all of them */
-  #write(records: RecordFile, added: Buffer, isSorted: boolean = false): RecordFile {
+  #write(records: RecordFile, added: readonly string[], isSorted: boolean = false): RecordFile {
     // Another caller has found the records damaged since.
     if (records !== this.#records) throw new DamagedRecords();
     try {
@@ -309,20 +309,20 @@ export class Lookup {
     return this.#records;
   }
 
-  /** Appends to the file; false if there is none. It is not synced: the checksum tells a reader what a power cut has left of it. */
-  #append(added: Buffer): boolean {
+  /** Appends to the file; false if there is none. It is not synced: what a power cut leaves of it ends at a line that is not whole. */
+  #append(added: readonly string[]): boolean {
     if (this.#opened === undefined) return this.#path === undefined;
-    const frame = frameOf(added);
-    if (writeSync(this.#opened.descriptor, frame) < frame.length) throw new Error('no room');
-    this.#opened.size += frame.length;
+    const bytes = bytesOf(added);
+    if (writeSync(this.#opened.descriptor, bytes) < bytes.length) throw new Error('no room');
+    this.#opened.size += bytes.length;
     return true;
   }
 
   /** Replaces the file. It is not synced, as appended records are not. */
-  #replace(pages: Iterable<Buffer>): void {
+  #replace(records: Iterable<string>): void {
     const path = this.#path;
     if (path === undefined) {
-      this.#records = this.#inMemory(pages);
+      this.#records = this.#inMemory(records);
       return;
     }
     const temporary = `${path}.tmp`;
@@ -330,7 +330,7 @@ export class Lookup {
     if (isOlderThan(temporary, abandonedAfterMs)) rmSync(temporary, { recursive: true, force: true });
     const descriptor = openSync(temporary, 'wx');
     try {
-      whileOpen(descriptor, () => writeRecordFile(this.#format, pages, (bytes, at) => writeAt(descriptor, bytes, at)));
+      whileOpen(descriptor, () => writeRecordFile(this.#format, records, (bytes, at) => writeAt(descriptor, bytes, at)));
       share(temporary);
       // Before it is renamed, because another process may replace it at once.
       this.#open(temporary);
@@ -363,39 +363,26 @@ function writeAt(descriptor: number, bytes: Buffer, position: number): void {
   }
 }
 
-function isCommitRecord(record: Buffer): boolean {
-  return record.compare(record, KEY_BYTES, 2 * KEY_BYTES, 0, KEY_BYTES) === 0;
-}
-
-function keyOf(bits: bigint): Buffer {
-  const key = Buffer.allocUnsafe(KEY_BYTES);
-  key.writeBigUInt64BE(bits);
-  return key;
-}
-
-function candidatesIn(records: RecordFile, low: bigint, high: bigint): Candidate[] {
-  const found: Candidate[] = [];
-  for (const record of records.between(keyOf(low), keyOf(high))) {
-    if (isCommitRecord(record)) continue;
-    found.push({ hash: base32(record.readBigUInt64BE()), oid: objectIdFromBytes(record.subarray(KEY_BYTES)) });
-  }
-  return found;
+function candidatesIn(records: RecordFile, low: NodeHash, high: NodeHash): Candidate[] {
+  return [...records.between(low, high)].flatMap((record) => {
+    const [hash, oid] = [record.slice(0, 13), record.slice(14)];
+    return isNodeHash(hash) && isObjectId(oid) ? [{ hash, oid }] : [];
+  });
 }
 
 function blobsIn(records: RecordFile, hash: NodeHash): ObjectId[] {
-  const bits = hashBits(hash);
-  return [...new Set(candidatesIn(records, bits, bits).map(({ oid }) => oid))];
+  return [...new Set(candidatesIn(records, hash, hash).map(({ oid }) => oid))];
 }
 
 function countOf(records: RecordFile): { commits: number; nodes: number } {
   let [commits, nodes] = [0, 0];
-  let last: Buffer = Buffer.alloc(0);
+  let last = '';
   for (const record of records.sorted()) {
-    const key = record.subarray(0, KEY_BYTES);
-    if (isCommitRecord(record)) commits += 1;
+    const hash = record.slice(0, 13);
+    if (!isNodeHash(hash)) commits += 1;
     // Several blobs may claim to be one node.
-    else if (!key.equals(last)) nodes += 1;
-    last = key;
+    else if (hash !== last) nodes += 1;
+    last = hash;
   }
   return { commits, nodes };
 }

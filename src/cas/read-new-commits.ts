@@ -4,14 +4,12 @@ import type { Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';
 import { inPlaceOf } from '../or-else.ts';
 import { type CommitNodes, readCommitNodesOnce } from './commit-nodes.ts';
-import { hashBits, type NodeHash } from './hash.ts';
-import { KEY_BYTES } from './record-file.ts';
 
 const prefixes = ['refs/threads/', 'refs/history/', 'refs/workflows/', 'refs/uwf/'];
 /** Refs of nodes that no step has taken in yet. They can be dropped again, and nothing is ever taken out of the lookup. */
 export const volatileRef: RegExp = /^refs\/uwf\/(?:scratch\/.+|pins)$/;
-/** Records are handed out when this many bytes of them have been collected. */
-const MAX_COLLECTED_BYTES = 4 * 1024 * 1024;
+/** Records are handed out when this many have been collected. */
+const MAX_COLLECTED = 150_000;
 
 /**
  * Reads commits from all refs of uwf down to those that are known, and returns records of their nodes, and then of themselves: what is cut off
@@ -20,11 +18,11 @@ const MAX_COLLECTED_BYTES = 4 * 1024 * 1024;
 export async function* readNewCommits(
   repository: Repository,
   isKnown: (id: ObjectId) => boolean,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<string[]> {
   const { objects, refs } = repository;
   // The tree of the commits that keep the ends of archived threads.
   const emptyTree = hashObject({ type: 'tree', data: Buffer.alloc(0) }, objects.format);
-  const [nodes, commits] = [new Bytes(), new Bytes()];
+  let [nodes, commits]: [string[], string[]] = [[], []];
   /** The bytes of ids, one per character. The id itself is a slice of its commit's text, and would keep that text in memory. */
   const met = new Set<string>();
   const listed = await Promise.all(prefixes.map((prefix) => refs.list(prefix)));
@@ -45,48 +43,23 @@ export async function* readNewCommits(
       };
       const commit = await read().catch(inPlaceOf(ObjectMissing, undefined));
       if (commit === undefined) continue;
-      commits.add(commitRecord(id));
-      for (const { hash, oid } of commit.entries ?? []) nodes.add(nodeRecord(hash, oid));
+      commits.push(commitRecord(id));
+      for (const { hash, oid } of commit.entries ?? []) nodes.push(`${hash} ${oid}`);
       // The user's own commits have records, but neither they nor their ancestors hold nodes. Reading goes on behind every
       // commit with the empty tree, also one of the user's own: what is known behind a commit must not depend on the ref
       // from which it was reached first.
       if (commit.entries !== undefined || commit.tree === emptyTree) pending.push(...commit.parents);
     }
     // Only between tips: a commit has a record only if the nodes of all commits before it are in the lookup.
-    if (nodes.length + commits.length < MAX_COLLECTED_BYTES) continue;
-    yield Buffer.concat([nodes.take(), commits.take()]);
+    if (nodes.length + commits.length < MAX_COLLECTED) continue;
+    yield [...nodes, ...commits];
+    [nodes, commits] = [[], []];
     met.clear();
   }
-  if (commits.length > 0) yield Buffer.concat([nodes.take(), commits.take()]);
+  if (commits.length > 0) yield [...nodes, ...commits];
 }
 
-/** Bytes that are added one after another. */
-class Bytes {
-  #bytes: Buffer = Buffer.allocUnsafeSlow(4096);
-  length = 0;
-
-  add(bytes: Buffer): void {
-    if (this.length + bytes.length > this.#bytes.length)
-      this.#bytes = Buffer.concat([this.#bytes, Buffer.allocUnsafe(this.#bytes.length)]);
-    this.length += bytes.copy(this.#bytes, this.length);
-  }
-
-  /** All of them. They stay valid until others are added. */
-  take(): Buffer {
-    const { length } = this;
-    this.length = 0;
-    return this.#bytes.subarray(0, length);
-  }
-}
-
-/** The record of a commit. No node has such a one by chance, nor by less than 2^64 tries. */
-export function commitRecord(id: ObjectId): Buffer {
-  return Buffer.from(id.slice(0, 2 * KEY_BYTES) + id, 'hex');
-}
-
-function nodeRecord(hash: NodeHash, oid: ObjectId): Buffer {
-  const record = Buffer.allocUnsafe(KEY_BYTES + oid.length / 2);
-  record.writeBigUInt64BE(hashBits(hash));
-  record.write(oid, KEY_BYTES, 'hex');
-  return record;
+/** The record of a commit: `~` and the beginning of its id stand in place of a hash, which has no `~`. */
+export function commitRecord(id: ObjectId): string {
+  return `~${id.slice(0, 12)} ${id}`;
 }

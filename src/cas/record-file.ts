@@ -1,231 +1,175 @@
-import { crc32 } from 'node:zlib';
 import { type ObjectFormat, objectIdBytes } from '../git/format/object-id.ts';
 
-// A file of records of one size, a key of 8 bytes and an object id. First a header: 8 bytes of magic, where the sorted records
-// end, and the CRC-32 of these. Then the sorted records, in pages of at most 4 KiB that end with their CRC-32. At last the tail:
-// frames of records that were appended since, each behind its length and its CRC-32. Numbers have 32 bits, big-endian.
-const magics: Readonly<Record<ObjectFormat, string>> = { sha1: 'UWFHASH1', sha256: 'UWFHASH2' };
-const headerBytes = 16;
-const pageBytes = 4096;
-const sumBytes = 4;
-const frameBytes = 8;
+// A file of lines of one width: 13 characters of a key, a blank, an object id, and a line end. The first line has a name and says how
+// many sorted lines follow, filled up with blanks. At last the tail: lines that were appended since.
+const KEY_LENGTH = 13;
+const LINES_IN_PAGE = 64;
 const MAX_CACHED_PAGES = 1024;
+const MAX_WRITTEN_LINES = 1024;
 
-/** The bytes of a key, by which a record is found. */
-export const KEY_BYTES = 8;
-/** Each reader reads the whole tail. A longer one is merged with the sorted records. */
-const MAX_TAIL_RECORDS = 4096;
+/** Each reader reads the whole tail. A longer one is merged with the sorted lines. */
+const MAX_TAIL_LINES = 4096;
 
 /** Says that a file of records is damaged. Its reader removes the file and builds it anew. */
 export class DamagedRecords extends Error {}
 
-/** Returns the bytes of a file from one position to another, or to its end; fewer where it is shorter. They stay valid. */
+/** Returns the bytes of a file from one position to another, or to its end; fewer where it is shorter. */
 export type ReadRange = (start: number, end?: number) => Buffer;
 
-/** Records as they lie in a file: sorted ones, which are found by bisection and read by the page, and a tail. */
+/** Records, each a line without its end: sorted ones, which are found by bisection and read by the page, and a tail. */
 export class RecordFile {
-  /** The bytes of a record. */
-  readonly #size: number;
-  readonly #perPage: number;
+  /** The bytes of a line with its end. */
+  readonly #width: number;
   readonly #read: ReadRange;
-  readonly #sortedEnd: number;
   readonly #sortedCount: number;
-  readonly #pages: Map<number, Buffer> = new Map();
-  #tail: Buffer = Buffer.alloc(0);
-  /** The records of the tail, a character for each byte. Made when they are first asked for. */
-  #inTail: Set<string> | undefined;
+  readonly #pages: Map<number, string> = new Map();
+  /** Sorted, too. */
+  #tail: readonly string[] = [];
   #isTorn = false;
 
-  /** @throws {DamagedRecords} if it is no such file, or not whole. The other methods throw it for a damaged page */
+  /** @throws {DamagedRecords} if it is no such file. The other methods throw it where lines have not the form of records */
   constructor(format: ObjectFormat, read: ReadRange) {
-    this.#size = KEY_BYTES + objectIdBytes(format);
-    this.#perPage = Math.floor((pageBytes - sumBytes) / this.#size);
+    this.#width = widthFor(format);
     this.#read = read;
-    const header = read(0, headerBytes);
-    this.#sortedEnd = header.length < headerBytes ? 0 : header.readUInt32BE(8);
-    if (!header.equals(makeHeader(format, this.#sortedEnd))) throw new DamagedRecords();
-    const bytes = this.#sortedEnd - headerBytes;
-    this.#sortedCount = (bytes - Math.ceil(bytes / this.#pageBytes) * sumBytes) / this.#size;
+    const first = read(0, this.#width).toString('latin1');
+    this.#sortedCount = Number(/\d+ *\n$/.exec(first)?.[0]);
+    if (first !== firstLine(format, this.#sortedCount)) throw new DamagedRecords();
     this.readTail();
   }
 
-  get #pageBytes(): number {
-    return this.#perPage * this.#size + sumBytes;
-  }
-
-  /** Reads the tail anew, up to a frame that is not whole: a killed writer has left it, a full disk, or a power cut. */
+  /** Reads the tail anew, up to a line that is not whole: a killed writer has left it, a full disk, or a power cut. */
   readTail(): void {
-    const bytes = this.#read(this.#sortedEnd);
-    const frames: Buffer[] = [];
-    let at = 0;
-    while (at + frameBytes < bytes.length) {
-      const length = bytes.readUInt32BE(at);
-      const frame = bytes.subarray(at + frameBytes, at + frameBytes + length);
-      const isWhole = frame.length === length && length > 0 && length % this.#size === 0;
-      if (!isWhole || crc32(frame) !== bytes.readUInt32BE(at + sumBytes)) break;
-      frames.push(frame);
-      at += frameBytes + length;
-    }
-    this.#isTorn = at < bytes.length;
-    this.#tail = Buffer.concat(frames);
-    this.#inTail = undefined;
+    const bytes = this.#read((1 + this.#sortedCount) * this.#width);
+    const lines = this.#linesIn(bytes);
+    this.#isTorn = lines.length * this.#width < bytes.length;
+    this.#tail = sortedOnce(lines);
   }
 
   /** Tells whether records may be appended. If not, {@link merged} makes a new file of all. */
-  takes(records: Buffer): boolean {
-    return !this.#isTorn && this.#tail.length + records.length <= MAX_TAIL_RECORDS * this.#size;
+  takes(records: readonly string[]): boolean {
+    return !this.#isTorn && this.#tail.length + records.length <= MAX_TAIL_LINES;
   }
 
   /** Takes in records that were appended. */
-  remember(records: Buffer): void {
-    this.#tail = Buffer.concat([this.#tail, records]);
-    this.#inTail = undefined;
+  remember(records: readonly string[]): void {
+    this.#tail = sortedOnce([...this.#tail, ...records]);
   }
 
-  has(record: Buffer): boolean {
-    const index = this.#firstNotBefore(record);
-    if (index < this.#sortedCount && this.#at(index).equals(record)) return true;
-    this.#inTail ??= new Set([...split(this.#tail, this.#size)].map((appended) => appended.toString('latin1')));
-    return this.#inTail.has(record.toString('latin1'));
+  has(record: string): boolean {
+    for (const found of this.between(record, record)) if (found === record) return true;
+    return false;
   }
 
-  /** The records whose keys lie between two bounds, both included. Some may come twice. */
-  *between(low: Buffer, high: Buffer): Generator<Buffer> {
-    for (let index = this.#firstNotBefore(low); index < this.#sortedCount; index++) {
-      const record = this.#at(index);
-      if (high.compare(record, 0, KEY_BYTES) < 0) break;
-      yield record;
-    }
-    if (low.equals(high)) {
-      for (let at = this.#tail.indexOf(low); at !== -1; at = this.#tail.indexOf(low, at + 1)) {
-        if (at % this.#size === 0) yield this.#tail.subarray(at, at + this.#size);
+  /** The records that begin with two bounds of one length, or lie between them. Some may come twice. */
+  *between(low: string, high: string): Generator<string> {
+    const inTail = (index: number): string => this.#tail[index] ?? '';
+    const inOrder = (index: number): string => this.#at(index);
+    for (const [count, at] of [[this.#sortedCount, inOrder] as const, [this.#tail.length, inTail] as const]) {
+      for (let index = firstNotBefore(low, count, at); index < count; index++) {
+        const record = at(index);
+        if (record.slice(0, high.length) > high) break;
+        yield record;
       }
-      return;
-    }
-    for (const record of split(this.#tail, this.#size)) {
-      if (low.compare(record, 0, KEY_BYTES) <= 0 && high.compare(record, 0, KEY_BYTES) >= 0) yield record;
     }
   }
 
-  /** All records and some others, in order and each once, as the pages of a new file. */
-  *merged(others: Buffer): Generator<Buffer> {
-    let page = Buffer.allocUnsafe(this.#pageBytes);
-    let used = 0;
-    const close = (): Buffer => {
-      const closed = page.subarray(0, used + sumBytes);
-      closed.writeUInt32BE(crc32(closed.subarray(0, used)), used);
-      page = Buffer.allocUnsafe(this.#pageBytes);
-      used = 0;
-      return closed;
-    };
-    for (const record of this.#with(sortRecords(Buffer.concat([this.#tail, others]), this.#size))) {
-      used += record.copy(page, used);
-      if (used === this.#pageBytes - sumBytes) yield close();
-    }
-    if (used > 0) yield close();
-  }
-
-  *#with(fresh: Buffer): Generator<Buffer> {
+  /** All records and some others, in order and each once. */
+  *merged(others: readonly string[]): Generator<string> {
+    const fresh = sortedOnce([...this.#tail, ...others]);
     let at = 0;
     for (const record of this.sorted()) {
-      for (; at < fresh.length; at += this.#size) {
-        const order = fresh.compare(record, 0, this.#size, at, at + this.#size);
-        if (order > 0) break;
-        if (order < 0) yield fresh.subarray(at, at + this.#size);
-      }
+      for (let next = fresh[at]; next !== undefined && next <= record; next = fresh[++at]) if (next < record) yield next;
       yield record;
     }
-    yield* split(fresh.subarray(at), this.#size);
+    yield* fresh.slice(at);
   }
 
   /** The sorted records. */
-  *sorted(): Generator<Buffer> {
-    for (let page = 0; page * this.#perPage < this.#sortedCount; page++) yield* split(this.#readPage(page), this.#size);
-  }
-
-  #firstNotBefore(key: Buffer): number {
-    let low = 0;
-    let high = this.#sortedCount;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#at(middle).compare(key, 0, key.length, 0, key.length) < 0) low = middle + 1;
-      else high = middle;
+  *sorted(): Generator<string> {
+    for (let first = 0; first < this.#sortedCount; first += LINES_IN_PAGE) {
+      const lines = this.#linesIn(this.#readPage(first));
+      if (lines.length < Math.min(LINES_IN_PAGE, this.#sortedCount - first)) throw new DamagedRecords();
+      yield* lines;
     }
-    return low;
   }
 
-  #at(index: number): Buffer {
-    const number = Math.floor(index / this.#perPage);
-    let page = this.#pages.get(number);
+  #at(index: number): string {
+    const inPage = index % LINES_IN_PAGE;
+    const first = index - inPage;
+    let page = this.#pages.get(first);
     if (page === undefined) {
       if (this.#pages.size >= MAX_CACHED_PAGES) this.#pages.clear();
-      this.#pages.set(number, (page = this.#readPage(number)));
+      this.#pages.set(first, (page = this.#readPage(first).toString('latin1')));
     }
-    const start = (index % this.#perPage) * this.#size;
-    return page.subarray(start, start + this.#size);
+    const line = page.slice(inPage * this.#width, (inPage + 1) * this.#width - 1);
+    if (!this.#isRecord(line)) throw new DamagedRecords();
+    return line;
   }
 
-  #readPage(number: number): Buffer {
-    const start = headerBytes + number * this.#pageBytes;
-    const end = Math.min(start + this.#pageBytes, this.#sortedEnd);
-    const bytes = this.#read(start, end);
-    const records = bytes.subarray(0, -sumBytes);
-    if (bytes.length < end - start || crc32(records) !== bytes.readUInt32BE(records.length)) throw new DamagedRecords();
-    return records;
+  #readPage(first: number): Buffer {
+    const end = Math.min(first + LINES_IN_PAGE, this.#sortedCount);
+    return this.#read((1 + first) * this.#width, (1 + end) * this.#width);
+  }
+
+  /** The lines at the beginning of some bytes, up to one that has not the form of a record. */
+  #linesIn(bytes: Buffer): string[] {
+    const lines = bytes.toString('latin1').split('\n').slice(0, -1);
+    const wrong = lines.findIndex((line) => !this.#isRecord(line));
+    return wrong === -1 ? lines : lines.slice(0, wrong);
+  }
+
+  #isRecord(line: string): boolean {
+    return line.length + 1 === this.#width && form.test(line);
   }
 }
 
+const form = /^[~\w]\w{12} [0-9a-f]+$/;
+
 /**
- * Writes a file of sorted records without a tail. Until the header is written, which comes last, no reader takes it for one.
+ * Writes a file of sorted records without a tail. Until the first line is written, which comes last, no reader takes it for one.
  * @param write is given bytes and the position of the first
  */
 export function writeRecordFile(
   format: ObjectFormat,
-  pages: Iterable<Buffer>,
+  records: Iterable<string>,
   write: (bytes: Buffer, position: number) => void,
 ): void {
-  let end = headerBytes;
-  for (const page of pages) {
-    write(page, end);
-    end += page.length;
+  let count = 0;
+  let lines: string[] = [];
+  const flush = (): void => {
+    write(bytesOf(lines), (1 + count) * widthFor(format));
+    count += lines.length;
+    lines = [];
+  };
+  for (const record of records) if (lines.push(record) === MAX_WRITTEN_LINES) flush();
+  flush();
+  write(Buffer.from(firstLine(format, count)), 0);
+}
+
+/** Records as they lie in a file. */
+export function bytesOf(records: readonly string[]): Buffer {
+  return Buffer.from(records.map((record) => `${record}\n`).join(''), 'latin1');
+}
+
+function widthFor(format: ObjectFormat): number {
+  return KEY_LENGTH + 2 * objectIdBytes(format) + 2;
+}
+
+function firstLine(format: ObjectFormat, sortedCount: number): string {
+  return `${`uwf-lookup 1 ${sortedCount}`.padEnd(widthFor(format) - 1)}\n`;
+}
+
+function firstNotBefore(key: string, count: number, at: (index: number) => string): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (at(middle) < key) low = middle + 1;
+    else high = middle;
   }
-  write(makeHeader(format, end), 0);
+  return low;
 }
 
-/** Records as they are appended to a file. */
-export function frameOf(records: Buffer): Buffer {
-  const frame = Buffer.alloc(frameBytes + records.length);
-  frame.writeUInt32BE(records.length);
-  frame.writeUInt32BE(crc32(records), sumBytes);
-  records.copy(frame, frameBytes);
-  return frame;
-}
-
-function makeHeader(format: ObjectFormat, sortedEnd: number): Buffer {
-  const header = Buffer.alloc(headerBytes, magics[format]);
-  header.writeUInt32BE(sortedEnd, 8);
-  header.writeUInt32BE(crc32(header.subarray(0, -sumBytes)), headerBytes - sumBytes);
-  return header;
-}
-
-function* split(records: Buffer, size: number): Generator<Buffer> {
-  for (let at = 0; at < records.length; at += size) yield records.subarray(at, at + size);
-}
-
-/** Sorts records, each once. */
-function sortRecords(records: Buffer, size: number): Buffer {
-  // The first four bytes are nearly always enough to compare, and numbers are compared faster.
-  const starts = Uint32Array.from({ length: records.length / size }, (_, index) => records.readUInt32BE(index * size));
-  const places = Uint32Array.from(starts.keys()).toSorted((a, b) => {
-    const order = (starts[a] ?? 0) - (starts[b] ?? 0);
-    return order || records.compare(records, b * size, (b + 1) * size, a * size, (a + 1) * size);
-  });
-  const sorted = Buffer.allocUnsafe(records.length);
-  let used = 0;
-  for (const place of places) {
-    const record = records.subarray(place * size, (place + 1) * size);
-    if (used > 0 && record.equals(sorted.subarray(used - size, used))) continue;
-    used += record.copy(sorted, used);
-  }
-  return sorted.subarray(0, used);
+function sortedOnce(records: readonly string[]): readonly string[] {
+  return [...new Set(records)].toSorted();
 }

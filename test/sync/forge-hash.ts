@@ -1,5 +1,5 @@
 import type { NodeHash } from '../../src/cas/hash.ts';
-import { hashBits, hashNode } from '../../src/cas/hash.ts';
+import { hashNode } from '../../src/cas/hash.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 
 // XXH64 is no cryptographic hash: what it does to its input can be undone, word by word.
@@ -20,6 +20,10 @@ function inverse(odd: bigint): bigint {
   for (let step = 0; step < 6; step++) found = (found * (2n - ((odd * found) & MASK))) & MASK;
   return found & MASK;
 }
+
+/** The 64 bits of a hash. */
+const hashBits = (hash: NodeHash): bigint =>
+  [...hash].reduce((bits, digit) => bits * 32n + BigInt('0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(digit)), 0n);
 
 const wordAt = (bytes: Buffer, at: number): bigint => bytes.readBigUInt64LE(at);
 const isPrintable = (word: bigint): boolean => [...wordBytes(word)].every((byte) => byte >= 0x20 && byte < 0x7f);

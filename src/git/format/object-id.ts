@@ -57,11 +57,6 @@ export function formatOfId(id: ObjectId): ObjectFormat {
   return id.length === 40 ? 'sha1' : 'sha256';
 }
 
-/** The object id of 20 or 32 raw bytes, as trees and pack indexes hold it. */
-export function objectIdFromBytes(bytes: Uint8Array): ObjectId {
-  return parseObjectId(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex'));
-}
-
 /** Objects up to this size are hashed with one call: a `Hash` object for each would survive young garbage collections. */
 const MAX_COPIED_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 32;
