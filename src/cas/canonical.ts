@@ -33,27 +33,6 @@ export function assertJsonValue(value: unknown): asserts value is JsonValue {
   check(value, [], []);
 }
 
-/**
- * Checks a value that `JSON.parse` made of a well-formed text, as {@link assertJsonValue} would.
- *
- * Most of what can be wrong with a value cannot come out of a parser, so that this takes a fraction of the time.
- * @throws {NotJson} for half a surrogate pair, which an escape can make, and for nesting too deep
- */
-export function assertParsedJson(value: unknown, text: string): asserts value is JsonValue {
-  if (surrogateEscape.test(text) || !isDepthAtMost(value, MAX_DEPTH)) assertJsonValue(value);
-}
-
-const surrogateEscape = /\\u[dD][89a-fA-F]/;
-
-function isDepthAtMost(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  if (depth === 0) return false;
-  for (const member of Array.isArray(value) ? value : Object.values(value)) {
-    if (!isDepthAtMost(member, depth - 1)) return false;
-  }
-  return true;
-}
-
 function check(value: unknown, path: (string | number)[], above: object[]): void {
   switch (typeof value) {
     case 'boolean':
@@ -137,25 +116,6 @@ export function pointer(path: readonly (string | number)[]): string {
  */
 export function canonicalJson(value: JsonValue): string {
   return `${write(value, '\n')}\n`;
-}
-
-/** Tells whether a text is what {@link canonicalJson} writes for a value. */
-export function isCanonicalJson(value: JsonValue, text: string): boolean {
-  // Where no keys have to be put in another order the engine writes the same, and much faster.
-  if (isInOrder(value)) return `${JSON.stringify(value, null, 2)}\n` === text;
-  return canonicalJson(value) === text;
-}
-
-function isInOrder(value: JsonValue): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  if (Array.isArray(value)) return value.every(isInOrder);
-  let previous: string | undefined;
-  for (const key of Object.keys(value)) {
-    if (previous !== undefined && previous > key) return false;
-    previous = key;
-    if (!isInOrder(memberOf(value, key))) return false;
-  }
-  return true;
 }
 
 // Text is put together by hand: an object with keys like '10' cannot be given an order that JSON.stringify would keep.

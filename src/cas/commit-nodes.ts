@@ -26,14 +26,6 @@ const ownIndexes = 'children';
 const FOLDER = '40000';
 
 const MAX_INDEX_BYTES = 16 * 1024 * 1024;
-/** The lines of indexes that a long-lived process (a worker, the page) keeps: 1 to 2 MB. */
-const MAX_CACHED_LINES = 5000;
-
-/** Commits never change, so a cached one is never stale. */
-type Cache = { commits: Map<ObjectId, CommitNodes>; lines: number };
-
-/** One for each open repository. */
-const caches = new WeakMap<ObjectReader, Cache>();
 
 /**
  * Reads the parents of a commit and the index of its tree, together with the indexes of its `workflow/` and `children/*`.
@@ -44,27 +36,6 @@ const caches = new WeakMap<ObjectReader, Cache>();
  * @throws {ObjectMissing} {CorruptObject} if the commit or its tree cannot be read
  */
 export async function readCommitNodes(
-  repository: NodeReader,
-  commitId: ObjectId,
-  known?: Commit,
-): Promise<CommitNodes> {
-  const cache: Cache = caches.get(repository.objects) ?? { commits: new Map(), lines: 0 };
-  caches.set(repository.objects, cache);
-  const cached = cache.commits.get(commitId);
-  if (cached !== undefined) return cached;
-  const nodes = await readCommitNodesOnce(repository, commitId, known);
-  if (cache.lines >= MAX_CACHED_LINES) {
-    cache.commits.clear();
-    cache.lines = 0;
-  }
-  cache.commits.set(commitId, nodes);
-  // A commit that is not of uwf takes room, too.
-  cache.lines += nodes.entries?.length ?? 1;
-  return nodes;
-}
-
-/** Reads the same without caching it, for callers that read many commits once each. */
-export async function readCommitNodesOnce(
   { objects }: NodeReader,
   commitId: ObjectId,
   known?: Commit,
@@ -115,26 +86,13 @@ async function readIndexes(objects: ObjectReader, root: readonly TreeLine[]): Pr
       }
     }
   }
-  for (const { path, id } of folders) entries.push(...(await readFolder(objects, path, id)));
+  for (const { path, id } of folders) entries.push(...((await readIndex(objects, await readAnyTree(objects, id), path)) ?? []));
   return entries;
 }
 
 /** Tells whether a tree has an index of nodes at its root. Readers take a commit of such a tree for one of uwf. */
 export async function isTreeOfNodes(objects: ObjectReader, tree: ObjectId): Promise<boolean> {
   return (await readIndex(objects, await readAnyTree(objects, tree), '')) !== undefined;
-}
-
-type Folder = { path: string; id: ObjectId; entries: readonly IndexEntry[] };
-
-/** The index that was read last. Consecutive threads mostly have the same workflow, so this one is mostly asked for again. */
-const latest = new WeakMap<ObjectReader, Folder>();
-
-async function readFolder(objects: ObjectReader, path: string, id: ObjectId): Promise<readonly IndexEntry[]> {
-  const known = latest.get(objects);
-  if (known?.path === path && known.id === id) return known.entries;
-  const entries = (await readIndex(objects, await readAnyTree(objects, id), path)) ?? [];
-  latest.set(objects, { path, id, entries });
-  return entries;
 }
 
 async function readIndex(

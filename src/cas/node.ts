@@ -8,7 +8,7 @@ import { UwfError } from '../errors.ts';
 import { hashObject, type ObjectId } from '../git/format/object-id.ts';
 import { isJsonObject, type JsonValue } from '../json.ts';
 import { orElse } from '../or-else.ts';
-import { assertJsonValue, assertParsedJson, canonicalJson, isCanonicalJson } from './canonical.ts';
+import { assertJsonValue, canonicalJson } from './canonical.ts';
 import { hashNode, isNodeHash, type NodeHash } from './hash.ts';
 import { CONTENT_TYPE } from './node-hash.ts';
 
@@ -98,7 +98,7 @@ function readJson(text: string): Node | undefined {
   if (!text.startsWith('{')) return undefined;
   return orElse(() => {
     const value: unknown = JSON.parse(text);
-    assertParsedJson(value, text);
+    assertJsonValue(value);
     if (!isJsonObject(value) || Object.keys(value).length !== 2) return undefined;
     const { type, payload } = value;
     return isNodeHash(type) && payload !== undefined ? { type, payload } : undefined;
@@ -107,7 +107,7 @@ function readJson(text: string): Node | undefined {
 
 function isSameText(node: Node, text: string): boolean {
   const raw = rawTextOf(node.type, node.payload);
-  return raw === undefined ? isCanonicalJson({ payload: node.payload, type: node.type }, text) : raw === text;
+  return raw === undefined ? canonicalJson({ payload: node.payload, type: node.type }) === text : raw === text;
 }
 
 /** A verified node with its hash and the id of its blob. */

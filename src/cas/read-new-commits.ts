@@ -3,7 +3,7 @@ import { hashObject, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';
 import { inPlaceOf } from '../or-else.ts';
-import { type CommitNodes, readCommitNodesOnce } from './commit-nodes.ts';
+import { type CommitNodes, readCommitNodes } from './commit-nodes.ts';
 
 const prefixes = ['refs/threads/', 'refs/history/', 'refs/workflows/', 'refs/uwf/'];
 /** Refs of nodes that no step has taken in yet. They can be dropped again, and nothing is ever taken out of the lookup. */
@@ -39,7 +39,7 @@ export async function* readNewCommits(
       // collected while we were reading.
       const read = async (): Promise<CommitNodes & { tree: ObjectId }> => {
         const commit = await readCommit(objects, id);
-        return { tree: commit.tree, ...(await readCommitNodesOnce(repository, id, commit)) };
+        return { tree: commit.tree, ...(await readCommitNodes(repository, id, commit)) };
       };
       const commit = await read().catch(inPlaceOf(ObjectMissing, undefined));
       if (commit === undefined) continue;

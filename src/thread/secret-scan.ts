@@ -1,5 +1,5 @@
 import { pointer } from '../cas/canonical.ts';
-import { readCommitNodesOnce, readNodeAt } from '../cas/commit-nodes.ts';
+import { readCommitNodes, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { StoredNode } from '../cas/node.ts';
 import { PINNED_FOLDER } from '../cas/node-tree.ts';
@@ -398,13 +398,13 @@ type Scanned = { places: SecretPlace[]; previous: ObjectId | undefined; others: 
 
 async function scanCommit(repository: Repository, scan: SecretScan, id: ObjectId): Promise<Scanned> {
   const { tree, parents } = await readCommit(repository.objects, id);
-  const { entries } = await readCommitNodesOnce(repository, id);
+  const { entries } = await readCommitNodes(repository, id);
   if (entries === undefined) return { places: await scan.scanCode(id), previous: undefined, others: [] };
   const kind = findEventFile(entries)?.kind;
   const others: ObjectId[] = [];
   const code: ObjectId[] = [];
   for (const parent of parents) {
-    const isOwn = (await readCommitNodesOnce(repository, parent)).entries !== undefined;
+    const isOwn = (await readCommitNodes(repository, parent)).entries !== undefined;
     (isOwn ? others : code).push(parent);
   }
   const nodes: (readonly [string, StoredNode])[] = [];

@@ -1,4 +1,4 @@
-import { nodesBehind, readCommitIndex, readCommitNodesOnce, readNodeAt } from '../cas/commit-nodes.ts';
+import { nodesBehind, readCommitIndex, readCommitNodes, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import { repositoryNodes } from '../cas/lookup.ts';
 import {
@@ -122,7 +122,7 @@ async function findCommitOf(repository: Repository, hash: NodeHash): Promise<Obj
       if (met.has(id)) continue;
       met.add(alone(id));
       // A parent is missing in a shallow clone.
-      const nodes = await readCommitNodesOnce(repository, id).catch(inPlaceOf(ObjectMissing, undefined));
+      const nodes = await readCommitNodes(repository, id).catch(inPlaceOf(ObjectMissing, undefined));
       if (nodes?.entries === undefined) continue;
       if (findEventFile(nodes.entries)?.file.hash === hash) return (await readThreadCommit(repository, id)).id;
       pending.push(...nodes.parents.toReversed());

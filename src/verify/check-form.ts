@@ -1,4 +1,4 @@
-import { type IndexEntry, readCommitNodesOnce } from '../cas/commit-nodes.ts';
+import { type IndexEntry, readCommitNodes } from '../cas/commit-nodes.ts';
 import { isNodeHash, type NodeHash } from '../cas/hash.ts';
 import { getNode, type Node, type NodeSource, type StoredNode } from '../cas/node.ts';
 import { pathName } from '../cas/path-name.ts';
@@ -94,7 +94,7 @@ async function sortParents(
       code.push(id);
       continue;
     }
-    const behind = await attempt(report, null, () => readCommitNodesOnce(repository, id));
+    const behind = await attempt(report, null, () => readCommitNodes(repository, id));
     const node = findEventFile(behind?.entries ?? [])?.file;
     if (node !== undefined && named.has(node.hash) && !isStart) threads.push(id);
     else report(null, `nothing accounts for its parent ${id}`);

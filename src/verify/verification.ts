@@ -4,7 +4,7 @@
 // each decision again (`replay.ts`). Whoever made a thread controls its size and its rules, so all of it has limits;
 // what exceeds one is refused, and what was verified once is remembered.
 
-import { readCommitNodesOnce } from '../cas/commit-nodes.ts';
+import { readCommitNodes } from '../cas/commit-nodes.ts';
 import { prepareHashing } from '../cas/hash.ts';
 import type { StoredNode } from '../cas/node.ts';
 import type { StepsSeen } from '../expression/analysis/steps-seen.ts';
@@ -354,7 +354,7 @@ async function resumeVerification(
 
 /** Reads where the nodes of a verified commit are, and adds it to the progress if it is a step. */
 async function readEarlier(repository: Repository, progress: ThreadProgress, id: ObjectId): Promise<EarlierCommit> {
-  const { parents, entries = [] } = await readCommitNodesOnce(repository, id);
+  const { parents, entries = [] } = await readCommitNodes(repository, id);
   const kind = findEventFile(entries)?.kind;
   if (kind === undefined) throw new CorruptThread(id, 'its tree has no start, step, suspend, resume or end node');
   if (kind === 'step') progress.own(id);

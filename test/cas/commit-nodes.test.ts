@@ -59,26 +59,6 @@ describe('the nodes of a commit', () => {
     expect(entries.map(({ hash }) => hash)).toEqual(['root', 'one', 'workflow'].map((text) => textNode(text).hash));
   });
 
-  test('are read once while the repository is open', async () => {
-    const id = addCommit([index('a')]);
-    const first = await readCommitNodes(repository, id);
-    expect(first).toMatchObject({ parents: [], committedAtMs: 5000, entries: [{ path: 'a.md' }] });
-    const reads = read.length;
-    expect(await readCommitNodes(repository, id)).toBe(first);
-    expect(read).toHaveLength(reads);
-  });
-
-  test('are kept up to 5000 lines, and then read again', async () => {
-    const known = { tree: addNodes('a'), parents: [], message: '', author: person, committer: person };
-    const idOf = (at: number): ObjectId => parseObjectId(at.toString(16).padStart(40, '0'));
-    for (let at = 1; at <= 5000; at += 1) await readCommitNodes(repository, idOf(at), known);
-    read.length = 0;
-    for (const at of [1, 5000]) await readCommitNodes(repository, idOf(at), known);
-    expect(read).toEqual([]);
-    for (const at of [5001, 5001, 1]) await readCommitNodes(repository, idOf(at), known);
-    expect(read).toHaveLength(4);
-  });
-
   test('cannot be proven by another blob', async () => {
     const id = addCommit([index('a')]);
     const [entry] = await readCommitIndex(repository, id);

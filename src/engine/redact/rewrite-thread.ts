@@ -1,4 +1,4 @@
-import { type IndexEntry, nodesBehind, readCommitNodesOnce, readNodeAt } from '../../cas/commit-nodes.ts';
+import { type IndexEntry, nodesBehind, readCommitNodes, readNodeAt } from '../../cas/commit-nodes.ts';
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { PINNED_FOLDER, type Subtree, type TreeFile, writeNodeTree } from '../../cas/node-tree.ts';
 import { type EncodedNode, encodeNode, getNode, type Node, type StoredNode } from '../../cas/node.ts';
@@ -73,7 +73,7 @@ export class Rewriter {
   /** Writes a commit anew. A commit of the user's code, and a commit without changes, stays. */
   async rewrite(id: ObjectId): Promise<void> {
     const commit = await readCommit(this.#repository.objects, id);
-    const { entries } = await readCommitNodesOnce(this.#repository, id, commit);
+    const { entries } = await readCommitNodes(this.#repository, id, commit);
     if (entries === undefined) return;
     const nodes = new Map<NodeHash, StoredNode>();
     for (const entry of entries) nodes.set(entry.hash, await readNodeAt(this.#repository, entry));

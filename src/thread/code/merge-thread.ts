@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readCommitNodesOnce } from '../../cas/commit-nodes.ts';
+import { readCommitNodes } from '../../cas/commit-nodes.ts';
 import { UwfError } from '../../errors.ts';
 import { hashObject, isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { isRefName } from '../../git/format/refs.ts';
@@ -273,7 +273,7 @@ async function listCodeCommits(
   const commits =
     checkedOut === undefined ? [] : await listRevisions(git, [checkedOut, ...merging, '--not', ...without]);
   for (const id of commits) {
-    const isOwn = snapshots.has(id) || (await readCommitNodesOnce(repository, id)).entries !== undefined;
+    const isOwn = snapshots.has(id) || (await readCommitNodes(repository, id)).entries !== undefined;
     if (isOwn) throw uwfCommit(thread, id);
   }
   return tip === checkedOut ? commits : [tip, ...commits];
