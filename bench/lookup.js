@@ -90,7 +90,10 @@ export const lookup = {
 /** Hashes and object ids of nodes, evenly spread over the lookup. */
 function someRecords(path, count) {
   // The first line is a header; those of commits begin with `~`.
-  const lines = readFileSync(path, 'latin1').split('\n').slice(1).filter((line) => /^\w/.test(line));
+  const lines = readFileSync(path, 'latin1')
+    .split('\n')
+    .slice(1)
+    .filter((line) => /^\w/.test(line));
   return Array.from({ length: count }, (_, at) => {
     const [hash, oid] = (lines[(at * 7919) % lines.length] ?? '').split(' ');
     return { hash, oid };

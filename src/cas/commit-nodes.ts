@@ -86,7 +86,8 @@ async function readIndexes(objects: ObjectReader, root: readonly TreeLine[]): Pr
       }
     }
   }
-  for (const { path, id } of folders) entries.push(...((await readIndex(objects, await readAnyTree(objects, id), path)) ?? []));
+  for (const { path, id } of folders)
+    entries.push(...((await readIndex(objects, await readAnyTree(objects, id), path)) ?? []));
   return entries;
 }
 

@@ -330,7 +330,9 @@ export class Lookup {
     if (isOlderThan(temporary, abandonedAfterMs)) rmSync(temporary, { recursive: true, force: true });
     const descriptor = openSync(temporary, 'wx');
     try {
-      whileOpen(descriptor, () => writeRecordFile(this.#format, records, (bytes, at) => writeAt(descriptor, bytes, at)));
+      whileOpen(descriptor, () =>
+        writeRecordFile(this.#format, records, (bytes, at) => writeAt(descriptor, bytes, at)),
+      );
       share(temporary);
       // Before it is renamed, because another process may replace it at once.
       this.#open(temporary);

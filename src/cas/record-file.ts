@@ -78,7 +78,8 @@ export class RecordFile {
     const fresh = sortedOnce([...this.#tail, ...others]);
     let at = 0;
     for (const record of this.sorted()) {
-      for (let next = fresh[at]; next !== undefined && next <= record; next = fresh[++at]) if (next < record) yield next;
+      for (let next = fresh[at]; next !== undefined && next <= record; next = fresh[++at])
+        if (next < record) yield next;
       yield record;
     }
     yield* fresh.slice(at);

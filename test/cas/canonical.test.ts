@@ -1,13 +1,7 @@
 import vm from 'node:vm';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  assertJsonValue,
-  canonicalJson,
-  MAX_DEPTH,
-  NotJson,
-  pointer,
-} from '../../src/cas/canonical.ts';
+import { assertJsonValue, canonicalJson, MAX_DEPTH, NotJson, pointer } from '../../src/cas/canonical.ts';
 import type { JsonValue } from '../../src/json.ts';
 
 /** JSON values with hard keys: numbers in text, `__proto__`, and characters outside the basic plane. */
