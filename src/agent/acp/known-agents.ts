@@ -13,9 +13,7 @@ type KnownAgent = {
   keys: readonly string[];
   /** What its config has to say beside the command. */
   config: JsonObject;
-  /** The versions that uwf was tried with, the newest first; docs/agents.md has what was found. */
-  tried: readonly string[];
-  /** What the newest of them does not report of its usage. */
+  /** What it does not report of its usage, in the newest version that uwf was tried with: see docs/agents.md. */
   silentOf: readonly ('tokens' | 'cost')[];
 };
 
@@ -28,35 +26,30 @@ export const knownAgents: readonly KnownAgent[] = [
   bridged('claude', 'Claude Code', 'claude-agent-acp', {
     keys: ['ANTHROPIC_API_KEY'],
     config: { mode: 'default' },
-    tried: ['0.101.0', '0.49.0'],
   }),
   bridged('codex', 'Codex', 'codex-acp', {
     keys: ['OPENAI_API_KEY'],
     config: { mode: 'workspace-write' },
-    tried: ['2.6.0'],
     silentOf: ['cost'],
   }),
   native('gemini', 'Gemini CLI', ['gemini', '--acp'], {
     keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
-    tried: ['0.61.0'],
     silentOf: ['cost'],
   }),
-  native('opencode', 'opencode', ['opencode', 'acp'], { tried: ['1.18.33'] }),
+  native('opencode', 'opencode', ['opencode', 'acp']),
   native('goose', 'goose', ['goose', 'acp']),
   native('cursor', 'Cursor', ['cursor-agent', 'acp'], { keys: ['CURSOR_API_KEY'] }),
   // Over ACP it takes no server that is started with a command: it starts uwf's by itself.
   native('copilot', 'GitHub Copilot CLI', ['copilot', '--acp', '--stdio', '--additional-mcp-config', COPILOT_SERVER], {
-    tried: ['1.0.102'],
     silentOf: ['cost'],
   }),
   native('qwen', 'Qwen Code', ['qwen', '--acp'], {
     keys: ['OPENAI_API_KEY'],
     config: { mode: 'default' },
-    tried: ['0.24.4', '0.15.10'],
     silentOf: ['cost'],
   }),
   native('kimi', 'Kimi CLI', ['kimi', 'acp']),
-  native('cline', 'cline', ['cline', '--acp'], { tried: ['3.0.65'] }),
+  native('cline', 'cline', ['cline', '--acp']),
 ];
 
 function native(
@@ -66,7 +59,7 @@ function native(
   more: Partial<KnownAgent> = {},
 ): KnownAgent {
   const programs = [{ program: command[0], command }];
-  return { name, title, programs, keys: [], config: {}, tried: [], silentOf: [], ...more };
+  return { name, title, programs, keys: [], config: {}, silentOf: [], ...more };
 }
 
 /** An agent that npx starts with a bridge, if the bridge is not installed. */
@@ -79,7 +72,7 @@ function bridged(name: string, title: string, bridge: string, more: Partial<Know
 }
 
 /** A known agent that is installed here, and how to configure it. */
-type FoundAgent = Pick<KnownAgent, 'name' | 'title' | 'tried'> & {
+type FoundAgent = Pick<KnownAgent, 'name' | 'title'> & {
   /** The config of `builtin:acp`. */
   config: JsonObject;
   /** The line to add under `agents` in `.uwf/config.yaml`. */
@@ -94,13 +87,13 @@ type FoundAgent = Pick<KnownAgent, 'name' | 'title' | 'tried'> & {
 export function findKnownAgents(env: Readonly<Record<string, string | undefined>>): FoundAgent[] {
   // An empty place in PATH means the current folder, in which nothing is looked for.
   const places = (env['PATH'] ?? '').split(delimiter).filter(Boolean).join(delimiter);
-  return knownAgents.flatMap(({ name, title, tried, programs, keys, config: more }) => {
+  return knownAgents.flatMap(({ name, title, programs, keys, config: more }) => {
     for (const { program, command } of programs) {
       if (findProgram(program, '/', places) === undefined) continue;
       const passEnv = keys.filter((key) => env[key] !== undefined);
       const config: JsonObject = { command: [...command], ...more, ...(passEnv.length > 0 && { passEnv }) };
       return [
-        { name, title, tried, config, line: `${name}: { package: "builtin:acp", config: ${JSON.stringify(config)} }` },
+        { name, title, config, line: `${name}: { package: "builtin:acp", config: ${JSON.stringify(config)} }` },
       ];
     }
     return [];

@@ -17,29 +17,7 @@ export type McpServerConfig =
   | { command: string; args?: string[]; env?: Record<string, string> }
   | { url: string; headers?: Record<string, string> };
 
-/** How commands of the model are run. */
-export type RunCommandConfig = {
-  /** How long a command may take, in ms; default 120,000. */
-  timeoutMs?: number;
-  /** The only commands there are: the words that one begins with (`npm test`, `git`). Absent: any. */
-  allow?: string[];
-  /** Names of variables that commands see, beside the harmless ones. */
-  passEnv?: string[];
-};
-
-/** When a request that failed is sent again. */
-export type RetryConfig = {
-  /** Requests after the first; default 4. */
-  maxRetries?: number;
-  /** The first pause, in ms; each further one is twice as long. Default 1,000. */
-  baseDelayMs?: number;
-  /** The longest pause, in ms, unless the server itself asks for a longer one. Default 30,000. */
-  maxDelayMs?: number;
-  /** A server that asks for a longer pause than this is not waited for: the thread is suspended. Default 600,000. */
-  maxRetryAfterMs?: number;
-};
-
-/** Configuration of `builtin:llm`. */
+/** Configuration of `builtin:llm`, defaults not yet filled in: {@link llmConfigSchema} says what each is. */
 export type LlmConfig = {
   baseUrl: string;
   model: string;
@@ -51,9 +29,9 @@ export type LlmConfig = {
   maxTurns?: number;
   maxCostUsd?: number;
   tools?: string[];
-  runCommand?: RunCommandConfig;
+  runCommand?: { timeoutMs?: number; allow?: string[]; passEnv?: string[] };
   mcpServers?: Record<string, McpServerConfig>;
-  retry?: RetryConfig;
+  retry?: { maxRetries?: number; baseDelayMs?: number; maxDelayMs?: number; maxRetryAfterMs?: number };
   requestTimeoutMs?: number;
   maxAnswerBytes?: number;
   maxToolResultCharacters?: number;

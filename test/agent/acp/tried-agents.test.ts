@@ -17,17 +17,6 @@ function trials(): string[][] {
     .map((cells) => cells.slice(1, -1));
 }
 
-test('docs/agents.md has a row for each version that was tried, the newest first, and names those that were not', () => {
-  const rows = trials();
-  const untried = knownAgents.filter(({ tried }) => tried.length === 0).map(({ title }) => title);
-  expect(rows.at(-1)?.slice(0, 2)).toEqual([untried.join(', '), '']);
-  const found: Record<string, string[]> = {};
-  for (const [title = '', version = ''] of rows.slice(0, -1))
-    (found[title.replace(', bridge', '')] ??= []).push(version);
-  const known = knownAgents.filter(({ tried }) => tried.length > 0).map(({ title, tried }) => [title, tried]);
-  expect(found).toEqual(Object.fromEntries(known));
-});
-
 test('what is said to be tested is so with the version that the tests of agents install', () => {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'test/agents/package.json'), 'utf8')) as {
     dependencies: Record<string, string>;

@@ -4,7 +4,7 @@ import { errnoOf } from '../../../git/format/object-errors.ts';
 import { isJsonObject, parseJson } from '../../../json.ts';
 import { isNumber, isString, objectOf, recordOf } from '../../../shape.ts';
 import { AgentNotAuthorized, RequestRefused } from '../../agent-errors.ts';
-import type { LlmConfig, RetryConfig } from '../llm-config.ts';
+import type { LlmConfig } from '../llm-config.ts';
 import { saysTooLong, TOO_LONG_HINT } from './too-long.ts';
 
 /** The model could not be asked, or did not answer to the end; asking again may help. */
@@ -177,7 +177,7 @@ const DEFAULTS = { maxRetries: 4, baseDelayMs: 1000, maxDelayMs: 30_000, maxRetr
  */
 export async function withRetries<Result>(
   attempt: () => Promise<Result>,
-  config: RetryConfig,
+  config: LlmConfig['retry'],
   signal: AbortSignal,
   onPause: (failure: ModelUnavailable, delayMs: number) => void,
 ): Promise<Result> {

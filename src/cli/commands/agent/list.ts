@@ -1,10 +1,9 @@
-import { findKnown, findKnownAgents, isConfigured, knownAgents } from '../../../agent/acp/known-agents.ts';
+import { findKnownAgents, isConfigured } from '../../../agent/acp/known-agents.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { configHere } from '../../open/open-config.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import type { Output } from '../../output/output.ts';
 
-type Row = { name: string; package: string; isDefault: boolean; roles: string[]; tried: readonly string[] };
+type Row = { name: string; package: string; isDefault: boolean; roles: string[] };
 
 export const command: Command = defineCommand({
   description: `Lists the agents of .uwf/config.yaml, of your own configuration and of this machine's file in the git
@@ -18,14 +17,12 @@ add. --known lists all coding agents that uwf knows, with the versions that were
     package: 'its package: builtin:<name>, or an npm package',
     isDefault: 'whether it does the roles that no other agent is named for',
     roles: 'the roles it is named for: workflow.role or role',
-    tried: 'the versions of this coding agent that uwf was tried with, the newest first',
   },
   examples: [
     { command: 'uwf agent list', comment: 'who would do what' },
-    { command: 'uwf agent list --known --json', comment: 'which coding agents were tried, and which versions' },
+    { command: 'uwf agent list --json', comment: 'the same for programs' },
   ],
-  async run({ cli, options, out }) {
-    if (options.known) return listKnown(out);
+  async run({ cli, out }) {
     const repository = await openForReading(cli);
     const config = await configHere(cli, repository);
     const rows = Object.values(config.agents).map((agent) => ({
@@ -33,7 +30,6 @@ add. --known lists all coding agents that uwf knows, with the versions that were
       package: agent.package,
       isDefault: agent.name === config.defaultAgent,
       roles: Object.keys(config.roles).filter((role) => config.roles[role] === agent.name),
-      tried: findKnown(agent)?.tried ?? [],
     }));
     await out.table<Row>(rows, [
       { title: 'AGENT', cell: ({ name }) => name, paint: out.paint.name },
@@ -42,14 +38,12 @@ add. --known lists all coding agents that uwf knows, with the versions that were
         title: 'ROLES',
         cell: ({ roles, isDefault }) => [...roles, ...(isDefault ? ['every other role'] : [])].join(', '),
       },
-      { title: 'TRIED WITH', cell: ({ tried }) => tried.join(', ') },
     ]);
     const agents = Object.values(config.agents);
     for (const found of findKnownAgents(cli.env)) {
       if (isConfigured(found, agents)) continue;
-      const tried = found.tried.length === 0 ? 'not tried with uwf yet' : `tried with ${found.tried.join(', ')}`;
       out.hint(
-        `${found.title} is installed (${tried}); to use it, add to 'agents' in ${config.bareFile ?? '.uwf/config.yaml'}: ${found.line}`,
+        `${found.title} is installed; to use it, add to 'agents' in ${config.bareFile ?? '.uwf/config.yaml'}: ${found.line}`,
       );
     }
     if (rows.length > 0) return;
@@ -60,13 +54,3 @@ add. --known lists all coding agents that uwf knows, with the versions that were
     );
   },
 });
-
-async function listKnown(out: Output): Promise<void> {
-  const rows: Row[] = knownAgents.map(({ name, tried }) => {
-    return { name, package: 'builtin:acp', isDefault: false, roles: [], tried };
-  });
-  await out.table(rows, [
-    { title: 'AGENT', cell: ({ name }) => name, paint: out.paint.name },
-    { title: 'TRIED WITH', cell: ({ tried }) => tried.join(', ') || 'not tried' },
-  ]);
-}
