@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readResult, RESULT_TOOL, resultToolDescription, resultToolSchema } from '../agent/extract/result-tool.ts';
+import { readResult, RESULT_TOOL, resultToolDescription, resultToolSchema } from '../agent/extract/schema-variants.ts';
 import { parseNodeHash } from '../cas/hash.ts';
 import { repositoryNodes } from '../cas/lookup.ts';
 import { getNode } from '../cas/node.ts';

@@ -5,11 +5,11 @@
 
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
-import { checkValue } from '../agent/extract/check-value.ts';
+import { checkValue } from '../agent/extract/extract-reply.ts';
 import { recordAsked } from '../agent/mcp/mcp-record.ts';
 import type { AskedOfServer } from '../agent/mcp/mcp-record.ts';
 import { McpStreamTransport } from '../agent/mcp/mcp-stream-transport.ts';
-import { OutputFlood } from '../agent/processes/program-output.ts';
+import { OutputFlood } from '../agent/processes/start-program.ts';
 import { whenAborted } from '../agent/processes/within.ts';
 import { messageOf, UwfError } from '../errors.ts';
 import { isJsonObject, parseJson } from '../json.ts';

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 
-import { builtInAgents } from '../../src/agent/load/built-in-agents.ts';
+import { builtInAgents } from '../../src/agent/load/agent-binding.ts';
 import { describeAgent, finishTurn, readyTurn } from '../../src/agent/contract-suite/describe-agent.ts';
 import { builtInContracts } from '../contracts/agent.ts';
 

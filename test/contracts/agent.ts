@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 
-import { builtInAgents } from '../../src/agent/load/built-in-agents.ts';
+import { builtInAgents } from '../../src/agent/load/agent-binding.ts';
 import type { ChildOutcome } from '../../src/agent/contract.ts';
 import type { AgentContract } from '../../src/agent/contract-suite/describe-agent.ts';
 import { fixtureAgent } from '../helpers/agent-request.ts';

@@ -12,14 +12,17 @@ import type {
 import { isJsonObject, type JsonObject, parseJson } from '../../json.ts';
 import { endProcessGroup, endStrays, findStrays } from '../processes/process-group.ts';
 import {
+  closeStreams,
   headAndTail,
   MAX_SAID_CHARACTERS,
   OutputFlood,
   OutputTail,
+  type ProgramStart,
   readOutputLines,
-} from '../processes/program-output.ts';
+  scrubbedEnvironment,
+  startProgram,
+} from '../processes/start-program.ts';
 import { describeEnd, notEnded, whenExited } from '../processes/run-program.ts';
-import { closeStreams, type ProgramStart, scrubbedEnvironment, startProgram } from '../processes/start-program.ts';
 
 /** What is kept for messages of what an agent prints beside the protocol. */
 const MAX_TAIL_BYTES = 4096;

@@ -15,7 +15,7 @@ import { isJsonObject, type JsonObject } from '../../json.ts';
 import { AgentBroken, AgentNotAuthorized } from '../agent-errors.ts';
 import type { AgentRequest } from '../contract.ts';
 import { readAsked } from '../mcp/mcp-record.ts';
-import { headAndTail, MAX_SAID_CHARACTERS } from '../processes/program-output.ts';
+import { headAndTail, MAX_SAID_CHARACTERS } from '../processes/start-program.ts';
 import type { AcpConnection } from './acp-connection.ts';
 import { COPILOT_SERVER, warnOfMode } from './known-agents.ts';
 import { costCountingOf, readSessionName, SessionCost } from './usage.ts';

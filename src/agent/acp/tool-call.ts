@@ -5,7 +5,7 @@ import { isWithin } from '../../git/system/is-within.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 import { shellQuoted } from '../../text/wording.ts';
-import { cutText } from '../processes/program-output.ts';
+import { cutText } from '../processes/start-program.ts';
 
 /** What a tool's result may have in characters before it is cut. */
 const MAX_RESULT_CHARACTERS = 1024 * 1024;

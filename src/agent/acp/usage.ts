@@ -2,7 +2,7 @@ import type { PromptResponse } from '@agentclientprotocol/sdk/unstable';
 import { isJsonObject, type JsonValue, parseJson } from '../../json.ts';
 import { addUsage } from '../../schema/built-in/schema-parts.ts';
 import type { Usage } from '../contract.ts';
-import { satisfiesRange } from '../load/version-range.ts';
+import { satisfiesRange } from '../version-range.ts';
 
 /** A session as it was left: by another process, or in another turn. */
 type LeftSession = {

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { checkValue } from './check-value.ts';
-import { renderFields } from './parse-fields.ts';
+import { checkValue, renderFields } from './extract-reply.ts';
 import { fieldWords, propertiesOf, requiredOf, resolveReference, schemaVariants } from './schema-variants.ts';
 
 const BODY = 'What you have to say, in Markdown.\n';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { splitFrontMatter } from '../extract/front-matter.ts';
-import { renderFields } from '../extract/parse-fields.ts';
+import { renderFields } from '../extract/extract-reply.ts';
 import {
   fieldWords,
   plainOrJson,

@@ -5,10 +5,9 @@ import type { AgentReply, AgentRequest, Usage } from '../contract.ts';
 import { splitFrontMatter } from '../extract/front-matter.ts';
 import { priced } from '../price.ts';
 import type { LlmConfig } from './llm-config.ts';
-import { askModel, type ModelAnswer } from './model/ask-model.ts';
-import type { OpenModel } from './model/open-model.ts';
-import { modelFailure, ModelUnavailable, withRetries } from './retry/model-failure.ts';
-import type { ToolBox } from './tools/tool-box.ts';
+import { askModel, type ModelAnswer, type OpenModel } from './ask-model.ts';
+import { modelFailure, ModelUnavailable, withRetries } from './model-failure.ts';
+import type { ToolBox } from './tool-box.ts';
 
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_CONTEXT_CHARACTERS = 400_000;

@@ -2,12 +2,12 @@ import { describeBuiltIn } from '../describe-built-in.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
 import { asValidated } from '../../schema/typed-schema.ts';
-import { RESULT_TOOL } from '../extract/result-tool.ts';
+import { RESULT_TOOL } from '../extract/schema-variants.ts';
 import { type Conversation, converse, newInput, UsageMeter } from './converse.ts';
 import { llmConfigSchema } from './llm-config.ts';
 import type { LlmConfig } from './llm-config.ts';
-import { openModel } from './model/open-model.ts';
-import { openToolBox } from './tools/open-tool-box.ts';
+import { openModel } from './ask-model.ts';
+import { openToolBox } from './open-tool-box.ts';
 
 /** Signs of life without a word of their own are told no more often than this. */
 const SIGN_MS = 500;

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.ts';
-import type { TokenPrice } from '../contract.ts';
+import type { AgentPackage, TokenPrice } from '../contract.ts';
 
 /** An agent as the configuration names it: a package and what it is configured with. */
 export type AgentBinding = {
@@ -16,4 +16,14 @@ export type AgentBinding = {
   declaredAt?: string;
   /** Set where the user's own configuration declares it, and no file of the repository does. */
   isUsersOwn?: boolean;
+};
+
+/** The agents that uwf brings along; each module is loaded when its agent is asked for. */
+export const builtInAgents: Readonly<Record<string, () => Promise<AgentPackage>>> = {
+  acp: () => import('../acp/acp-agent.ts'),
+  command: () => import('../command/command-agent.ts'),
+  human: () => import('../human/human-agent.ts'),
+  llm: () => import('../llm/llm-agent.ts'),
+  scripted: () => import('../scripted/scripted-agent.ts'),
+  workflow: () => import('../workflow/workflow-agent.ts'),
 };

@@ -1,10 +1,8 @@
 import { dirname, join, sep } from 'node:path';
-
-import { kindOfPath } from '../../git/repository/git-directory.ts';
 import { NODE_LIMITS, whyNoJson } from '../../cas/limits.ts';
+import { kindOfPath } from '../../git/repository/git-directory.ts';
 import { readFileInside } from '../../git/repository/read-file-inside.ts';
-import { isJsonObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, mapTexts } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 
 /** An installed npm package. */
@@ -93,4 +91,18 @@ function target(value: JsonValue | undefined): string | undefined {
     if (path !== undefined) return path;
   }
   return undefined;
+}
+
+/** Keys of a configuration under which a text, or each text of a list, is a program or goes to one as it is. */
+const PROGRAM_KEYS: readonly string[] = ['argv', 'command', 'args'];
+
+/**
+ * Gives a configuration with every text in it, at any depth, replaced.
+ * @param replace is told whether the text as a whole is a word of a program's command line
+ */
+export function mapConfigTexts(
+  config: JsonObject,
+  replace: (text: string, isProgramWord: boolean) => string,
+): JsonObject {
+  return mapTexts(config, (text, key) => replace(text, PROGRAM_KEYS.includes(key)));
 }

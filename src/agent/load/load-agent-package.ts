@@ -3,10 +3,10 @@ import { nearestName } from '../../text/nearest-name.ts';
 import { packageRoot } from '../../git/system/package-root.ts';
 import { AgentBroken, AgentMissing } from '../agent-errors.ts';
 import type { Agent, AgentPackage, PackageDescriptor } from '../contract.ts';
-import { builtInAgents } from './built-in-agents.ts';
+import { builtInAgents } from './agent-binding.ts';
 import { findPackage, type InstalledPackage } from './find-package.ts';
 import { holdToContract } from './hold-to-contract.ts';
-import { satisfiesRange } from './version-range.ts';
+import { satisfiesRange } from '../version-range.ts';
 
 const BUILT_IN = 'builtin:';
 const PACKAGE_NAME = /^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/iu;

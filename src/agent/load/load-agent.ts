@@ -1,22 +1,20 @@
 import { resolve } from 'node:path';
-
 import { UwfError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import type { AgentRecord } from '../../schema/built-in/workflow.ts';
-import type { AgentBinding } from './agent-binding.ts';
+import { findKnown } from '../acp/known-agents.ts';
 import { AgentBroken, AgentConfigInvalid } from '../agent-errors.ts';
-import { checkValue } from '../extract/check-value.ts';
 import type { Agent } from '../contract.ts';
+import { checkValue } from '../extract/extract-reply.ts';
 import { propertiesOf } from '../extract/schema-variants.ts';
-import { knownReports, type KnownReports } from '../known-reports.ts';
 import { withPrice } from '../price.ts';
-import { describeAgentPackage, loadAgentPackage } from './load-agent-package.ts';
-import type { AgentDescription } from './load-agent-package.ts';
+import { isVersionRange } from '../version-range.ts';
+import type { AgentBinding } from './agent-binding.ts';
 import { isSurelyConfigOf } from './generated-check.ts';
-import { isVersionRange } from './version-range.ts';
+import { type AgentDescription, describeAgentPackage, loadAgentPackage } from './load-agent-package.ts';
 
 /** A configured agent whose configuration was found good, as far as that was known. */
-export type CheckedAgent = {
+type CheckedAgent = {
   /** The configuration with its paths made absolute. */
   config: JsonObject;
   /** What is stored of it with a thread. */
@@ -119,4 +117,31 @@ function resolvePaths(configSchema: JsonObject, config: JsonObject, resolveFrom:
     if (schema['x-uwf-path'] === true && typeof value === 'string') resolved[name] = resolve(resolveFrom, value);
   }
   return resolved;
+}
+
+/** Whether an agent reports the tokens that its turns use, and what they cost; absent where that is not known. */
+export type KnownReports = { tokens?: boolean; cost?: boolean };
+
+/** Agents that ask no model: programs, persons, and those that give their turn to other agents. */
+const withoutModel: ReadonlySet<string> = new Set(
+  ['command', 'human', 'scripted', 'workflow'].map((name) => `builtin:${name}`),
+);
+
+/**
+ * Says what is known, before an agent runs, of the usage that it reports: by its price, by its package, and by the newest
+ * version that uwf was tried with. `undefined` for an agent that asks no model.
+ */
+export function knownReports(
+  { package: reference, config, price }: Pick<AgentBinding, 'package' | 'config' | 'price'>,
+  capabilities: readonly string[] = [],
+): KnownReports | undefined {
+  if (withoutModel.has(reference) || capabilities.includes('no-model')) return undefined;
+  const { silentOf = [] } = findKnown({ package: reference, config }) ?? {};
+  const isCounting = capabilities.includes('usage');
+  const isSilent = silentOf.includes('tokens');
+  const isUnpriced = silentOf.includes('cost') || (isCounting && !capabilities.includes('cost'));
+  return {
+    ...((isCounting || isSilent) && { tokens: isCounting }),
+    ...(price === undefined ? (isSilent || isUnpriced) && { cost: false } : !isSilent && { cost: true }),
+  };
 }

@@ -2,7 +2,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 
 import { isJsonObject, parseJson } from '../../json.ts';
-import { OutputFlood, readOutputLines } from '../processes/program-output.ts';
+import { OutputFlood, readOutputLines } from '../processes/start-program.ts';
 
 /** Where messages come from and go to. */
 export type MessageStreams = {

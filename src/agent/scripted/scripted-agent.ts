@@ -5,7 +5,7 @@ import { MAX_TIMER_MS } from '../../time/clock.ts';
 import { AgentBroken } from '../agent-errors.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor, Usage } from '../contract.ts';
 import { describeBuiltIn } from '../describe-built-in.ts';
-import { checkValue } from '../extract/check-value.ts';
+import { checkValue } from '../extract/extract-reply.ts';
 import {
   asValidated,
   flagSchema,

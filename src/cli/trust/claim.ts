@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants, fstatSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
-import { findPackage } from '../../agent/load/find-package.ts';
-import { mapConfigTexts } from '../../agent/load/program-words.ts';
+import { findPackage, mapConfigTexts } from '../../agent/load/find-package.ts';
 import { assertJsonValue, canonicalJson } from '../../cas/canonical.ts';
 import { SETUP } from '../../engine/agents/admission.ts';
 import type { ConfigSetting } from '../../engine/config/parse-config.ts';

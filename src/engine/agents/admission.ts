@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
-import { mapConfigTexts } from '../../agent/load/program-words.ts';
+import { mapConfigTexts } from '../../agent/load/find-package.ts';
 import { UwfError } from '../../errors.ts';
 import { isMadeForThread, linkedWorkTrees } from '../../git/repository/work-trees.ts';
 import type { StartedThread } from '../../thread/thread-state.ts';

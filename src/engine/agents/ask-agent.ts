@@ -1,5 +1,5 @@
 import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
-import { renderFields } from '../../agent/extract/parse-fields.ts';
+import { renderFields } from '../../agent/extract/extract-reply.ts';
 import type { AgentReply, AgentRequest } from '../../agent/contract.ts';
 import { AgentBroken } from '../../agent/agent-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';

@@ -1,8 +1,7 @@
 import { delimiter, dirname, join } from 'node:path';
 import type { Agent, AgentCas, AgentRequest } from '../../agent/contract.ts';
-import type { KnownReports } from '../../agent/known-reports.ts';
+import { checkAgent, createConfiguredAgent, type KnownReports } from '../../agent/load/load-agent.ts';
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
-import { checkAgent, createConfiguredAgent } from '../../agent/load/load-agent.ts';
 import { type NodeHash, parseNodeHash } from '../../cas/hash.ts';
 import { withoutPlaces } from '../../git/repository/git-directory.ts';
 import { packageRoot } from '../../git/system/package-root.ts';

@@ -1,6 +1,6 @@
 import { AgentMissing } from '../../agent/agent-errors.ts';
 import type { TokenPrice } from '../../agent/contract.ts';
-import { builtInAgents } from '../../agent/load/built-in-agents.ts';
+import { builtInAgents } from '../../agent/load/agent-binding.ts';
 import { priceSchema } from '../../agent/price.ts';
 import {
   commandLineSchema,

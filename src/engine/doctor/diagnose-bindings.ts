@@ -1,4 +1,4 @@
-import type { KnownReports } from '../../agent/known-reports.ts';
+import type { KnownReports } from '../../agent/load/load-agent.ts';
 import type { UwfError } from '../../errors.ts';
 import { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';

@@ -1,5 +1,5 @@
 import { encodeNode } from '../../cas/node.ts';
-import type { KnownReports } from '../../agent/known-reports.ts';
+import type { KnownReports } from '../../agent/load/load-agent.ts';
 import type { Usage } from '../../agent/contract.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { builtIn } from '../../schema/built-in.ts';

@@ -1,6 +1,5 @@
 import type { AgentReply } from '../../agent/contract.ts';
-import { extractReply } from '../../agent/extract/extract-reply.ts';
-import { renderFields } from '../../agent/extract/parse-fields.ts';
+import { extractReply, renderFields } from '../../agent/extract/extract-reply.ts';
 import { messageOf } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import { checkReply } from '../../moderator/check-reply.ts';

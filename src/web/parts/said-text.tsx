@@ -2,7 +2,7 @@ import { raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import MarkdownIt, { type MarkdownIt as Renderer } from 'markdown-it';
 import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
-import { parseFields } from '../../agent/extract/parse-fields.ts';
+import { parseFields } from '../../agent/extract/extract-reply.ts';
 import { formatCount } from '../../text/wording.ts';
 import { type Html, PageLink, useFile } from './page.tsx';
 import { Meta } from './labels.tsx';

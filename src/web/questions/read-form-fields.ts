@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseFields } from '../../agent/extract/parse-fields.ts';
+import { parseFields } from '../../agent/extract/extract-reply.ts';
 import {
   fieldWords,
   plainOrJson,

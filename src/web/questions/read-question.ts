@@ -1,5 +1,4 @@
-import { extractReply } from '../../agent/extract/extract-reply.ts';
-import { renderFields } from '../../agent/extract/parse-fields.ts';
+import { extractReply, renderFields } from '../../agent/extract/extract-reply.ts';
 import { replyTemplate } from '../../agent/human/answer-reply.ts';
 import { definitionOf } from '../../engine/children/sub-workflow.ts';
 import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';

@@ -4,7 +4,7 @@ import type * as bullmq from 'bullmq';
 import type * as ioredis from 'ioredis';
 import type { Redis, RedisOptions } from 'ioredis';
 import { findPackage } from '../../agent/load/find-package.ts';
-import { satisfiesRange } from '../../agent/load/version-range.ts';
+import { satisfiesRange } from '../../agent/version-range.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { packageRoot } from '../../git/system/package-root.ts';
 import { QueueLost, type TellTrouble } from '../turn-queue.ts';

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 
 import { packageDescriptor } from '../../../src/agent/acp/acp-agent.ts';
 import { findKnownAgents, isConfigured, warnOfMode } from '../../../src/agent/acp/known-agents.ts';
-import { checkValue } from '../../../src/agent/extract/check-value.ts';
+import { checkValue } from '../../../src/agent/extract/extract-reply.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { temporaryFolder } from '../../helpers/agent-request.ts';
 

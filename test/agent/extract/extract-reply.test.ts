@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { extractReply } from '../../../src/agent/extract/extract-reply.ts';
+import { extractReply, renderFields } from '../../../src/agent/extract/extract-reply.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { renderFields } from '../../../src/agent/extract/parse-fields.ts';
 
 const anything = { type: 'object' };
 

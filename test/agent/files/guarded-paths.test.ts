@@ -12,8 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import { GuardedPaths } from '../../../src/agent/files/guarded-paths.ts';
-import type { Access, Guard } from '../../../src/agent/files/guarded-paths.ts';
+import { type Access, type Guard, GuardedPaths } from '../../../src/agent/files/working-folder.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,

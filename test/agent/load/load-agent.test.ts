@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { AgentBroken, AgentConfigInvalid, AgentMissing } from '../../../src/agent/agent-errors.ts';
-import { builtInAgents } from '../../../src/agent/load/built-in-agents.ts';
+import { builtInAgents } from '../../../src/agent/load/agent-binding.ts';
 import { checkAgent, createConfiguredAgent, recordedConfig } from '../../../src/agent/load/load-agent.ts';
 import { describeAgentPackage, loadAgentPackage } from '../../../src/agent/load/load-agent-package.ts';
 import { UwfError } from '../../../src/errors.ts';

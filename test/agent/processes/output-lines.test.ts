@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { OutputFlood, readOutputLines } from '../../../src/agent/processes/program-output.ts';
+import { OutputFlood, readOutputLines } from '../../../src/agent/processes/start-program.ts';
 
 async function linesOf(chunks: string[], maxBytes = 100): Promise<string[]> {
   const lines: string[] = [];

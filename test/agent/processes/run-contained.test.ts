@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
-import { pidNamespace, runContained } from '../../../src/agent/processes/run-contained.ts';
+import { pidNamespace, runContained } from '../../../src/agent/processes/run-program.ts';
 import { temporaryFolder } from '../../helpers/agent-request.ts';
 
 const namespace = await pidNamespace();

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
-import { builtInAgents } from '../../../src/agent/load/built-in-agents.ts';
-import { checkValue } from '../../../src/agent/extract/check-value.ts';
+import { builtInAgents } from '../../../src/agent/load/agent-binding.ts';
+import { checkValue } from '../../../src/agent/extract/extract-reply.ts';
 import { configFileSchema } from '../../../src/engine/config/config-schema.ts';
 import { parseConfigFile } from '../../../src/engine/config/parse-config.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';

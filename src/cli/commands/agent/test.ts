@@ -1,4 +1,4 @@
-import { testAgent } from '../../../agent/test-agent.ts';
+import { testAgent } from '../../../agent/load/test-agent.ts';
 import { usesIn, withFilesOf } from '../../../engine/agents/admission.ts';
 import { withTrialThread } from '../../../engine/agents/trial-thread.ts';
 import { findUnkept, reportedIn } from '../../../engine/limits/unkept-limits.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { knownReports, type KnownReports } from '../../src/agent/known-reports.ts';
-import type { JsonObject } from '../../src/json.ts';
+import { knownReports, type KnownReports } from '../../../src/agent/load/load-agent.ts';
+import type { JsonObject } from '../../../src/json.ts';
 
 const price = { inputPerMTok: 1, outputPerMTok: 2 };
 const acp = (...command: string[]): { package: string; config: JsonObject } => {

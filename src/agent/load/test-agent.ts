@@ -1,20 +1,19 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-import { messageOf, UwfError } from '../errors.ts';
-import { MAX_TIMER_MS } from '../time/clock.ts';
-import type { JsonObject } from '../json.ts';
-import { hasListedTools, toolsMissing } from './acp/open-session.ts';
-import type { AgentBinding } from './load/agent-binding.ts';
-import { programOfCommand } from './command/command-agent.ts';
-import { findProgram, programNotFound } from './processes/start-program.ts';
-import { AgentMissing, AgentNotAuthorized } from './agent-errors.ts';
-import type { Agent, AgentEvent, AgentReply, AgentRequest, Usage } from './contract.ts';
-import { formatUsage } from './format-usage.ts';
-import { extractReply } from './extract/extract-reply.ts';
-import { formatInstruction } from './extract/format-instruction.ts';
-import { createConfiguredAgent } from './load/load-agent.ts';
+import { messageOf, UwfError } from '../../errors.ts';
+import type { JsonObject } from '../../json.ts';
+import { MAX_TIMER_MS } from '../../time/clock.ts';
+import { hasListedTools, toolsMissing } from '../acp/open-session.ts';
+import { AgentMissing, AgentNotAuthorized } from '../agent-errors.ts';
+import { programOfCommand } from '../command/command-agent.ts';
+import type { Agent, AgentEvent, AgentReply, AgentRequest, Usage } from '../contract.ts';
+import { extractReply } from '../extract/extract-reply.ts';
+import { formatInstruction } from '../extract/format-instruction.ts';
+import { formatUsage } from '../format-usage.ts';
+import { findProgram, programNotFound } from '../processes/start-program.ts';
+import type { AgentBinding } from './agent-binding.ts';
+import { createConfiguredAgent } from './load-agent.ts';
 
 /** What is looked at, in this order. */
 const agentChecks = [
@@ -28,7 +27,7 @@ const agentChecks = [
 ] as const;
 
 /** How one thing about an agent stands. */
-export type AgentCheck = {
+type AgentCheck = {
   check: (typeof agentChecks)[number];
   outcome: 'ok' | 'failed' | 'not applicable';
   /** What was found, or why not. */
@@ -38,7 +37,7 @@ export type AgentCheck = {
 };
 
 /** Where the handshake takes place. */
-export type HandshakeOptions = {
+type HandshakeOptions = {
   /** Where packages are looked for; absolute. */
   resolveFrom: string;
   /** The thread of the turns, with its role, store and environment. */

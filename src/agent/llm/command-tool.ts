@@ -1,17 +1,19 @@
 import { isAbsolute, resolve } from 'node:path';
-
-import type { ProgramRun } from '../../processes/run-program.ts';
-import type { AgentRequest } from '../../contract.ts';
-import { pidNamespace, runContained } from '../../processes/run-contained.ts';
-import { looksSecret, scrubbedEnvironment } from '../../processes/start-program.ts';
-import type { LlmConfig } from '../llm-config.ts';
-import { HeadAndTail } from '../../processes/program-output.ts';
-import { defineTool, ToolFailure, ToolRefused } from './tool.ts';
-import type { Tool } from './tool.ts';
-import { isWithin } from '../../../git/system/is-within.ts';
-import { integerSchema, listSchema, NOT_EMPTY, objectSchema, textSchema } from '../../../schema/typed-schema.ts';
-import type { SchemaOf } from '../../../schema/typed-schema.ts';
-import type { WorkFolder } from './work-folder.ts';
+import { isWithin } from '../../git/system/is-within.ts';
+import {
+  integerSchema,
+  listSchema,
+  NOT_EMPTY,
+  objectSchema,
+  type SchemaOf,
+  textSchema,
+} from '../../schema/typed-schema.ts';
+import type { AgentRequest } from '../contract.ts';
+import { pidNamespace, type ProgramRun, runContained } from '../processes/run-program.ts';
+import { HeadAndTail, looksSecret, scrubbedEnvironment } from '../processes/start-program.ts';
+import type { WorkFolder } from './file-tools.ts';
+import type { LlmConfig } from './llm-config.ts';
+import { defineTool, type Tool, ToolFailure, ToolRefused } from './tool-box.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 /** A program that writes more is ended: it floods. */
@@ -23,7 +25,7 @@ const command: SchemaOf<string | string[]> = {
 };
 
 /** What a command's run is told about, beside its result. */
-export type CommandEvents = {
+type CommandEvents = {
   /** The command said something: it lives. */
   onOutput: () => void;
   /** What is told of its output, in characters. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { connectMcpServers } from '../../../../src/agent/llm/tools/mcp-tools.ts';
-import { agentRequest } from '../../../helpers/agent-request.ts';
+import { connectMcpServers } from '../../../src/agent/llm/mcp-tools.ts';
+import { agentRequest } from '../../helpers/agent-request.ts';
 
 /** A server without the SDK: its list of tools has as many pages as the argument says. */
 const program = `

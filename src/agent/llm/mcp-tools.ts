@@ -1,20 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-
-import { isJsonObject } from '../../../json.ts';
-import type { JsonObject } from '../../../json.ts';
-import { whenAborted } from '../../processes/within.ts';
-import { AgentBroken } from '../../agent-errors.ts';
-import { closeStreams, scrubbedEnvironment, startProgram } from '../../processes/start-program.ts';
-import type { AgentRequest } from '../../contract.ts';
-import { McpStreamTransport } from '../../mcp/mcp-stream-transport.ts';
-import { endProcessGroup } from '../../processes/process-group.ts';
-import type { McpServerConfig } from '../llm-config.ts';
-import { objectSchema, textSchema } from '../../../schema/typed-schema.ts';
-import { defineTool, ToolFailure } from './tool.ts';
-import type { Tool } from './tool.ts';
-import { messageOf } from '../../../errors.ts';
+import { messageOf } from '../../errors.ts';
+import { isJsonObject, type JsonObject } from '../../json.ts';
+import { objectSchema, textSchema } from '../../schema/typed-schema.ts';
+import { AgentBroken } from '../agent-errors.ts';
+import type { AgentRequest } from '../contract.ts';
+import { McpStreamTransport } from '../mcp/mcp-stream-transport.ts';
+import { endProcessGroup } from '../processes/process-group.ts';
+import { closeStreams, scrubbedEnvironment, startProgram } from '../processes/start-program.ts';
+import { whenAborted } from '../processes/within.ts';
+import type { McpServerConfig } from './llm-config.ts';
+import { defineTool, type Tool, ToolFailure } from './tool-box.ts';
 
 const CONNECT_MS = 30_000;
 const callLimits = { timeout: 600_000, maxTotalTimeout: 600_000 };

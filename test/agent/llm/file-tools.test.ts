@@ -3,10 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import type { JsonObject } from '../../../../src/json.ts';
-import { temporaryFolder } from '../../../helpers/agent-request.ts';
-import { callTool } from './tool-turn.ts';
-import type { ToolTurn } from './tool-turn.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { temporaryFolder } from '../../helpers/agent-request.ts';
+import { callTool, type ToolTurn } from './tools/tool-turn.ts';
 
 let outside: string;
 let cwd: string;

@@ -2,11 +2,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 
-import { isGroupAlive } from '../../../../src/agent/processes/process-group.ts';
-import type { JsonObject, JsonValue } from '../../../../src/json.ts';
-import { temporaryFolder } from '../../../helpers/agent-request.ts';
-import { callTool } from './tool-turn.ts';
-import type { ToolTurn } from './tool-turn.ts';
+import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
+import type { JsonObject, JsonValue } from '../../../src/json.ts';
+import { temporaryFolder } from '../../helpers/agent-request.ts';
+import { callTool, type ToolTurn } from './tools/tool-turn.ts';
 
 let outside: string;
 let cwd: string;

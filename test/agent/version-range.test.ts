@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { isVersionRange, satisfiesRange } from '../../../src/agent/load/version-range.ts';
+import { isVersionRange, satisfiesRange } from '../../src/agent/version-range.ts';
 
 test.each([
   ['1.2.4', '1.2.3', false],
