@@ -85,7 +85,7 @@ export function ${name}(value) {
 /** The check of the configurations of the agents that come with uwf: it says only whether one is accepted. */
 async function generateAgentCheck() {
   const { builtInAgents, createAjv } = await loadSources(`
-export { builtInAgents } from './agent/load/built-in-agents.ts';
+export { builtInAgents } from './agent/load/agent-binding.ts';
 export { createAjv } from './schema/create-ajv.ts';`);
   const { default: standaloneCode } = await import('ajv/dist/standalone/index.js');
   const ajv = await createAjv({ source: true, lines: false }, true);

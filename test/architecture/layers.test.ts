@@ -77,7 +77,7 @@ const files = readSourceFiles();
 const names = new Set(files.map((file) => file.name));
 
 /** Rooms whose folders still import each other in circles. */
-const roomsWithCircles = ['agent', 'cli', 'engine', 'git', 'workflow'];
+const roomsWithCircles = ['cli', 'engine', 'git', 'workflow'];
 
 /** Each import of a file of ours, as a pair. */
 function edges(): { from: SourceFile; to: string; via: SourceImport }[] {

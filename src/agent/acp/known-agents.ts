@@ -92,9 +92,7 @@ export function findKnownAgents(env: Readonly<Record<string, string | undefined>
       if (findProgram(program, '/', places) === undefined) continue;
       const passEnv = keys.filter((key) => env[key] !== undefined);
       const config: JsonObject = { command: [...command], ...more, ...(passEnv.length > 0 && { passEnv }) };
-      return [
-        { name, title, config, line: `${name}: { package: "builtin:acp", config: ${JSON.stringify(config)} }` },
-      ];
+      return [{ name, title, config, line: `${name}: { package: "builtin:acp", config: ${JSON.stringify(config)} }` }];
     }
     return [];
   });

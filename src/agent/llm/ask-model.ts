@@ -4,7 +4,7 @@ import type { JsonValue } from '../../json.ts';
 import { AgentNotAuthorized } from '../agent-errors.ts';
 import type { LlmConfig } from './llm-config.ts';
 import { AnswerTooLarge, ModelUnavailable } from './model-failure.ts';
-import type { Tool } from './tool-box.ts';
+import type { RequestedCall, Tool } from './tool-box.ts';
 
 /** The limit of an answer with its thoughts and the arguments of its calls: far more than any model produces at once. */
 const MAX_ANSWER_CHARACTERS = 8 * 1024 * 1024;
@@ -25,9 +25,6 @@ type AnswerEvents = {
   /** Something arrived that is neither, such as a piece of a tool's arguments. */
   onSign: () => void;
 };
-
-/** A tool that the model wants called. `mistake` says why it cannot be, in words for the model. */
-export type RequestedCall = { id: string; name: string; input: JsonValue; mistake: string | undefined };
 
 /** A whole answer. */
 export type ModelAnswer = {

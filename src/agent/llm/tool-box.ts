@@ -1,12 +1,14 @@
 import { messageOf } from '../../errors.ts';
-import { isJsonObject, type JsonObject } from '../../json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { InvalidSchema } from '../../schema/schema-error.ts';
 import { asValidated, type SchemaOf } from '../../schema/typed-schema.ts';
 import type { AgentEvent } from '../contract.ts';
 import { checkValue } from '../extract/extract-reply.ts';
 import { headAndTail } from '../processes/start-program.ts';
-import type { RequestedCall } from './ask-model.ts';
+
+/** A tool that the model wants called. `mistake` says why it cannot be, in words for the model. */
+export type RequestedCall = { id: string; name: string; input: JsonValue; mistake: string | undefined };
 
 /** The outcome of a call: the result, or the reason why there is none, in words for the model. */
 type CallOutcome = { text: string; isError: boolean };

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import type { JsonObject } from '../../../src/json.ts';
 import { temporaryFolder } from '../../helpers/agent-request.ts';
-import { callTool, type ToolTurn } from './tools/tool-turn.ts';
+import { callTool, type ToolTurn } from './tool-turn.ts';
 
 let outside: string;
 let cwd: string;

@@ -1,8 +1,8 @@
-import { createAgent } from '../../../../src/agent/llm/llm-agent.ts';
-import type { AgentEvent, AgentRequest } from '../../../../src/agent/contract.ts';
-import type { JsonObject } from '../../../../src/json.ts';
-import { agentRequest } from '../../../helpers/agent-request.ts';
-import { startModelServer } from '../../../helpers/model-server.ts';
+import { createAgent } from '../../../src/agent/llm/llm-agent.ts';
+import type { AgentEvent, AgentRequest } from '../../../src/agent/contract.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { agentRequest } from '../../helpers/agent-request.ts';
+import { startModelServer } from '../../helpers/model-server.ts';
 
 /** What came of a call: what the model was told, and what was told of it. */
 export type ToolTurn = { result: string; isError: boolean; refusals: string[]; events: AgentEvent[] };

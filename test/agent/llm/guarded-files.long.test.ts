@@ -2,15 +2,15 @@ import { cpSync, existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, wri
 import { dirname, join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import type { AgentRequest } from '../../../../src/agent/contract.ts';
-import type { JsonObject } from '../../../../src/json.ts';
+import type { AgentRequest } from '../../../src/agent/contract.ts';
+import type { JsonObject } from '../../../src/json.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,
   isolatedGitEnvironment,
   temporaryRepositoryAt,
-} from '../../../helpers/temporary-repository.ts';
-import type { TemporaryRepository } from '../../../helpers/temporary-repository.ts';
+} from '../../helpers/temporary-repository.ts';
+import type { TemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { callTool } from './tool-turn.ts';
 import type { ToolTurn } from './tool-turn.ts';
 
