@@ -1,18 +1,30 @@
+import { existsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import type { ViteUserConfig } from 'vitest/config';
 // @ts-expect-error -- Plain JavaScript, part of the build.
 import { generatedChecksForTests } from './scripts/build/generated-checks.js';
 
 /**
- * Unit tests of rooms that keep nothing in the process but caches. Their files share two processes, which load uwf once: that halves
- * what they cost. Other rooms keep more, the last id of a thread for one, so there each file has a process of its own.
+ * Tests that mock modules, or look at what a process has loaded, compiled or left behind: each has a process of its own. All others
+ * share three, which load uwf once: that halves what they cost.
  */
-const together = [
-  'test/cas/*.test.ts',
-  'test/expression/{analysis,template}/**/*.test.ts',
-  'test/schema/**/*.test.ts',
-  'test/workflow/**/*.test.ts',
+const alone = [
+  'test/architecture/cold-start.test.ts',
+  'test/cas/hash.test.ts',
+  'test/cli/output/while-checking.test.ts',
+  'test/counts/workflow-checks.test.ts',
+  'test/engine/limits/turn-clock.test.ts',
+  'test/expression/evaluation/evaluator-child.test.ts',
+  'test/expression/evaluation/plain-comparison.test.ts',
+  'test/git/repository/read-file-inside.test.ts',
+  'test/git/stores/durable-order.test.ts',
+  'test/moderator/lazy-loading.test.ts',
+  'test/schema/json-schema/compile-schema.test.ts',
+  'test/scripts/install-packages.test.ts',
+  'test/web/live/live.test.ts',
+  'test/worker/find-jobs.test.ts',
 ];
+for (const file of alone) if (!existsSync(file)) throw new Error(`vitest.config.ts names ${file}, which is not there`);
 
 /** Campaigns: `npm run test:long` runs them. Packages of the coding agents that are tried bring tests of their own. */
 const others = ['test/**/*.long.test.ts', '**/node_modules/**'];
@@ -41,8 +53,8 @@ const config: ViteUserConfig = defineConfig({
         test: {
           ...limits,
           name: 'together',
-          include: together,
-          exclude: others,
+          include: ['test/**/*.test.ts'],
+          exclude: [...alone, ...others],
           isolate: false,
           sequence: { groupOrder: 1 },
         },
@@ -52,8 +64,8 @@ const config: ViteUserConfig = defineConfig({
         test: {
           ...limits,
           name: 'alone',
-          include: ['test/**/*.test.ts'],
-          exclude: [...together, ...others],
+          include: alone,
+          exclude: others,
           sequence: { groupOrder: 2 },
         },
       },

@@ -25,7 +25,7 @@ export type Fork = {
  */
 export async function forkThread(repository: Repository, thread: Forkable, at?: ObjectId): Promise<Fork> {
   const head = await findForkPoint(repository, thread, at);
-  const id = newThreadId(repository.now());
+  const id = newThreadId(repository);
   await repository.refs.update([{ name: activeRef(id), expected: null, value: head }]);
   return { thread: id, head, forkedFrom: thread.id };
 }

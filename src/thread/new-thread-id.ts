@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto';
 import { encodeTime, monotonicFactory, type ULIDFactory } from 'ulid';
 import type { ObjectId } from '../git/format/object-id.ts';
+import type { Repository } from '../git/repository.ts';
 import { CorruptThread } from './thread-errors.ts';
 import { MAX_ID_TIME_MS, parseThreadId, timePrefix, type ThreadId } from './thread-id.ts';
 
-let factory: ULIDFactory | undefined;
+/** A repository, or another clock. */
+type Clock = Pick<Repository, 'now'>;
+const factories = new WeakMap<Clock, ULIDFactory>();
 
-/** Makes a new id. Within one process, later ids sort after earlier ones, even in the same millisecond. */
-export function newThreadId(nowMs: number): ThreadId {
-  factory ??= monotonicFactory();
+/** Makes a new id. Within one process, later ids of a repository sort after earlier ones, even in the same millisecond. */
+export function newThreadId(clock: Clock, nowMs: number = clock.now()): ThreadId {
+  const factory = factories.get(clock) ?? monotonicFactory();
+  factories.set(clock, factory);
   return parseThreadId(factory(nowMs));
 }
 

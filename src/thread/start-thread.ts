@@ -65,7 +65,7 @@ export async function startThread(
 ): Promise<ThreadState> {
   assertTextFits('the prompt', request.prompt);
   const startedAtMs = repository.now();
-  const { id = newThreadId(startedAtMs), depth = 0 } = request;
+  const { id = newThreadId(repository, startedAtMs), depth = 0 } = request;
   const prompt = contentNode(request.prompt);
   const agents = Object.entries(request.agents).map(([role, agent]) => ({ role, node: agentNode(agent) }));
   const payload: JsonObject = {

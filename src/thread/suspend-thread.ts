@@ -107,7 +107,7 @@ export async function reopenThread(
 ): Promise<ThreadState> {
   // Suspensions after the last step are not part of the new thread.
   const before = await readState(repository, ended.id, stateCommit(ended).id);
-  const reopened = { ...before, id: newThreadId(repository.now()), head: ended.head, end: ended.end };
+  const reopened = { ...before, id: newThreadId(repository), head: ended.head, end: ended.end };
   return writeResume(repository, reopened, { answer, more, redacted });
 }
 

@@ -129,7 +129,7 @@ test('of many threads the newest are offered, and older ones that begin as the w
   };
   const store = await open();
   const value = parseObjectId(head);
-  const names = Array.from({ length: 60 }, () => activeRef(newThreadId(store.now() + 86_400_000)));
+  const names = Array.from({ length: 60 }, () => activeRef(newThreadId(store, store.now() + 86_400_000)));
   await store.refs.update(names.map((name) => ({ name, expected: null, value })));
   await store.close();
   const newest = await offered('-C', dir, 'thread', 'show', '');

@@ -31,7 +31,7 @@ async function createPlace(steps: number, threads: number): Promise<Place> {
 async function addForks(place: Place, count: number, afterMs = 0): Promise<void> {
   const repository = await place.open();
   const names = Array.from({ length: count }, () =>
-    parseRefName(`refs/threads/${newThreadId(repository.now() + afterMs)}`),
+    parseRefName(`refs/threads/${newThreadId(repository, repository.now() + afterMs)}`),
   );
   await repository.refs.update(names.map((name) => ({ name, expected: null, value: place.head })));
   await repository.close();

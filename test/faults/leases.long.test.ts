@@ -74,7 +74,7 @@ test('four processes that take and release one lease never hold it together, 200
   const file = join(dir, 'taken');
   writeFileSync(file, '');
   const share = join(import.meta.dirname, 'share-lease.ts');
-  const thread = newThreadId(Date.now());
+  const thread = newThreadId(Date);
   const running = await startTogether(4, share, [dir, thread, file, '200']);
   for (const { process } of running) process.stdin?.end();
   for (const { outcome } of running) expect(await outcome).toMatchObject({ code: 0, stderr: '' });
@@ -91,7 +91,7 @@ test('four processes that take and release one lease never hold it together, 200
 
 test('of several that find a lease whose holder was killed exactly one gets it, 50 times', async () => {
   const { dir } = createTemporaryRepository();
-  const rounds = Array.from({ length: 50 }, () => newThreadId(Date.now()));
+  const rounds = Array.from({ length: 50 }, () => newThreadId(Date));
   const file = join(dir, 'got');
   writeFileSync(file, '');
 

@@ -286,7 +286,7 @@ function another(value: JsonValue): JsonValue {
 function layDown({ objectMap }: MapRepository, head: ObjectId): string {
   const { dir, git } = createTemporaryRepository();
   for (const [id, object] of objectMap) layObject(dir, id, object);
-  git('update-ref', activeRef(newThreadId(0)), head);
+  git('update-ref', activeRef(newThreadId({ now: () => 0 })), head);
   return dir;
 }
 

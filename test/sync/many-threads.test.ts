@@ -16,7 +16,7 @@ test('a thousand new threads do not leave a file for each ref', async () => {
   const bare = createTemporaryRepository({ bare: true });
   const there = await bare.open();
   const { head } = await startLoop(there);
-  const forks = Array.from({ length: 1_000 }, () => `create refs/threads/${newThreadId(there.now())} ${head.id}\n`);
+  const forks = Array.from({ length: 1_000 }, () => `create refs/threads/${newThreadId(there)} ${head.id}\n`);
   runGit(bare.dir, ['update-ref', '--stdin'], forks.join(''));
 
   const clone = createTemporaryRepository();

@@ -20,7 +20,7 @@ async function addSteps(repository: MapRepository, from: ThreadState, drafts: Dr
 
 /** Another thread that goes on from where a thread is. */
 async function forkOf(repository: MapRepository, state: ThreadState): Promise<ThreadState> {
-  const id = newThreadId(repository.now());
+  const id = newThreadId(repository);
   await repository.refs.update([{ name: activeRef(id), expected: null, value: state.head.id }]);
   return readState(repository, id, state.head.id);
 }

@@ -8,17 +8,18 @@ import { parseThreadId, threadTimeMs } from '../../src/thread/thread-id.ts';
 
 describe('thread ids', () => {
   test('a new id tells the time it was made at', () => {
-    expect(threadTimeMs(newThreadId(1781219097830))).toBe(1781219097830);
+    expect(threadTimeMs(newThreadId({ now: () => 1781219097830 }))).toBe(1781219097830);
   });
 
   test('ids made in one millisecond sort in the order they were made', () => {
-    const ids = Array.from({ length: 1000 }, () => newThreadId(1781219097831));
+    const clock = { now: () => 1781219097831 };
+    const ids = Array.from({ length: 1000 }, () => newThreadId(clock));
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
   test('lower-case letters are read as upper-case ones', () => {
-    const id = newThreadId(1781219097832);
+    const id = newThreadId({ now: () => 1781219097832 });
     expect(parseThreadId(id.toLowerCase())).toBe(id);
   });
 

@@ -29,7 +29,11 @@ async function usedByCalls(
   for (const parent of commit.commit.parents.slice(1)) {
     const end = await readThreadCommit(repository, parent).catch(() => undefined);
     if (end?.kind !== 'end') continue;
-    const { usage: own, replaced, children } = await workedOut(repository, { id: newThreadId(0), head: end });
+    const {
+      usage: own,
+      replaced,
+      children,
+    } = await workedOut(repository, { id: newThreadId({ now: () => 0 }), head: end });
     for (const each of [own, replaced, children]) taken = addUsage(taken, each);
   }
   const replaced = await readReplaced(repository, commit);

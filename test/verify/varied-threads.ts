@@ -39,7 +39,7 @@ export async function growVariedThreads(): Promise<Specimen[]> {
   if (again === undefined) throw new Error('there is no thread');
   return [
     await specimenOf(rich, again),
-    await specimenOf(base, { ...turns, id: newThreadId(base.now()) }),
+    await specimenOf(base, { ...turns, id: newThreadId(base) }),
     await growBlock(),
   ];
 }
@@ -142,5 +142,5 @@ async function growBlock(): Promise<Specimen> {
     }),
   );
   const { head, repository: base } = await putTogether(lines);
-  return { id: newThreadId(base.now()), head, lines, base: createMapRepository() };
+  return { id: newThreadId(base), head, lines, base: createMapRepository() };
 }

@@ -33,7 +33,7 @@ export async function withTrialThread<T>(
   take: (thread: TrialThread) => Promise<T>,
 ): Promise<T> {
   const { repository } = engine;
-  const id = newThreadId(repository.now());
+  const id = newThreadId(repository);
   enterRunTree(engine, id, 'the test of the agent');
   await prepareHashing();
   const batch = new ObjectBatch(repository.objects.format);

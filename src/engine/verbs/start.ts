@@ -41,7 +41,7 @@ export type StartOptions = {
 export async function startNew(engine: Machine & Telling, options: StartOptions): Promise<ThreadView> {
   const { definition, requireAgents } = options;
   await assertStorable(definition);
-  const id = newThreadId(engine.repository.now());
+  const id = newThreadId(engine.repository);
   const above = enterRunTree(engine, id, definition.name);
   if (requireAgents) {
     for (const role of Object.keys(definition.roles)) getBinding(engine.config, definition.name, role);

@@ -8,7 +8,7 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';
 import { createRepositoryWithState } from '../../helpers/memory-repository.ts';
 
-const thread = newThreadId(Date.now());
+const thread = newThreadId(Date);
 let repository: Repository;
 let file: string;
 let lease: Lease;

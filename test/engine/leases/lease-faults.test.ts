@@ -17,7 +17,7 @@ import { newThreadId } from '../../../src/thread/new-thread-id.ts';
 import { failFs, type Failure } from '../../helpers/failing-fs.ts';
 import { createRepositoryWithState } from '../../helpers/memory-repository.ts';
 
-const thread = newThreadId(Date.now());
+const thread = newThreadId(Date);
 const name = `${thread}.json`;
 let repository: Repository;
 let path: string;

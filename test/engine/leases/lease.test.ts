@@ -34,8 +34,8 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';
 import { createRepositoryWithState } from '../../helpers/memory-repository.ts';
 
-const thread = newThreadId(Date.now());
-const other = newThreadId(Date.now());
+const thread = newThreadId(Date);
+const other = newThreadId(Date);
 const started: ChildProcess[] = [];
 let repository: Repository;
 let path: string;
@@ -225,7 +225,7 @@ describe('the lease of a process that has ended', () => {
     const holder = await endedProcess();
     write(recordOf({ holder }));
     write(recordOf({ holder }), leasePath(String(repository.stateDir), other));
-    for (const name of ['no-thread.json', `${newThreadId(Date.now())}.temp`]) {
+    for (const name of ['no-thread.json', `${newThreadId(Date)}.temp`]) {
       writeFileSync(join(dirname(path), name), '{}');
     }
     expect(findLease(repository, thread)).toBeUndefined();

@@ -10,8 +10,8 @@ import type { ThreadId } from '../../../src/thread/thread-id.ts';
 import { createRepositoryWithState } from '../../helpers/memory-repository.ts';
 
 export const nowMs: number = Date.now();
-export const thread: ThreadId = newThreadId(nowMs);
-export const other: ThreadId = newThreadId(nowMs);
+export const thread: ThreadId = newThreadId({ now: () => nowMs });
+export const other: ThreadId = newThreadId({ now: () => nowMs });
 
 /** A repository, its folder of slots, and what its engines tell. */
 export type SlotFixture = {

@@ -107,7 +107,7 @@ test('the turn of a person that began at another place is stored with what the p
   const turn = { role: 'first', agent, rule: 0, prompt: 'Begin.', head, startedAtMs: 1 };
   const files = { cwd: scene.dir, isolation: 'none', mode: 'off', before: [] } as const;
   const log = new TurnLog(scene.repository, parseThreadId(scene.thread));
-  log.begin({ ...turn, again: { word: 'Better.', as: newThreadId(1) }, files });
+  log.begin({ ...turn, again: { word: 'Better.', as: newThreadId({ now: () => 1 }) }, files });
   log.used(used(1));
   await scene.engine.cancel(scene.thread);
   expect(await scene.read('prompt.md', 1)).toBe('Once more.');

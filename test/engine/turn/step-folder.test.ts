@@ -25,7 +25,7 @@ function deadProcess(): string {
 
 test('what a killed step of a thread left is removed and ended, and nothing of another thread or a step at work', async () => {
   const repository = await createTemporaryRepository().open();
-  const [killed, other] = [newThreadId(1), newThreadId(2)];
+  const [killed, other] = [newThreadId({ now: () => 1 }), newThreadId({ now: () => 2 })];
   // Before there is a folder for steps.
   await clearLeftSteps(repository, (each) => each === killed);
   const folders = [killed, other, killed].map((thread) => makeStepFolder(repository, thread, {}));

@@ -29,7 +29,7 @@ test('a check tells how far it is, and stops when it is asked to', async () => {
 test('a thread with too many new commits is refused, until a fork of an earlier step is here', async () => {
   const remote = createMapRepository();
   const early = await grow(remote, await startWith(remote, 'true'), 20, textOf);
-  const fork = activeRef(newThreadId(remote.now()));
+  const fork = activeRef(newThreadId(remote));
   const { id } = await grow(remote, early, 20, textOf);
   const limits = { maxCommits: 30 };
   expect(refusals(await checkAll(remote, { limits }))).toEqual({

@@ -149,7 +149,7 @@ describe('a fetch of one step', () => {
       'cannot be brought up to date because of another thread',
       () => {
         const local = machine(state.head.id, createTemporaryFolder());
-        local.refMap.set(activeRef(newThreadId(remote.now())), store(local, 'commit', 'no commit at all'));
+        local.refMap.set(activeRef(newThreadId(remote)), store(local, 'commit', 'no commit at all'));
         return local;
       },
     ],
@@ -179,7 +179,7 @@ describe('a fetch of one step', () => {
   );
 
   test('is checked the same in a fork', async () => {
-    const fork = activeRef(newThreadId(remote.now()));
+    const fork = activeRef(newThreadId(remote));
     const local = await indexed(state.head.id);
     for (const head of Object.values(news)) expect(await check(local, head, fork)).toBe(faults.get(head));
     expect(await countReads(local, news['sound']!, fork)).toBeLessThan(250);
