@@ -154,7 +154,7 @@ type Field = string | number | boolean | null;
  *
  * @param before the thread up to the commit, by the chain of parents
  */
-export function checkOrder(commit: ThreadCommit, before: ThreadProgress, report: ReportFault): void {
+function checkOrder(commit: ThreadCommit, before: ThreadProgress, report: ReportFault): void {
   const path = `${commit.kind}.json`;
   const differ = (field: string, is: Field, wanted: Field): void => {
     if (is !== wanted) report(path, `${field} is ${is}, by the commits before it has to be ${wanted}`);
@@ -213,7 +213,7 @@ function checkChildUsage(
 }
 
 /** Checks what the start of a child thread says about its caller. */
-export function checkCaller(start: CommitOf<'start'>, caller: CommitPlace | undefined, report: ReportFault): void {
+function checkCaller(start: CommitOf<'start'>, caller: CommitPlace | undefined, report: ReportFault): void {
   const { id, parentThread, parentState, parentRole, depth, call } = start.node;
   const differ = (field: string, is: Field, wanted: Field): void => {
     if (is !== wanted) report('start.json', `${field} is ${is}, by its caller it has to be ${wanted}`);
@@ -298,7 +298,7 @@ function checkThread(commit: ThreadCommit, before: ThreadProgress, thread: Commi
  * @param beside what the message tells beside the commit's node
  * @param before the commit before; `undefined` for a start
  */
-export function checkMessage(
+function checkMessage(
   commit: ThreadCommit,
   beside: Beside,
   before: Pick<ThreadCommit, 'kind' | 'commit'> | undefined,

@@ -223,7 +223,7 @@ type ReadNode = (hash: NodeHash) => Promise<Node>;
  *
  * @throws {NodeNotFound} if a node that has to be read is missing
  */
-export async function expectedFiles(
+async function expectedFiles(
   event: ThreadEvent & { hash: NodeHash },
   start: Pick<ThreadStart, 'agents'>,
   read: ReadNode,
@@ -262,7 +262,7 @@ export async function expectedFiles(
  *
  * @param linked all hashes that nodes of the tree link to
  */
-export function isFree(
+function isFree(
   { path, hash }: IndexEntry,
   node: Node,
   kind: ThreadCommitKind,

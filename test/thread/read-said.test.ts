@@ -64,46 +64,6 @@ const all = [
 ];
 
 describe('what was said in a thread', () => {
-  test('holds suspensions and answers in their place', async () => {
-    const repository = createMapRepository();
-    const { id } = await muchSaid(repository);
-    expect(await toldAs(repository, id)).toEqual(all);
-  });
-
-  test('says of a suspension all that its turn came to', async () => {
-    const repository = createMapRepository();
-    const state = await muchSaid(repository);
-    const said = await readSaid(repository, state.id);
-    expect(said.at(-1)).toEqual({
-      kind: 'suspend',
-      number: null,
-      step: null,
-      meta: null,
-      role: 'writer',
-      suspension: state.head.hash,
-      reason: 'Good?',
-      cause: 'agent',
-      text: 'I cannot choose.',
-      refused: [
-        {
-          attempt: expect.stringMatching(/^[0-9A-Z]{13}$/),
-          errors: ['$status is missing', 'and words'],
-          text: 'no front matter',
-          usage: null,
-        },
-      ],
-      trace: null,
-      usage: { inputTokens: 3, outputTokens: 4, turns: 1 },
-      completedAt: expect.stringMatching(/^2026-.*Z$/),
-    });
-    const [, first, answer] = said;
-    expect(answer).toMatchObject({
-      kind: 'resume',
-      role: null,
-      suspension: first?.kind === 'suspend' && first.suspension,
-    });
-  });
-
   test('is read in pieces that lose nothing and say nothing twice', async () => {
     const repository = createMapRepository();
     const { id } = await muchSaid(repository);

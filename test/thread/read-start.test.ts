@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { UwfError } from '../../src/errors.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { forkThread } from '../../src/thread/fork-thread.ts';
-import { getThread } from '../../src/thread/find-thread.ts';
 import { type ThreadState, totalsOf } from '../../src/thread/thread-state.ts';
 import {
   findStart,
@@ -31,24 +29,6 @@ beforeEach(async () => {
 });
 
 describe('the start of a thread', () => {
-  test('is found from each of its commits', async () => {
-    for (const { head } of [start, one, two, three]) {
-      expect(await findStart(repository, head.id)).toMatchObject({ id: start.head.id, kind: 'start' });
-    }
-  });
-
-  test('is itself, from itself', async () => {
-    const spied = watched(repository);
-    const from = await readLightCommit(repository, start.head.id);
-    expect(await startOf(spied.repository, from)).toBe(from);
-    expect(spied.read).toEqual([]);
-  });
-
-  test('of a fork is that of the thread it came from', async () => {
-    const fork = await forkThread(repository, await getThread(repository, three.id), one.head.id);
-    expect((await findStart(repository, fork.head))?.id).toBe(start.head.id);
-  });
-
   test('of a child is its own, though its chain goes on to its caller', async () => {
     const child = await startLoop(repository, calledBy(one));
     const step = await appendStep(repository, child, stepDraft());
@@ -77,11 +57,6 @@ describe('the start of a thread', () => {
 });
 
 describe('the prompt of a thread', () => {
-  test('is found from its head', async () => {
-    expect(await readThreadPrompt(repository, three.head.id)).toBe('Write a poem.');
-    expect(await readThreadPrompt(repository, start.head.id)).toBe('Write a poem.');
-  });
-
   test('is not found where the thread or its prompt cannot be read', async () => {
     expect(await readThreadPrompt(repository, start.head.commit.tree)).toBeUndefined();
     const without = forge(repository, start.head.id, ({ files, listed, node }) => {

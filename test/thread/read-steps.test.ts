@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
-import { readSteps, readThread } from '../../src/thread/thread-chain.ts';
+import { readSteps } from '../../src/thread/thread-chain.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { watched } from '../helpers/watched-repository.ts';
@@ -49,24 +49,5 @@ describe('the last steps of a thread', () => {
     const read = steps.filter((id) => spied.read.includes(id));
     expect(read).toEqual(steps.slice(0, Math.max(limit, 1)));
     expect(spied.read).not.toContain(states[0]!.head.id);
-  });
-
-  test('are those up to the commit that is given', async () => {
-    const { steps } = await readSteps(repository, states[2]!.head.id, 1);
-    expect(steps.map(({ text }) => text)).toEqual(['Two.']);
-    expect((await readSteps(repository, states[0]!.head.id, 1)).start?.id).toBe(states[0]!.head.id);
-  });
-});
-
-describe('a whole thread', () => {
-  test('has all its commits, from the start to the head, and the texts of its steps', async () => {
-    const { id, head } = states.at(-1)!;
-    const thread = await readThread(repository, id, head.id);
-    expect(thread).toMatchObject({ id, head: { id: head.id }, start: { id: states[0]!.head.id } });
-    expect(thread.prompt).toBe('Write a poem.');
-    expect(thread.chain.map((commit) => commit.id)).toEqual(states.map((state) => state.head.id));
-    expect(thread.steps.map(({ commit, text }) => [commit.id, text])).toEqual(
-      [1, 2, 3, 6].map((at, place) => [states[at]!.head.id, all[place]]),
-    );
   });
 });

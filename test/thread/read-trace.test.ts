@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
-import { suspendThread } from '../../src/thread/suspend-thread.ts';
 import { readTrace, type TurnDraft } from '../../src/thread/step-trace.ts';
 import { readThreadCommit } from '../../src/thread/thread-commit.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { watched } from '../helpers/watched-repository.ts';
 import { forge } from '../verify/forge-commit.ts';
-import { startLoop, stepAt, stepDraft, suspensionDraft } from './thread-fixture.ts';
+import { startLoop, stepAt, stepDraft } from './thread-fixture.ts';
 
 function turnOf(name: string, more: Partial<TurnDraft> = {}): TurnDraft {
   return {
@@ -57,22 +56,6 @@ describe('a trace', () => {
     expect(read).toStrictEqual(turns.map((turn, at) => ({ ...turn, number: at + 1, hash: session.turns[at] })));
   });
 
-  test('of a suspended turn is read as well', async () => {
-    const repository = createMapRepository();
-    const { head } = await suspendThread(
-      repository,
-      await startLoop(repository),
-      suspensionDraft({ trace: turnsOf(turnOf('one')) }),
-    );
-    if (head.kind !== 'suspend') throw new Error('it waits');
-    expect((await readTrace(repository, head))?.turns).toMatchObject([turnOf('one')]);
-  });
-
-  test('is not there where the agent left none', async () => {
-    const { repository, step } = await traced(undefined);
-    expect(await readTrace(repository, step)).toBeUndefined();
-  });
-
   test('is told of a turn with the files that lie in its own folder, whatever other turns have', async () => {
     const many = Array.from({ length: 11 }, (_, at) =>
       turnOf(`${at}`, { parts: [{ kind: at % 2 === 0 ? 'plan' : 'note', text: `${at}` }] }),
@@ -96,20 +79,6 @@ test('two turns of the same words are told apart by the files in their folders',
 describe('a part of a trace', () => {
   const trace = turnsOf(...Array.from({ length: 12 }, (_, at) => turnOf(String(at + 1))));
 
-  test.each([
-    [{}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]],
-    [{ limit: 2 }, [11, 12]],
-    [{ limit: 20 }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]],
-    [{ before: '1' }, []],
-    [{ before: '4' }, [1, 2, 3]],
-    [{ before: '11', limit: 2 }, [9, 10]],
-    [{ before: '2', limit: 2 }, [1]],
-  ])('is what is asked for by %j', async (which, numbers) => {
-    const { repository, step } = await traced(trace);
-    const read = await readTrace(repository, step, which);
-    expect(read?.turns.map(({ number }) => number)).toEqual(numbers);
-  });
-
   test('ends in front of a turn that is named by its hash or the beginning of it, in either case', async () => {
     const { repository, step } = await traced(trace);
     const { session } = (await readTrace(repository, step, { limit: 0 }))!;
@@ -121,19 +90,6 @@ describe('a part of a trace', () => {
     const hash = session.turns[2]!;
     await expect(readTrace(repository, step, { before: hash.slice(-9) })).rejects.toThrow('the trace has no turn');
   });
-
-  test.each(['0', '13', '1000000', 'ZZZ', 'x1', '1x'])(
-    'is refused before %j, which is no turn of it',
-    async (before) => {
-      const { repository, step } = await traced(trace);
-      await expect(readTrace(repository, step, { before })).rejects.toMatchObject({
-        message: `the trace has no turn '${before}'`,
-        code: 'unknown-turn',
-        kind: 'usage',
-        hint: 'it has 12; name one by its number or by its hash',
-      });
-    },
-  );
 
   test('costs the session and the turns that are asked for', async () => {
     const { repository, step } = await traced(trace);

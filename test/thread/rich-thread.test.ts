@@ -30,14 +30,16 @@ import { createMapRepository, type MapRepository } from '../helpers/map-reposito
 import { growRichThread } from '../verify/rich-thread.ts';
 import { stepDraft } from './thread-fixture.ts';
 
-/** A value without ids and hashes, which differ from run to run. */
-function masked(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value)
-      .replaceAll(/\b[0-9a-f]{40}\b/g, '<id>')
-      .replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '<thread>')
-      .replaceAll(/\b(?=[0-9]*[A-Z])[0-9A-HJKMNP-TV-Z]{13}\b/g, '<hash>'),
-  );
+/**
+ * Compares a value with a golden file, but for ids and hashes, which differ from run to run.
+ * `npx vitest run test/thread/rich-thread.test.ts --update` writes the files anew.
+ */
+async function expectGolden(name: string, value: unknown): Promise<void> {
+  const masked = JSON.stringify(value, null, 2)
+    .replaceAll(/\b[0-9a-f]{40}\b/g, '<id>')
+    .replaceAll(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, '<thread>')
+    .replaceAll(/\b(?=[0-9]*[A-Z])[0-9A-HJKMNP-TV-Z]{13}\b/g, '<hash>');
+  await expect(`${masked}\n`).toMatchFileSnapshot(`../../fixtures/golden/rich-thread/${name}.json`);
 }
 
 let repository: MapRepository;
@@ -70,165 +72,9 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 describe('the rows of a thread', () => {
   test('tell all that happened', async () => {
-    expect(masked(await collect(threadRows(repository, again.id, again.head.id)))).toMatchInlineSnapshot(`
-      [
-        {
-          "by": "C O Mitter <committer@example.com>",
-          "content": {
-            "$cas": "<hash>",
-          },
-          "meta": {
-            "depth": 0,
-            "hash": {
-              "$cas": "<hash>",
-            },
-            "limits": {
-              "maxCostUsd": 2.5,
-              "maxSteps": 50,
-            },
-            "thread": "<thread>",
-            "workflow": "loop",
-          },
-          "role": "__start__",
-          "timestamp": 1795262401234,
-        },
-        {
-          "content": {
-            "$cas": "<hash>",
-          },
-          "meta": {
-            "$status": "done",
-            "more": {
-              "list": [
-                1,
-                true,
-                "x",
-              ],
-            },
-          },
-          "role": "writer",
-          "timestamp": 1795262401500,
-        },
-        {
-          "content": {
-            "$cas": "<hash>",
-          },
-          "meta": {
-            "agent": {
-              "$cas": "<hash>",
-            },
-            "attempts": [
-              {
-                "attempt": {
-                  "$cas": "<hash>",
-                },
-                "content": {
-                  "$cas": "<hash>",
-                },
-                "errors": [
-                  "what",
-                ],
-                "usage": null,
-              },
-            ],
-            "cause": "agent",
-            "prompt": {
-              "$cas": "<hash>",
-            },
-            "react": {
-              "$cas": "<hash>",
-            },
-            "reason": "a question",
-            "role": "checker",
-            "rule": 1,
-            "suspension": {
-              "$cas": "<hash>",
-            },
-            "usage": {
-              "costUsd": 0.25,
-              "inputTokens": 11,
-              "outputTokens": 22,
-              "turns": 2,
-            },
-          },
-          "role": "__suspend__",
-          "timestamp": 1795262408638,
-        },
-        {
-          "by": "C O Mitter <committer@example.com>",
-          "content": {
-            "$cas": "<hash>",
-          },
-          "meta": {
-            "suspension": {
-              "$cas": "<hash>",
-            },
-          },
-          "role": "__resume__",
-          "timestamp": 1795262409872,
-        },
-        {
-          "content": {
-            "$cas": "<hash>",
-          },
-          "meta": {
-            "$status": "again",
-          },
-          "role": "checker",
-          "timestamp": 1795262401500,
-        },
-        {
-          "content": {
-            "$cas": "<hash>",
-          },
-          "meta": {
-            "$status": "done",
-            "link": {
-              "$cas": "<hash>",
-            },
-          },
-          "role": "writer",
-          "timestamp": 1795262401500,
-        },
-        {
-          "content": {
-            "$cas": "<hash>",
-          },
-          "meta": {
-            "$status": "done",
-          },
-          "role": "checker",
-          "timestamp": 1795262401500,
-        },
-        {
-          "by": "C O Mitter <committer@example.com>",
-          "content": {
-            "$cas": "<hash>",
-          },
-          "meta": {
-            "suspension": {
-              "$cas": "<hash>",
-            },
-          },
-          "role": "__resume__",
-          "timestamp": 1795262416042,
-        },
-      ]
-    `);
+    await expectGolden('rows', await collect(threadRows(repository, again.id, again.head.id)));
     const end = (await collect(threadRows(repository, ended.id, ended.head.id))).at(-1);
-    expect(masked(end)).toMatchInlineSnapshot(`
-      {
-        "content": {
-          "$cas": "<hash>",
-        },
-        "meta": {
-          "outcome": "completed",
-          "returnCode": 0,
-        },
-        "role": "__end__",
-        "timestamp": 1795262413574,
-      }
-    `);
+    await expectGolden('end-row', end);
   });
 });
 
@@ -312,78 +158,7 @@ describe('an exported thread', () => {
 describe('a trace', () => {
   test('is read back as it was handed in', async () => {
     const trace = await readTrace(repository, commitsOf('step')[0]!);
-    expect(masked(trace)).toMatchInlineSnapshot(`
-      {
-        "session": {
-          "agent": "<hash>",
-          "durationMs": 12,
-          "role": "writer",
-          "totalTokens": 6,
-          "turns": [
-            "<hash>",
-            "<hash>",
-          ],
-        },
-        "turns": [
-          {
-            "costUsd": 0.125,
-            "hash": "<hash>",
-            "input": "Do the first.",
-            "latencyMs": 5,
-            "number": 1,
-            "output": "Did the first.",
-            "parts": [
-              {
-                "kind": "thought",
-                "text": "Hm, the first.",
-              },
-            ],
-            "startedAtMs": 1795262400000,
-            "tokens": {
-              "input": 1,
-              "output": 2,
-            },
-            "toolCalls": [
-              {
-                "arguments": "{"path":"a"}",
-                "durationMs": 3,
-                "isError": false,
-                "name": "read",
-                "result": "text of first",
-              },
-            ],
-          },
-          {
-            "costUsd": 0.125,
-            "hash": "<hash>",
-            "input": "Do the second.",
-            "latencyMs": 5,
-            "number": 2,
-            "output": "Did the second.",
-            "parts": [
-              {
-                "kind": "thought",
-                "text": "Hm, the second.",
-              },
-            ],
-            "startedAtMs": 1795262400000,
-            "tokens": {
-              "input": 1,
-              "output": 2,
-            },
-            "toolCalls": [
-              {
-                "arguments": "{"path":"a"}",
-                "durationMs": 3,
-                "isError": false,
-                "name": "read",
-                "result": "text of second",
-              },
-            ],
-          },
-        ],
-      }
-    `);
+    await expectGolden('trace', trace);
     expect(await readTrace(repository, commitsOf('step')[1]!)).toBeUndefined();
     expect((await readTrace(repository, commitsOf('suspend')[0]!))?.turns).toHaveLength(2);
   });
@@ -406,128 +181,7 @@ describe('a trace', () => {
 
 describe('what was said', () => {
   test('is read whole, or in parts', async () => {
-    expect(masked(await readSaid(repository, again.id))).toMatchInlineSnapshot(`
-      [
-        {
-          "by": "C O Mitter <committer@example.com>",
-          "completedAt": "2026-11-21T12:00:01.234Z",
-          "kind": "start",
-          "meta": null,
-          "number": 0,
-          "role": null,
-          "step": null,
-          "text": "Write a poem.",
-        },
-        {
-          "completedAt": "2026-11-21T12:00:01.500Z",
-          "kind": "step",
-          "meta": {
-            "$status": "done",
-            "more": {
-              "list": [
-                1,
-                true,
-                "x",
-              ],
-            },
-          },
-          "number": 1,
-          "role": "writer",
-          "step": "<hash>",
-          "text": "# A poem
-
-      Roses are red.
-      ",
-        },
-        {
-          "cause": "agent",
-          "completedAt": "2026-11-21T12:00:08.638Z",
-          "kind": "suspend",
-          "meta": null,
-          "number": null,
-          "reason": "a question",
-          "refused": [
-            {
-              "attempt": "<hash>",
-              "errors": [
-                "what",
-              ],
-              "text": "hm",
-              "usage": null,
-            },
-          ],
-          "role": "checker",
-          "step": null,
-          "suspension": "<hash>",
-          "text": "Which one?",
-          "trace": "<hash>",
-          "usage": {
-            "costUsd": 0.25,
-            "inputTokens": 11,
-            "outputTokens": 22,
-            "turns": 2,
-          },
-        },
-        {
-          "by": "C O Mitter <committer@example.com>",
-          "completedAt": "2026-11-21T12:00:09.872Z",
-          "kind": "resume",
-          "meta": null,
-          "number": null,
-          "resumption": "<hash>",
-          "role": null,
-          "step": null,
-          "suspension": "<hash>",
-          "text": "the left one",
-        },
-        {
-          "completedAt": "2026-11-21T12:00:01.500Z",
-          "kind": "step",
-          "meta": {
-            "$status": "again",
-          },
-          "number": 2,
-          "role": "checker",
-          "step": "<hash>",
-          "text": "Again.",
-        },
-        {
-          "completedAt": "2026-11-21T12:00:01.500Z",
-          "kind": "step",
-          "meta": {
-            "$status": "done",
-            "link": "<hash>",
-          },
-          "number": 3,
-          "role": "writer",
-          "step": "<hash>",
-          "text": "Tulips.",
-        },
-        {
-          "completedAt": "2026-11-21T12:00:01.500Z",
-          "kind": "step",
-          "meta": {
-            "$status": "done",
-          },
-          "number": 4,
-          "role": "checker",
-          "step": "<hash>",
-          "text": "Good.",
-        },
-        {
-          "by": "C O Mitter <committer@example.com>",
-          "completedAt": "2026-11-21T12:00:16.042Z",
-          "kind": "resume",
-          "meta": null,
-          "number": null,
-          "resumption": "<hash>",
-          "role": null,
-          "step": null,
-          "suspension": "<hash>",
-          "text": "go on",
-        },
-      ]
-    `);
+    await expectGolden('said', await readSaid(repository, again.id));
     const placesOf = async (options: object): Promise<(string | number | null)[]> =>
       (await readSaid(repository, again.id, options)).map(({ kind, number }) => number ?? kind);
     expect(await placesOf({ limit: 1 })).toEqual([4, 'resume']);
@@ -538,32 +192,7 @@ describe('what was said', () => {
   test('in a suspended turn is read with and without rejected replies', async () => {
     const [commit] = commitsOf('suspend');
     const suspension = await readSuspension(repository, commit!);
-    expect(masked(suspension)).toMatchInlineSnapshot(`
-      {
-        "cause": "agent",
-        "reason": "a question",
-        "refused": [
-          {
-            "attempt": "<hash>",
-            "errors": [
-              "what",
-            ],
-            "text": "hm",
-            "usage": null,
-          },
-        ],
-        "role": "checker",
-        "suspension": "<hash>",
-        "text": "Which one?",
-        "trace": "<hash>",
-        "usage": {
-          "costUsd": 0.25,
-          "inputTokens": 11,
-          "outputTokens": 22,
-          "turns": 2,
-        },
-      }
-    `);
+    await expectGolden('suspension', suspension);
     const refused = suspension.refused.map(({ attempt, errors }) => ({ attempt, errors }));
     expect(await outlineSuspension(repository, commit!)).toEqual({ ...suspension, refused });
     expect(await readReply(repository, commit!)).toBe('Which one?');
@@ -598,96 +227,14 @@ describe('a thread', () => {
   test('is told with the summary of what came before, and what passed with the role', async () => {
     const middle = wholeAgain.chain[3]!;
     const state = await readState(repository, again.id, middle.id);
-    expect(masked(await readHistory(repository, state, { role: 'checker', seen: undefined, maxCharacters: 60_000 })))
-      .toMatchInlineSnapshot(`
-      {
-        "exchange": [
-          {
-            "after": 1,
-            "cause": "agent",
-            "kind": "suspended",
-            "reason": "a question",
-            "refused": [
-              {
-                "errors": [
-                  "what",
-                ],
-                "text": "hm",
-              },
-            ],
-            "said": "Which one?",
-          },
-          {
-            "after": 1,
-            "kind": "resumed",
-            "words": "the left one",
-          },
-        ],
-        "own": {
-          "last": 0,
-          "visits": 0,
-        },
-        "reopenings": [],
-        "steps": [
-          {
-            "number": 1,
-            "role": "writer",
-            "status": "done",
-            "text": "Reported: {"more":{"list":[1,true,"x"]}}
-
-      # A poem
-
-      Roses are red.
-      ",
-          },
-        ],
-        "total": 1,
-      }
-    `);
-    expect(masked(await readHistory(repository, again, { role: 'writer', seen: middle.id, maxCharacters: 60_000 })))
-      .toMatchInlineSnapshot(`
-      {
-        "compact": {
-          "steps": 1,
-          "summary": "So far: a poem.",
-        },
-        "exchange": [],
-        "own": {
-          "last": 3,
-          "visits": 2,
-        },
-        "reopenings": [
-          {
-            "after": 4,
-            "kind": "resumed",
-            "words": "go on",
-          },
-        ],
-        "steps": [
-          {
-            "number": 2,
-            "role": "checker",
-            "status": "again",
-            "text": "Again.",
-          },
-          {
-            "number": 3,
-            "role": "writer",
-            "status": "done",
-            "text": "Reported: {"link":"<hash>"}
-
-      Tulips.",
-          },
-          {
-            "number": 4,
-            "role": "checker",
-            "status": "done",
-            "text": "Good.",
-          },
-        ],
-        "total": 4,
-      }
-    `);
+    await expectGolden(
+      'history-of-checker',
+      await readHistory(repository, state, { role: 'checker', seen: undefined, maxCharacters: 60_000 }),
+    );
+    await expectGolden(
+      'history-of-writer',
+      await readHistory(repository, again, { role: 'writer', seen: middle.id, maxCharacters: 60_000 }),
+    );
   });
 
   test('has a child, whose end a step took in', async () => {
@@ -748,98 +295,7 @@ describe('a thread', () => {
 
   test('shows rules its steps', async () => {
     const views = await Promise.all(wholeAgain.steps.map((step) => stepView(repository, again, step)));
-    expect(masked(views)).toMatchInlineSnapshot(`
-      [
-        {
-          "agent": "robot",
-          "completedAtMs": 1795262401500,
-          "hash": "<hash>",
-          "meta": {
-            "$status": "done",
-            "more": {
-              "list": [
-                1,
-                true,
-                "x",
-              ],
-            },
-          },
-          "output": {
-            "$status": "done",
-            "more": {
-              "list": [
-                1,
-                true,
-                "x",
-              ],
-            },
-          },
-          "role": "writer",
-          "startedAtMs": 1795262400000,
-          "status": "done",
-          "text": "# A poem
-
-      Roses are red.
-      ",
-          "usage": {
-            "costUsd": 0.25,
-            "inputTokens": 11,
-            "outputTokens": 22,
-            "turns": 2,
-          },
-        },
-        {
-          "agent": "robot",
-          "completedAtMs": 1795262401500,
-          "hash": "<hash>",
-          "meta": {
-            "$status": "again",
-          },
-          "output": {
-            "$status": "again",
-          },
-          "role": "checker",
-          "startedAtMs": 1795262400000,
-          "status": "again",
-          "text": "Again.",
-          "usage": null,
-        },
-        {
-          "agent": "robot",
-          "completedAtMs": 1795262401500,
-          "hash": "<hash>",
-          "meta": {
-            "$status": "done",
-            "link": "<hash>",
-          },
-          "output": {
-            "$status": "done",
-            "link": "<hash>",
-          },
-          "role": "writer",
-          "startedAtMs": 1795262400000,
-          "status": "done",
-          "text": "Tulips.",
-          "usage": null,
-        },
-        {
-          "agent": "robot",
-          "completedAtMs": 1795262401500,
-          "hash": "<hash>",
-          "meta": {
-            "$status": "done",
-          },
-          "output": {
-            "$status": "done",
-          },
-          "role": "checker",
-          "startedAtMs": 1795262400000,
-          "status": "done",
-          "text": "Good.",
-          "usage": null,
-        },
-      ]
-    `);
+    await expectGolden('steps-of-rules', views);
   });
 
   test('names the files that a step recorded', async () => {

@@ -5,7 +5,6 @@ import { walk } from '../../src/schema/links.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { endThread, foldEnded } from '../../src/thread/end-thread.ts';
 import { getThread, listPointers } from '../../src/thread/find-thread.ts';
-import { reopenThread, resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
 import { resolveLinks } from '../../src/thread/thread-scratch.ts';
 import { threadCas } from '../../src/thread/thread-cas.ts';
 import { ThreadMoved } from '../../src/thread/thread-errors.ts';
@@ -14,7 +13,7 @@ import { activeRef, historyRef } from '../../src/thread/thread-id.ts';
 import { readState } from '../../src/thread/thread-state.ts';
 import { readThread } from '../../src/thread/thread-chain.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
-import { startLoop, stepDraft, suspensionDraft } from './thread-fixture.ts';
+import { startLoop, stepDraft } from './thread-fixture.ts';
 
 describe('a thread', () => {
   test('lives from start to end, and reads back as it was written', async () => {
@@ -86,36 +85,6 @@ describe('a thread', () => {
     expect(steps[13]?.commit.node.ancestors).toEqual(hashes.slice(2, 13).toReversed());
     expect(steps[13]?.commit.node.previous).toBe(hashes[12]);
   });
-
-  test('it suspends, and goes on with an answer', async () => {
-    const { dir, git, open } = createTemporaryRepository();
-    const repository = await open();
-    const one = await appendStep(repository, await startLoop(repository), stepDraft());
-    const question = suspensionDraft({ role: 'checker', rule: 1, reason: 'Which metre?' });
-    const suspended = await suspendThread(repository, one, question);
-    expect(suspended.head).toMatchObject({ kind: 'suspend', node: { reason: 'Which metre?' } });
-    const resumed = await resumeThread(repository, suspended, 'Iambic.');
-    expect(resumed.pauses.map((pause) => pause.kind)).toEqual(['suspend', 'resume']);
-    expect(await readState(repository, resumed.id, resumed.head.id)).toEqual(resumed);
-    expect(git('show', `${activeRef(resumed.id)}:answer.md`)).toBe('Iambic.');
-    const two = await appendStep(repository, resumed, stepDraft({ role: 'checker' }));
-    expect(two.last?.node.number).toBe(2);
-    expect(two.pauses).toEqual([]);
-    expectCleanFsck(dir);
-  });
-
-  test('an ended one is taken up again under a new id, on its last step', async () => {
-    const { dir, git, open } = createTemporaryRepository();
-    const repository = await open();
-    const one = await appendStep(repository, await startLoop(repository), stepDraft());
-    const ended = await endThread(repository, one, { outcome: 'completed', returnCode: 0, summary: 'ok' });
-    const again = await reopenThread(repository, ended, 'More.');
-    expect(again.id).not.toBe(ended.id);
-    expect(git('rev-parse', `${activeRef(again.id)}^1`)).toBe(one.head.id);
-    expect(git('rev-parse', `${activeRef(again.id)}^2`)).toBe(ended.head.id);
-    expect(await readState(repository, again.id, again.head.id)).toEqual(again);
-    expectCleanFsck(dir);
-  });
 });
 
 describe('of two writers to one head', () => {
@@ -155,18 +124,6 @@ describe('of two writers to one head', () => {
 });
 
 describe('an ending that was cut in two', () => {
-  test('shows as ended, and is folded', async () => {
-    const { git, open } = createTemporaryRepository();
-    const repository = await open();
-    const one = await appendStep(repository, await startLoop(repository), stepDraft());
-    const ended = await endThread(repository, one, { outcome: 'completed', returnCode: 0, summary: 'ok' });
-    git('update-ref', activeRef(one.id), one.head.id);
-    const pointer = await getThread(repository, one.id);
-    expect(pointer).toMatchObject({ isHistory: true, head: ended.head.id });
-    await foldEnded(repository, pointer);
-    expect(git('for-each-ref', '--format=%(refname)')).toBe(pointer.ref);
-  });
-
   test('a step that was appended in between is kept as a fork', async () => {
     const { git, open } = createTemporaryRepository();
     const repository = await open();
@@ -183,27 +140,6 @@ describe('an ending that was cut in two', () => {
 });
 
 describe('what is put under a thread', () => {
-  test('waits in its scratch, and the next step takes all of it in', async () => {
-    const { dir, git, open } = createTemporaryRepository();
-    const repository = await open();
-    const started = await startLoop(repository);
-    const cas = threadCas(repository, started.id);
-    const first = await cas.put('phase one');
-    const second = await cas.put('phase two');
-    expect(await cas.list()).toEqual(expect.arrayContaining([{ hash: first, step: undefined }]));
-    const one = await appendStep(repository, started, stepDraft({ meta: { $status: 'done', link: first } }));
-    expect(git('for-each-ref', '--format=%(refname)')).toBe(activeRef(started.id));
-    expect((await cas.get(first)).payload).toEqual({ text: 'phase one' });
-    expect((await cas.list()).toSorted((a, b) => (a.hash < b.hash ? -1 : 1))).toEqual(
-      [first, second].toSorted().map((hash) => ({ hash, step: one.head.hash })),
-    );
-    await expect(cas.delete(first)).rejects.toMatchObject({ code: 'node-in-use', step: one.head.hash });
-    git('repack', '-adq');
-    git('gc', '--prune=now', '--quiet');
-    expect((await cas.get(second)).payload).toEqual({ text: 'phase two' });
-    expectCleanFsck(dir);
-  });
-
   test('and a reply links to is refused when it is taken back before the step is stored', async () => {
     const { git, open } = createTemporaryRepository();
     const repository = await open();
@@ -218,15 +154,5 @@ describe('what is put under a thread', () => {
     expect(git('rev-parse', activeRef(state.id))).toBe(state.head.id);
     await cas.put('A note.');
     expect((await appendStep(repository, state, draft)).tally.steps).toBe(1);
-  });
-
-  test('can be taken back before a step has it', async () => {
-    const repository = await createTemporaryRepository().open();
-    const started = await startLoop(repository);
-    const cas = threadCas(repository, started.id);
-    const hash = await cas.put('oops');
-    expect(await cas.delete(hash)).toBe(true);
-    expect(await cas.delete(hash)).toBe(false);
-    expect(await cas.find(hash)).toBeUndefined();
   });
 });

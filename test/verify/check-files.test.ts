@@ -9,7 +9,7 @@ import type { ThreadCommit } from '../../src/thread/thread-commit.ts';
 import { checkFiles } from '../../src/verify/check-form.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { store } from './forge-commit.ts';
-import { collectFaults, commitOf, hashOf, idOf } from './commit/plain-commits.ts';
+import { collectFaults, commitOf, idOf } from './commit/plain-commits.ts';
 
 await prepareHashing();
 
@@ -22,7 +22,6 @@ const text = (words: string, ...refs: NodeHash[]): StoredNode =>
 
 const output = text('what it said');
 const prompt = text('what it was told');
-const note = text('a note');
 const agent = stored(builtIn.agent, { name: 'a', package: 'a', version: '', config: {} });
 /** The checks of files look at the commit, not at this. */
 const event = stored(builtIn['thread-step'], {});
@@ -66,135 +65,6 @@ async function faultsOf(commit: ThreadCommit, tree: Tree): Promise<string[]> {
 const fields = { content: output.hash, prompt: prompt.hash, agent: agent.hash };
 const step = commitOf('step', 4, fields);
 const plain = { 'step.json': event, 'output.md': output, 'prompt.md': prompt };
-const unaccounted = 'nothing accounts for a file of this name';
-
-describe('the files of a commit', () => {
-  test('are the nodes that its node names, each at its path', async () => {
-    expect(await faultsOf(step, { files: plain })).toEqual([]);
-    const suspend = commitOf('suspend', 4, fields);
-    const files = { 'suspend.json': event, 'output.md': output, 'prompt.md': prompt, 'agent.json': agent };
-    expect(await faultsOf(suspend, { files })).toEqual([]);
-  });
-
-  test('may not lack one, nor have another at its path', async () => {
-    const { 'output.md': _, ...less } = plain;
-    expect(await faultsOf(step, { files: less })).toEqual([
-      `output.md: it is missing; it has to be node ${output.hash}`,
-    ]);
-    expect(await faultsOf(step, { files: { ...plain, 'output.md': note } })).toEqual([
-      `output.md: it is node ${note.hash}, the commit's node says ${output.hash}`,
-    ]);
-  });
-
-  test('may be artifacts that a node links to, and schemas of types', async () => {
-    const files = { ...plain, [`artifacts/${note.hash}.md`]: note, [`types/${agent.hash}.json`]: agent };
-    expect(await faultsOf(step, { files, linked: [note.hash] })).toEqual([]);
-    expect(await faultsOf(step, { files })).toEqual([`artifacts/${note.hash}.md: ${unaccounted}`]);
-    const misplaced = { ...plain, [`artifacts/${note.hash}.json`]: note };
-    expect(await faultsOf(step, { files: misplaced, linked: [note.hash] })).toEqual([
-      `artifacts/${note.hash}.json: ${unaccounted}`,
-    ]);
-  });
-
-  test('may be nodes that were put along with an artifact, in a step', async () => {
-    const path = `linked/${note.hash}.json`;
-    expect(await faultsOf(step, { files: { ...plain, [path]: note } })).toEqual([]);
-    const end = commitOf('end', 4, { summary: output.hash });
-    expect(await faultsOf(end, { files: { 'end.json': event, 'summary.md': output, [path]: note } })).toEqual([
-      `${path}: ${unaccounted}`,
-    ]);
-  });
-
-  test('that could not be read are not called unaccounted, and may link to any artifact', async () => {
-    const unread = { 'more.md': hashOf(60) };
-    const files = { ...plain, [`artifacts/${note.hash}.md`]: note };
-    expect(await faultsOf(step, { files, unread })).toEqual([]);
-    expect(await faultsOf(step, { files: { ...files, 'odd.md': note }, unread })).toEqual([`odd.md: ${unaccounted}`]);
-  });
-
-  test('cannot be checked where a node that names them is not known', async () => {
-    const odd = { ...plain, 'odd.md': note };
-    expect(await faultsOf(commitOf('step', 4, { ...fields, attempts: [hashOf(60)] }), { files: odd })).toEqual([
-      `there is no node ${hashOf(60)}`,
-    ]);
-  });
-
-  test('are named after what an agent did, one of several names each', async () => {
-    const turn = stored(builtIn['react-turn'], {
-      input: prompt.hash,
-      output: output.hash,
-      toolCalls: [],
-      parts: [note.hash],
-      tokens: { input: 1, output: 1 },
-      startedAtMs: 1,
-      latencyMs: 1,
-    });
-    const payload = { agent: agent.hash, role: 'writer', turns: [turn.hash], totalTokens: 2, durationMs: 1 };
-    const session = stored(builtIn['react-session'], payload);
-    const traced = commitOf('step', 4, { ...fields, react: session.hash });
-    const files = {
-      ...plain,
-      'trace/session.json': session,
-      'trace/001/turn.json': turn,
-      'trace/001/input.md': prompt,
-      'trace/001/output.md': output,
-    };
-    for (const kind of ['thought', 'plan', 'refusal', 'note']) {
-      expect(await faultsOf(traced, { files: { ...files, [`trace/001/parts/1-${kind}.md`]: note } })).toEqual([]);
-    }
-    expect(await faultsOf(traced, { files: { ...files, 'trace/001/parts/1-plan.md': output } })).toEqual([
-      `trace/001/parts/1-plan.md: it is node ${output.hash}, the commit's node says ${note.hash}`,
-    ]);
-    const both = { ...files, 'trace/001/parts/1-note.md': note, 'trace/001/parts/1-plan.md': note };
-    expect(await faultsOf(traced, { files: both })).toEqual([
-      'trace/001/parts/1-plan.md: nothing accounts for a file of this name',
-    ]);
-    const names = ['thought', 'plan', 'refusal', 'note'].map((kind) => `trace/001/parts/1-${kind}.md`);
-    expect(await faultsOf(traced, { files })).toEqual([`none of ${names.join(', ')} holds node ${note.hash}`]);
-  });
-});
-
-describe('the reply of a step', () => {
-  const artifact = `artifacts/${note.hash}.md`;
-  const referring = (...refs: NodeHash[]): [ThreadCommit, StoredNode] => {
-    const reply = text('see there', ...refs);
-    return [commitOf('step', 4, { ...fields, content: reply.hash }), reply];
-  };
-  const fault = `output.md: it refers to ${note.hash}, which is not among its artifacts, or twice`;
-
-  test('refers to artifacts of the same tree, each once', async () => {
-    const [once, reply] = referring(note.hash);
-    const files = { ...plain, 'output.md': reply };
-    expect(await faultsOf(once, { files: { ...files, [artifact]: note }, linked: [note.hash] })).toEqual([]);
-    expect(await faultsOf(once, { files })).toEqual([fault]);
-    expect(await faultsOf(once, { files: { ...files, [`linked/${note.hash}.json`]: note } })).toEqual([fault]);
-    const [twice, again] = referring(note.hash, note.hash);
-    const both = { ...plain, 'output.md': again, [artifact]: note };
-    expect(await faultsOf(twice, { files: both, linked: [note.hash] })).toEqual([fault]);
-  });
-
-  test('is not looked at where it is no text, which is reported elsewhere', async () => {
-    const wrong = commitOf('step', 4, { ...fields, content: agent.hash });
-    expect(await faultsOf(wrong, { files: { ...plain, 'output.md': agent } })).toEqual([]);
-  });
-
-  test('is one that has the form of a text', async () => {
-    const odd = stored(builtIn.content, { words: 'x' });
-    const wrong = commitOf('step', 4, { ...fields, content: odd.hash });
-    expect(await faultsOf(wrong, { files: { ...plain, 'output.md': odd } })).toEqual(
-      ['output.md: the node does not have the form of a content node'].map((line) =>
-        line.replace('the node', `the node ${odd.hash}`),
-      ),
-    );
-  });
-
-  test('is that of a step: a suspension has no artifacts', async () => {
-    const [, reply] = referring(note.hash);
-    const suspend = commitOf('suspend', 4, { ...fields, content: reply.hash });
-    const files = { 'suspend.json': event, 'output.md': reply, 'prompt.md': prompt, 'agent.json': agent };
-    expect(await faultsOf(suspend, { files })).toEqual([]);
-  });
-});
 
 describe('the work tree of a step', () => {
   const recorded = (workspace: { tree: ObjectId; commit: ObjectId }): ThreadCommit =>

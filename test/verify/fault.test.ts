@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UwfError, type ErrorKind } from '../../src/errors.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { assertDataError, faultOf } from '../../src/thread/thread-errors.ts';
-import { attempt, firstFault } from '../../src/verify/fault.ts';
+import { firstFault } from '../../src/verify/fault.ts';
 
 const id = 'a'.repeat(40) as ObjectId;
 const errorOf = (kind: ErrorKind): UwfError => new UwfError('the message', { code: 'some-code', kind });
@@ -27,29 +27,6 @@ describe('a fault of the data', () => {
   test('is what errors of other kinds are thrown again for', () => {
     expect(() => assertDataError(errorOf('data'))).not.toThrow();
     for (const error of [errorOf('timeout'), new Error('other')]) expect(() => assertDataError(error)).toThrow(error);
-  });
-});
-
-describe('a part of a check', () => {
-  const run = async (part: () => Promise<unknown>): Promise<{ result: unknown; faults: unknown[] }> => {
-    const faults: unknown[] = [];
-    const result = await attempt((path, what) => faults.push([path, what]), 'a/path', part);
-    return { result, faults };
-  };
-
-  test('gives its result', async () => {
-    expect(await run(() => Promise.resolve(7))).toEqual({ result: 7, faults: [] });
-  });
-
-  test('ends at a fault, which is reported', async () => {
-    expect(await run(() => Promise.reject(errorOf('data')))).toEqual({
-      result: undefined,
-      faults: [['a/path', 'the message']],
-    });
-  });
-
-  test('throws other errors on', async () => {
-    await expect(run(() => Promise.reject(errorOf('environment')))).rejects.toThrow('the message');
   });
 });
 

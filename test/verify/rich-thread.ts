@@ -63,6 +63,7 @@ export async function growRichThread(repository: Repository): Promise<ThreadStat
     rule: 1,
     reason: 'a question',
     cause: 'agent',
+    due: 1_795_262_460_000,
     prompt: 'Check it.',
     agent,
     usage,
@@ -70,7 +71,7 @@ export async function growRichThread(repository: Repository): Promise<ThreadStat
     attempts: [{ text: 'hm', errors: ['what'], usage: null }],
     text: 'Which one?',
   });
-  const resumed = await resumeThread(repository, waiting, 'the left one');
+  const resumed = await resumeThread(repository, waiting, 'the left one', { maxSteps: 3 });
   const child = await growChild(repository, resumed);
   const second = await appendStep(
     repository,
