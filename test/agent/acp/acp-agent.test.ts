@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -7,7 +7,7 @@ import { createAgent } from '../../../src/agent/acp/acp-agent.ts';
 import type { AgentEvent } from '../../../src/agent/contract.ts';
 import { WorkingFolderMissing } from '../../../src/agent/processes/start-program.ts';
 import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
-import { agentRequest, fixtureAgent, temporaryFolder } from '../../helpers/agent-request.ts';
+import { agentRequest, temporaryFolder } from '../../helpers/agent-request.ts';
 import { groupsOf, refusalsOf, runScripted, scriptedAgent } from './acp-fixture.ts';
 
 describe('a turn', () => {
@@ -95,7 +95,7 @@ describe('the reason why an agent stopped', () => {
 
 describe('sessions', () => {
   test('one process serves the tries of a turn, in one session', async () => {
-    const agent = scriptedAgent(['session', 'reply']);
+    const agent = scriptedAgent(['session', 'reply'], { isProcess: true });
     const request = agentRequest();
     await agent.run(request);
     const second = await agent.run({ ...request, prompt: 'Again.', attempt: 1, session: 'session-1' });
@@ -116,9 +116,7 @@ describe('sessions', () => {
   });
 
   test('a new one of an agent without its mode begins with a warning, one that is continued does not', async () => {
-    const program = join(temporaryFolder(), 'claude-agent-acp');
-    symlinkSync(fixtureAgent('acp-agent.mjs'), program);
-    const command = [process.execPath, program, `--store=${temporaryFolder()}`, '--resume', 'reply'];
+    const command = ['node', 'claude-agent-acp', `--store=${temporaryFolder()}`, '--resume', 'reply'];
     const first = await runScripted([], { config: { command } });
     const warning = expect.stringContaining("has no 'mode': Claude Code may then permit commands") as string;
     expect(first.events[1]).toEqual({ kind: 'refusal', text: warning });
@@ -206,7 +204,7 @@ describe('what the agent is given', () => {
       UWF_THREAD: 't',
     };
     const config = { passEnv: ['NAMED'], env: { GIVEN: 'too' } };
-    const { text, request } = await runScripted(['environment'], { env, config });
+    const { text, request } = await runScripted(['environment'], { env, config, isProcess: true });
     const got = JSON.parse(text) as { env: Record<string, string>; cwd: string };
     expect(got.env).toMatchObject({ HOME: '/home', NAMED: 'yes', GIVEN: 'too', UWF_THREAD: 't' });
     expect(got.env).not.toHaveProperty('GITHUB_TOKEN');
@@ -259,21 +257,21 @@ describe('an agent that does not come to work', () => {
   });
 
   test('because the working folder is not there does not blame the agent', async () => {
-    const agent = scriptedAgent(['reply']);
+    const agent = scriptedAgent(['reply'], { isProcess: true });
     const cwd = join(temporaryFolder(), 'gone');
     await expect(agent.run(agentRequest({ cwd }))).rejects.toThrow(WorkingFolderMissing);
   });
 
   test('because it ends at once is a failed try that says what it printed', async () => {
     const request = agentRequest();
-    await expect(scriptedAgent(['--exit-at-once']).run(request)).rejects.toThrow(
+    await expect(scriptedAgent(['--exit-at-once'], { isProcess: true }).run(request)).rejects.toThrow(
       /ended with exit code 3; it said: cannot find my configuration/u,
     );
   });
 
   test('because it says nothing is ended after a while', async () => {
     const request = agentRequest();
-    const turn = scriptedAgent(['--never-ready'], { startTimeoutMs: 300 }).run(request);
+    const turn = scriptedAgent(['--never-ready'], { config: { startTimeoutMs: 300 }, isProcess: true }).run(request);
     await expect(turn).rejects.toMatchObject({ constructor: AgentBroken, message: expect.stringContaining('0.3 s') });
     expect(groupsOf(request.events).filter((pgid) => isGroupAlive(pgid))).toEqual([]);
   });
@@ -306,7 +304,7 @@ describe('an agent that fails', () => {
   });
 
   test('by dying gives a failed try with what it had said and printed, and leaves nothing behind', async () => {
-    const { reply, events } = await runScripted(['fork', 'die'], { config: { graceMs: 100 } });
+    const { reply, events } = await runScripted(['fork', 'die'], { config: { graceMs: 100 }, isProcess: true });
     expect(reply).toMatchObject({
       kind: 'failed-attempt',
       reason: expect.stringMatching(/ended with exit code 9; it said: out of memory/u),
@@ -360,7 +358,7 @@ describe('an agent that fails', () => {
     const request = agentRequest();
     // The engine keeps no more of what is told than it may; this test keeps nothing.
     const emit = (event: AgentEvent): void => void (event.kind === 'process-group' && request.events.push(event));
-    const reply = await scriptedAgent([scenario], config).run({ ...request, emit });
+    const reply = await scriptedAgent([scenario], { config, isProcess: true }).run({ ...request, emit });
     clearInterval(watch);
     expect(reply).toMatchObject({ kind: 'failed-attempt', reason: expect.stringContaining('wrote') });
     expect(peak - before).toBeLessThan(200 * 1024 * 1024);
@@ -384,7 +382,7 @@ describe('an abort', () => {
         controller.abort(reason);
       }
     };
-    const error: unknown = await scriptedAgent(words, { graceMs })
+    const error: unknown = await scriptedAgent(words, { config: { graceMs }, isProcess: true })
       .run({ ...request, emit })
       .then(
         () => undefined,
@@ -415,7 +413,7 @@ describe('an abort', () => {
   test('while the agent starts ends it', async () => {
     const controller = new AbortController();
     const request = agentRequest({ signal: controller.signal });
-    const turn = scriptedAgent(['--never-ready']).run(request);
+    const turn = scriptedAgent(['--never-ready'], { isProcess: true }).run(request);
     setTimeout(() => controller.abort(new Error('never mind')), 150);
     await expect(turn).rejects.toThrow('never mind');
     expect(groupsOf(request.events).filter((pgid) => isGroupAlive(pgid))).toEqual([]);
