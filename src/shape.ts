@@ -16,10 +16,6 @@ export function oneOf<T extends string>(values: readonly T[]): Shape<T> {
   return (value): value is T => values.some((each) => each === value);
 }
 
-export function orNull<T>(is: Shape<T>): Shape<T | null> {
-  return (value): value is T | null => value === null || is(value);
-}
-
 export function arrayOf<T>(is: Shape<T>): Shape<T[]> {
   return (value): value is T[] => Array.isArray(value) && value.every(is);
 }

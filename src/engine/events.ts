@@ -4,12 +4,17 @@ import type { ObjectId } from '../git/format/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';
 import type { CountedLimit } from '../schema/built-in/schema-parts.ts';
-import type { SuspendCause } from '../schema/built-in/thread-start.ts';
+import type { SuspendCause, ThreadCall } from '../schema/built-in/thread-start.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import type { ThreadStatus } from '../thread/thread-status.ts';
 
 /** Which branch of its caller's workflow a thread is. */
 export type BranchName = { block: string; key: string };
+
+/** The branch that a call runs; `undefined` for a call of an agent. */
+export function branchOf(call: ThreadCall | undefined): BranchName | undefined {
+  return call?.block === undefined ? undefined : { block: call.block, key: call.key };
+}
 
 /** What the engine tells while it works, in the order it happens. Child threads' events come under their own id. */
 export type EngineEvent =

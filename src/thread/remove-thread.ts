@@ -9,7 +9,6 @@ import { ObjectBatch } from '../git/stores/publish.ts';
 import { readDerivedFile, writeDerivedFile } from '../git/system/state-files.ts';
 import { namesIn } from '../git/system/files.ts';
 import { takeOut } from './archive-threads.ts';
-import { forgetInTable, listTableRows } from './head-table.ts';
 import { NoRefOfItsOwn } from './thread-errors.ts';
 import { activeRef, isThreadId, REMOTES_PREFIX, scratchRef, type ThreadId, type ThreadPointer } from './thread-id.ts';
 
@@ -136,14 +135,13 @@ type LocalTrace = { thread: ThreadId; path: string };
 const folders = ['sessions', 'journal', 'steps', 'turns', 'corrupt', 'log'];
 const idLength = 26;
 
-/** Removes this machine's data about a removed thread: its row in the list, journal, sessions, folders of steps, a turn. */
+/** Removes this machine's data about a removed thread: its journal, sessions, folders of steps, a turn. */
 export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
   if (stateDir === undefined) return;
   const places = [...folders, 'pending'].map((folder) => join(stateDir, folder));
   for (const trace of places.flatMap(tracesIn)) {
     if (trace.thread === thread) rmSync(trace.path, { recursive: true, force: true });
   }
-  forgetInTable(stateDir, thread);
 }
 
 /**
@@ -151,7 +149,7 @@ export function forgetThread({ stateDir }: Repository, thread: ThreadId): void {
  * still be read if the ref of their thread was lost.
  */
 export function listLocalTraces(stateDir: string): LocalTrace[] {
-  return [...folders.map((folder) => join(stateDir, folder)).flatMap(tracesIn), ...listTableRows(stateDir)];
+  return folders.map((folder) => join(stateDir, folder)).flatMap(tracesIn);
 }
 
 function tracesIn(folder: string): LocalTrace[] {

@@ -4,7 +4,6 @@ import { type NodeHash, parseNodeHash } from '../../cas/hash.ts';
 import { pathName } from '../../cas/path-name.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject } from '../../json.ts';
-import type { ThreadCall } from '../../schema/built-in/thread-start.ts';
 import { CAS_KEY } from '../../schema/find-links.ts';
 import { findNodeAt } from '../../thread/thread-commit.ts';
 import { parseThreadId } from '../../thread/thread-id.ts';
@@ -12,7 +11,7 @@ import type { StartedThread, ThreadState } from '../../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
 import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import type { Reading, Telling } from '../engine-context.ts';
-import type { BranchName } from '../events.ts';
+import { branchOf } from '../events.ts';
 
 /** The key under which the record of a role that runs a sub-workflow links to the definition pinned for it. */
 export const DEFINITION_KEY = 'definition';
@@ -59,11 +58,6 @@ export async function pinnedDefinition(
   const definition = known.get(hash) ?? (await loadWorkflow(nodesBehind(repository, [state.start.id]), hash));
   known.set(hash, definition);
   return definition;
-}
-
-/** The branch that a call runs; `undefined` for a call of an agent. */
-export function branchOf(call: ThreadCall | undefined): BranchName | undefined {
-  return call?.block === undefined ? undefined : { block: call.block, key: call.key };
 }
 
 /** Tells that a thread goes on, if it is a branch. */

@@ -4,7 +4,7 @@ import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Reading } from '../engine-context.ts';
 import { findLease } from '../leases/find-lease.ts';
-import { branchOf } from './sub-workflow.ts';
+import { branchOf } from '../events.ts';
 
 /** A child that waits for a person, and its key if it is the branch of a block. */
 type WaitingChild = { thread: ThreadId; branch: string | undefined };

@@ -4,24 +4,23 @@ import { asksForWords, hintToResume } from '../../thread/thread-status.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';
-import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
+import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { SuspensionOutline } from '../../thread/exchange.ts';
-import type { ThreadState } from '../../thread/thread-state.ts';
-import type { BranchName } from '../events.ts';
+import type { CommitOf, Tally } from '../../thread/thread-state.ts';
+import { type BranchName, branchOf } from '../events.ts';
 import { describeWaiting } from '../blocks/describe-block.ts';
 import type { Deciding, Reading } from '../engine-context.ts';
 import { describeChildren, waitingChildren, type ChildView } from './describe-children.ts';
-import type { ThreadFacts, ThreadUsage } from './facts.ts';
-import { withVerdict } from './listed-facts.ts';
-import { summarize, type ThreadSummary } from './list-threads.ts';
+import { withWhatIsHere } from './list-threads.ts';
+import type { ThreadSummary } from './read-listed.ts';
 import { isOfClass, orElse } from '../../or-else.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { findKeptReply } from '../recovery/pending-turn.ts';
 import { openUsage } from '../recovery/turn-log.ts';
-import { addUsage } from '../../schema/built-in/schema-parts.ts';
+import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import { setMember } from '../../json.ts';
-import { listCorrupt } from '../../verify/remembered-verdicts.ts';
+import { findVerdict, listCorrupt } from '../../verify/remembered-verdicts.ts';
 
 /** A thread by itself. */
 export type ThreadView = ThreadSummary & {
@@ -57,35 +56,62 @@ export type ThreadView = ThreadSummary & {
   holder: { pid: number; host: string; since: string } | null;
 } & ThreadUsage;
 
+/** The usage of a thread and of each of its roles. Turns that ended in a suspension, or were cut off, count. */
+export type ThreadUsage = {
+  /** null where no agent has told any. */
+  usage: Usage | null;
+  /** Roles whose agents told none are not there. */
+  usageByRole: Record<string, Usage>;
+};
+
+/** The usage of a thread and of its roles. Child threads have sums of their own. */
+export function usageOf({ usage, roles }: Tally): ThreadUsage {
+  const usageByRole: Record<string, Usage> = {};
+  const inOrder = [...roles].toSorted(([, a], [, b]) => (a.first ?? Infinity) - (b.first ?? Infinity));
+  for (const [role, { usage: ofRole }] of inOrder) if (ofRole !== null) setMember(usageByRole, role, ofRole);
+  return { usage, usageByRole };
+}
+
 /** Describes one thread; see `Engine.describe`. */
 export async function describeThread(engine: Reading, idOrPrefix: string): Promise<ThreadView> {
-  const pointer = await getThread(engine.repository, idOrPrefix);
-  const { facts, state } = await factsOf(engine, pointer);
+  const { repository } = engine;
+  const pointer = await getThread(repository, idOrPrefix);
+  // Deciding who is next loads much more than listing threads.
+  const [{ readState }, { describeOver }, { listedOf }, { personOf }] = await Promise.all([
+    import('../../thread/thread-state.ts'),
+    import('./gather-facts.ts'),
+    import('./read-listed.ts'),
+    import('../../thread/thread-commit.ts'),
+  ]);
+  const state = await readState(repository, pointer.id, pointer.head);
+  const { head, start, tally } = state;
+  const verdict = findVerdict(repository, pointer, listCorrupt(repository));
+  const over = await describeOver(engine, state);
   // The rest is told also where the lease is damaged.
-  const lease = orElse(() => findLease(engine.repository, pointer.id), undefined, isOfClass(LeaseDamaged));
-  const summary = summarize(engine.repository, pointer, facts);
-  const calls = await describeChildren(engine, state, facts);
-  const waiting = waitingChildren({ cause: facts.cause, calls });
+  const lease = orElse(() => findLease(repository, pointer.id), undefined, isOfClass(LeaseDamaged));
+  const summary = withWhatIsHere(repository, pointer, await listedOf(engine, state, state));
+  const calls = await describeChildren(engine, state);
+  const waiting = waitingChildren({ cause: summary.cause, calls });
   const [first] = waiting;
   const below = first === undefined ? undefined : await describeThread(engine, first);
   const branches = waiting.length > 1 ? await questionsOf(engine, waiting) : [];
   return {
     ...summary,
     head: pointer.head,
-    workflowHash: facts.workflowHash,
-    parent: await parentOf(engine, facts),
-    branch: facts.branch ?? null,
-    parentState: facts.parentState,
+    workflowHash: start.node.workflow,
+    parent: await parentOf(engine, start),
+    branch: branchOf(start.node.call) ?? null,
+    parentState: start.node.parentState,
     children: calls.map(({ thread }) => thread),
     calls,
-    depth: facts.depth,
-    reason: branches.length > 1 ? describeWaiting(branches) : (below?.reason ?? facts.reason),
+    depth: start.node.depth,
+    reason: branches.length > 1 ? describeWaiting(branches) : (below?.reason ?? verdict ?? over?.text ?? null),
     waitsFor: below?.waitsFor ?? first ?? null,
-    suspension: facts.status === 'suspended' ? await readSuspension(engine.repository, pointer.head) : null,
-    returnCode: facts.returnCode,
-    cancelledBy: facts.status === 'cancelled' ? await readPerson(engine.repository, pointer.head) : null,
-    kept: findKeptReply(engine.repository, pointer.id) ?? null,
-    ...(await withOpenUsage(engine.repository, pointer.id, facts)),
+    suspension: verdict === undefined && head.kind === 'suspend' ? await outlineOf(repository, head) : null,
+    returnCode: over?.returnCode ?? null,
+    cancelledBy: verdict === undefined && over?.status === 'cancelled' ? (personOf(head) ?? null) : null,
+    kept: findKeptReply(repository, pointer.id) ?? null,
+    ...(await withOpenUsage(repository, pointer.id, usageOf(tally))),
     holder: lease ? { pid: lease.holder.pid, host: lease.holder.host, since: iso(lease.sinceMs) } : null,
   };
 }
@@ -106,48 +132,34 @@ async function withOpenUsage(
 }
 
 /** What the branches among children wait for now: one may have been answered since the caller was suspended. */
-async function questionsOf(engine: Reading, waiting: readonly ThreadId[]): Promise<{ key: string; reason: string }[]> {
+async function questionsOf(
+  { repository }: Reading,
+  waiting: readonly ThreadId[],
+): Promise<{ key: string; reason: string }[]> {
+  const { readState } = await import('../../thread/thread-state.ts');
   const questions: { key: string; reason: string }[] = [];
   for (const thread of waiting) {
-    const { branch, reason } = (await factsOf(engine, await getThread(engine.repository, thread))).facts;
-    if (branch !== undefined) questions.push({ key: branch.key, reason: reason ?? '' });
+    const { id, head: at } = await getThread(repository, thread);
+    const { head, start } = await readState(repository, id, at);
+    const branch = branchOf(start.node.call);
+    if (branch !== undefined)
+      questions.push({ key: branch.key, reason: head.kind === 'suspend' ? head.node.reason : '' });
   }
   return questions;
 }
 
-/** The cached facts of a head have no texts, because texts have no bounds. */
-async function readSuspension(repository: Repository, head: ObjectId): Promise<SuspensionOutline | null> {
-  const { readThreadCommit } = await import('../../thread/thread-commit.ts');
+async function outlineOf(repository: Repository, head: CommitOf<'suspend'>): Promise<SuspensionOutline> {
   const { outlineSuspension } = await import('../../thread/exchange.ts');
-  const commit = await readThreadCommit(repository, head);
-  return commit.kind === 'suspend' ? outlineSuspension(repository, commit) : null;
-}
-
-async function readPerson(repository: Repository, head: ObjectId): Promise<string | null> {
-  const [{ readThreadCommit }, { personOf }] = await Promise.all([
-    import('../../thread/thread-commit.ts'),
-    import('../../thread/thread-commit.ts'),
-  ]);
-  return personOf(await readThreadCommit(repository, head)) ?? null;
+  return outlineSuspension(repository, head);
 }
 
 /** The fork that called a thread, where it is known and still there, else the thread that it was a fork of. */
-async function parentOf({ repository }: Reading, { parent, caller }: ThreadFacts): Promise<ThreadId | null> {
-  if (caller === null || caller === parent) return parent;
-  return (await findThread(repository, caller))?.id ?? parent;
-}
-
-/** What the head says, and what verification has found. */
-async function factsOf(engine: Reading, pointer: ThreadPointer): Promise<{ facts: ThreadFacts; state: ThreadState }> {
-  const { repository } = engine;
-  // Deciding who is next loads much more than listing threads.
-  const [{ readState }, gathering] = await Promise.all([
-    import('../../thread/thread-state.ts'),
-    import('./gather-facts.ts'),
-  ]);
-  const state = await readState(repository, pointer.id, pointer.head);
-  const facts = await gathering.factsOf(engine, state);
-  return { facts: withVerdict(repository, pointer, listCorrupt(repository), facts), state };
+async function parentOf(engine: Reading, start: CommitOf<'start'>): Promise<ThreadId | null> {
+  const { parentAtBirth } = await import('./gather-facts.ts');
+  const parent = await parentAtBirth(engine, start);
+  const { call } = start.node;
+  if (call === undefined || call.thread === parent) return parent;
+  return (await findThread(engine.repository, parseThreadId(call.thread)))?.id ?? parent;
 }
 
 /** So many branches that wait are named in a hint. */

@@ -1,12 +1,12 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { lineOfStored } from '../../thread/commit-message.ts';
 import { type LightCommit, readLightChain, readReply } from '../../thread/thread-chain.ts';
-import { readState } from '../../thread/thread-state.ts';
+import { readState, type ThreadState } from '../../thread/thread-state.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Reading } from '../engine-context.ts';
-import type { EngineEvent } from '../events.ts';
-import { describeOver, gatherFacts } from './gather-facts.ts';
+import { branchOf, type EngineEvent } from '../events.ts';
+import { describeOver, parentAtBirth, workflowNameOf } from './gather-facts.ts';
 
 /**
  * Lists the events that a run would have told between two heads of a thread, oldest first: what another machine did, as its
@@ -28,9 +28,10 @@ export async function eventsSince(
     if (commit.id === before) break;
     commits.unshift(commit);
   }
+  const state = await readState(repository, at.id, at.head);
   const events: EngineEvent[] = [];
   for (const commit of isFound ? commits : commits.slice(-1)) {
-    if (commit.kind === 'start') events.push(await startedEvent(engine, at));
+    if (commit.kind === 'start') events.push(await startedEvent(engine, state));
     if (commit.kind !== 'step') continue;
     const { role, number, meta, startedAtMs, completedAtMs, usage } = commit.node;
     events.push({
@@ -46,11 +47,13 @@ export async function eventsSince(
       usage,
     });
   }
-  const over = at.head === before ? undefined : await describeOver(engine, await readState(repository, at.id, at.head));
+  const over = at.head === before ? undefined : await describeOver(engine, state);
   return over === undefined ? events : [...events, over];
 }
 
-async function startedEvent(engine: Reading, at: { id: ThreadId; head: ObjectId }): Promise<EngineEvent> {
-  const { workflow, startCommit: head, parent, branch } = await gatherFacts(engine, at);
-  return { event: 'thread.started', thread: at.id, workflow, head, parent, ...(branch && { branch }) };
+async function startedEvent(engine: Reading, { id, start }: ThreadState): Promise<EngineEvent> {
+  const branch = branchOf(start.node.call);
+  const workflow = await workflowNameOf(engine.repository, start);
+  const parent = await parentAtBirth(engine, start);
+  return { event: 'thread.started', thread: id, workflow, head: start.id, parent, ...(branch && { branch }) };
 }

@@ -6,7 +6,8 @@ import { getThread } from '../../thread/find-thread.ts';
 import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import { ACTIVE_PREFIX, HISTORY_PREFIX, type ThreadId } from '../../thread/thread-id.ts';
 import type { Reading } from '../engine-context.ts';
-import { listThreads, summaryOf, type ListOptions, type ThreadSummary } from './list-threads.ts';
+import { type KnownThreads, listThreads, type ListOptions, summaryOf } from './list-threads.ts';
+import type { ThreadSummary } from './read-listed.ts';
 import { findRunning } from '../leases/find-lease.ts';
 import { inPlaceOf } from '../../or-else.ts';
 
@@ -29,12 +30,13 @@ export async function* followThreads(
 ): AsyncGenerator<ListChange, void, void> {
   const { repository } = engine;
   const hasChanged = watch(repository);
+  const read: KnownThreads = new Map();
   let known = new Map<ThreadId, string>();
   while (!signal.aborted) {
     if (hasChanged()) {
       assertThere(repository);
       const listed = new Map<ThreadId, string>();
-      for (const summary of (await listThreads(engine, options)).toReversed()) {
+      for (const summary of (await listThreads(engine, options, read)).toReversed()) {
         const written = JSON.stringify(summary);
         listed.set(summary.thread, written);
         if (known.get(summary.thread) !== written) yield summary;

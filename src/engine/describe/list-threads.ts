@@ -3,8 +3,6 @@ import { isShortOfFiles } from '../../git/format/object-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { type BrokenPackedRefs, BrokenRef, type RefDamage } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { iso } from '../../time/clock.ts';
-import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { findEnded, listPointers, newestActive, type OnDamage, threadOfDamage } from '../../thread/find-thread.ts';
 import { NewerFormat } from '../../thread/thread-errors.ts';
 import {
@@ -16,39 +14,12 @@ import {
   type ThreadPointer,
   threadTimeMs,
 } from '../../thread/thread-id.ts';
-import { isOver, statusOfHead, type ThreadStatus } from '../../thread/thread-status.ts';
-import { FOUND_CORRUPT } from '../../verify/remembered-verdicts.ts';
+import { isOver, type ThreadStatus } from '../../thread/thread-status.ts';
+import { findVerdict, FOUND_CORRUPT, listCorrupt } from '../../verify/remembered-verdicts.ts';
 import type { Reading } from '../engine-context.ts';
-import { findAbandoned, statusHere } from '../leases/find-lease.ts';
-import { findInterruption, type Interruption } from '../recovery/interruption.ts';
-import type { ListedFacts } from './facts.ts';
-import { RememberedThreads } from './listed-facts.ts';
-
-/** A thread in a list. */
-export type ThreadSummary = {
-  thread: ThreadId;
-  status: ThreadStatus;
-  /** The workflow's name. */
-  workflow: string;
-  /** ISO 8601, UTC. */
-  startedAt: string;
-  /** Null where its ref is damaged. */
-  head: ObjectId | null;
-  endedAt: string | null;
-  /** The beginning of the user's prompt, one line. */
-  prompt: string;
-  steps: number;
-  /** The role that the moderator gives the next turn, or that waits for an answer; null for a thread that is over. */
-  nextRole: string | null;
-  /** What is left of the run whose process ended before it; null for a thread that is not interrupted. */
-  interruption: Interruption | null;
-  /** Why it is suspended, or how it ended. */
-  reason: string | null;
-  /** Where the reason is the output of a program, the last line of it that says something; else null. */
-  summary: string | null;
-  /** What suspended it; null for a thread that is not suspended. */
-  cause: SuspendCause | null;
-};
+import { findAbandoned, listLeases, statusHere } from '../leases/find-lease.ts';
+import { findInterruption } from '../recovery/interruption.ts';
+import type { ListedThread, ThreadSummary } from './read-listed.ts';
 
 export type ListOptions = {
   /** Which statuses; default: all that are not over. */
@@ -79,9 +50,13 @@ export type ListOptions = {
  * Lists threads, newest first. A list of all has the suspended ones, which wait for a person, before the others; a piece
  * of it (`limit`, `cursor`) is in order of age alone, and costs what it shows.
  */
-export async function listThreads(engine: Reading, options: ListOptions = {}): Promise<ThreadSummary[]> {
+export async function listThreads(
+  engine: Reading,
+  options: ListOptions = {},
+  known?: KnownThreads,
+): Promise<ThreadSummary[]> {
   const found: ThreadSummary[] = [];
-  for await (const summary of eachThread(engine, options)) found.push(summary);
+  for await (const summary of eachThread(engine, options, undefined, known)) found.push(summary);
   return inOrder(found, options);
 }
 
@@ -93,15 +68,11 @@ export function inOrder(found: ThreadSummary[], { limit, cursor }: ListOptions):
   return [...waiting, ...others];
 }
 
-/**
- * How many threads are looked up together. Batches grow, so that the first threads are known at once; the threads of a larger
- * batch than the largest would lie in too many packs.
- */
-const FIRST_BATCH = 32;
-const MAX_BATCH = 4096;
-
 /** Threads are read from a disk at once: without pauses, a long list would leave all other requests of a server unanswered. */
 const PAUSE_EVERY = 50;
+
+/** What was read of threads, for who lists them again and again. */
+export type KnownThreads = Map<ThreadId, ListedThread>;
 
 /**
  * Gives the threads of a list one after the other as they are known, newest first.
@@ -111,36 +82,28 @@ export async function* eachThread(
   engine: Reading,
   options: ListOptions,
   onLook: () => void = () => {},
+  known?: KnownThreads,
 ): AsyncGenerator<ThreadSummary, void, void> {
   const { repository } = engine;
   const { statuses, limit = Infinity } = options;
   let count = 0;
   let looked = 0;
   if (limit === 0) return;
-  const remembered = new RememberedThreads(repository);
-  try {
-    for await (const batch of inBatches(candidates(repository, options), Math.min(limit, FIRST_BATCH))) {
-      remembered.expect(batch.flatMap((pointer) => ('damage' in pointer ? [] : pointer.head)));
-      for (const pointer of batch) {
-        onLook();
-        looked += 1;
-        if (looked % PAUSE_EVERY === 0) await letOthersWork();
-        const summary =
-          'damage' in pointer
-            ? unreadable(pointer.id, null, pointer.damage)
-            : await summaryIfLike(engine, pointer, statuses, remembered);
-        if (summary === undefined) continue;
-        const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
-        const promptOf = async (): Promise<string | undefined> =>
-          'damage' in pointer ? undefined : remembered.promptOf(pointer);
-        if (!isWanted || !(await isLike(summary, options, promptOf))) continue;
-        yield summary;
-        count += 1;
-        if (count === limit) return;
-      }
-    }
-  } finally {
-    remembered.save();
+  const here = whatIsHere(repository);
+  for await (const pointer of candidates(repository, options)) {
+    onLook();
+    looked += 1;
+    if (looked % PAUSE_EVERY === 0) await letOthersWork();
+    const summary =
+      'damage' in pointer
+        ? unreadable(pointer.id, null, pointer.damage)
+        : await summaryIfLike(engine, pointer, here, statuses, known);
+    if (summary === undefined) continue;
+    const isWanted = statuses ? statuses.includes(summary.status) : !isOver(summary.status);
+    if (!isWanted || !(await isLike(repository, summary, options))) continue;
+    yield summary;
+    count += 1;
+    if (count === limit) return;
   }
 }
 
@@ -154,53 +117,62 @@ async function* candidates(repository: Repository, options: ListOptions): Return
   }
 }
 
-async function* inBatches<T>(items: AsyncIterable<T>, first: number): AsyncGenerator<T[], void, void> {
-  let batch: T[] = [];
-  let size = first;
-  for await (const item of items) {
-    batch.push(item);
-    if (batch.length < size) continue;
-    yield batch;
-    batch = [];
-    size = Math.min(size * 4, MAX_BATCH);
-  }
-  yield batch;
+/** What this machine knows of threads beside their commits. */
+type Here = { corrupt: ReadonlySet<string>; leased: ReadonlySet<ThreadId> | undefined };
+
+function whatIsHere(repository: Repository): Here {
+  const leased = repository.stateDir === undefined ? undefined : new Set(listLeases(repository));
+  return { corrupt: listCorrupt(repository), leased };
 }
 
 async function summaryIfLike(
   engine: Reading,
   pointer: ThreadPointer,
-  statuses: readonly ThreadStatus[] | undefined,
-  remembered: RememberedThreads,
+  here: Here,
+  statuses?: readonly ThreadStatus[],
+  known?: KnownThreads,
 ): Promise<ThreadSummary | undefined> {
-  const known = remembered.find(pointer);
-  if (known === undefined && !(await mayHaveStatus(engine, pointer, statuses))) return undefined;
-  return summaryFrom(engine, pointer, remembered, known);
-}
-
-/** Tells by its head alone whether a thread can have one of some statuses: reading the whole of it takes much longer. */
-async function mayHaveStatus(
-  { repository }: Reading,
-  pointer: ThreadPointer,
-  statuses: readonly ThreadStatus[] | undefined,
-): Promise<boolean> {
+  const { repository } = engine;
+  const { id, head } = pointer;
   // A thread can be corrupt behind a sound head.
-  if (statuses === undefined || statuses.includes('newer') || statuses.includes('corrupt')) return true;
-  const { readThreadCommit } = await import('../../thread/thread-commit.ts');
+  const isAny = statuses === undefined || statuses.includes('newer') || statuses.includes('corrupt');
+  const mayBe = (status: ThreadStatus): boolean => isAny || statuses.includes(statusAt(repository, id, status, here));
+  const before = known?.get(id);
   try {
-    return statuses.includes(
-      statusHere(repository, pointer.id, statusOfHead(await readThreadCommit(repository, pointer.head))),
-    );
-  } catch {
-    return false;
+    // Reading and deciding load much more than a list of nothing.
+    const { readListed } = await import('./read-listed.ts');
+    const listed = before?.head === head ? before : await readListed(engine, pointer, mayBe);
+    if (listed === undefined) return undefined;
+    known?.set(id, listed);
+    return withWhatIsHere(repository, pointer, listed, here);
+  } catch (error) {
+    if (isShortOfFiles(error)) throw error;
+    return unreadable(id, head, error);
   }
 }
 
-async function isLike(
-  summary: ThreadSummary,
-  wanted: ListOptions,
-  promptOf: () => Promise<string | undefined>,
-): Promise<boolean> {
+/** A thread as it is on this machine: whether a process runs it, and what verification has found. */
+export function withWhatIsHere(
+  repository: Repository,
+  pointer: ThreadPointer,
+  listed: ListedThread,
+  here: Here = whatIsHere(repository),
+): ThreadSummary {
+  if (findVerdict(repository, pointer, here.corrupt) !== undefined)
+    return { ...listed, status: 'corrupt', reason: FOUND_CORRUPT, summary: null };
+  const status = statusAt(repository, pointer.id, listed.status, here);
+  return {
+    ...listed,
+    status,
+    interruption: status === 'interrupted' ? findInterruption(repository, pointer.id) : null,
+  };
+}
+
+function statusAt(repository: Repository, id: ThreadId, status: ThreadStatus, { leased }: Here): ThreadStatus {
+  return leased?.has(id) === false ? status : statusHere(repository, id, status);
+}
+
+async function isLike(repository: Repository, summary: ThreadSummary, wanted: ListOptions): Promise<boolean> {
   const { workflow, role, text, endedBeforeMs = Infinity, endedSinceMs = -Infinity } = wanted;
   if (workflow !== undefined && summary.workflow !== workflow) return false;
   if (role !== undefined && summary.nextRole !== role) return false;
@@ -209,8 +181,10 @@ async function isLike(
     if (!(endedMs >= endedSinceMs && endedMs < endedBeforeMs)) return false;
   }
   if (text === undefined || hasText(summary.prompt, text)) return true;
-  // The cache has only the first line of the prompt.
-  return hasText((await promptOf()) ?? '', text);
+  if (summary.head === null) return false;
+  // A summary has only the first line of the prompt.
+  const { readThreadPrompt } = await import('../../thread/thread-chain.ts');
+  return hasText((await readThreadPrompt(repository, summary.head)) ?? '', text);
 }
 
 function hasText(prompt: string, text: string): boolean {
@@ -219,23 +193,8 @@ function hasText(prompt: string, text: string): boolean {
 
 /** A thread as a list has it, also where it cannot be read. */
 export async function summaryOf(engine: Reading, pointer: ThreadPointer): Promise<ThreadSummary> {
-  const remembered = new RememberedThreads(engine.repository);
-  return summaryFrom(engine, pointer, remembered, remembered.find(pointer));
-}
-
-async function summaryFrom(
-  engine: Reading,
-  pointer: ThreadPointer,
-  remembered: RememberedThreads,
-  known: ListedFacts | undefined,
-): Promise<ThreadSummary> {
-  try {
-    const facts = await remembered.factsOf(engine, pointer, known);
-    return summarize(engine.repository, pointer, facts, remembered.statusHere(pointer, facts.status));
-  } catch (error) {
-    if (isShortOfFiles(error)) throw error;
-    return unreadable(pointer.id, pointer.head, error);
-  }
+  const summary = await summaryIfLike(engine, pointer, whatIsHere(engine.repository));
+  return summary ?? unreadable(pointer.id, pointer.head, undefined);
 }
 
 /** A thread that cannot be read is listed too, so that it is found. */
@@ -257,39 +216,7 @@ function unreadable(thread: ThreadId, head: ObjectId | null, error: unknown): Th
   };
 }
 
-/** What a list and `show` say of a thread. */
-export function summarize(
-  repository: Repository,
-  pointer: ThreadPointer,
-  facts: ListedFacts,
-  status: ThreadStatus = statusHere(repository, pointer.id, facts.status),
-): ThreadSummary {
-  return {
-    thread: pointer.id,
-    status,
-    workflow: facts.workflow,
-    startedAt: iso(facts.startedAtMs),
-    head: pointer.head,
-    endedAt: facts.endedAtMs === null ? null : iso(facts.endedAtMs),
-    prompt: facts.prompt,
-    steps: facts.steps,
-    nextRole: facts.nextRole,
-    interruption: status === 'interrupted' ? findInterruption(repository, pointer.id) : null,
-    reason: facts.status === 'corrupt' ? FOUND_CORRUPT : facts.reason,
-    summary: facts.status === 'corrupt' ? null : facts.summary,
-    cause: facts.cause,
-  };
-}
-
-type Wanted = {
-  statuses?: readonly ThreadStatus[] | undefined;
-  limit?: number | undefined;
-  endedSinceMs?: number | undefined;
-  endedBeforeMs?: number | undefined;
-  /** Archived threads, and no others. */
-  archived?: boolean | undefined;
-  onDamaged?: ((damage: BrokenPackedRefs) => void) | undefined;
-};
+type Wanted = Pick<ListOptions, 'statuses' | 'limit' | 'endedSinceMs' | 'endedBeforeMs' | 'archived' | 'onDamaged'>;
 
 /** A list of more threads than this is long: in a pipe it is printed while the threads are read. */
 const LONG_LIST = 1000;

@@ -2,15 +2,13 @@ import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import { findStart } from '../../thread/thread-chain.ts';
-import { isOver } from '../../thread/thread-status.ts';
-import { callerCommit, type CommitOf, readState } from '../../thread/thread-state.ts';
-import { readThreadCommit } from '../../thread/thread-commit.ts';
+import { callerCommit, type CommitOf, readState, stateHash } from '../../thread/thread-state.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { findBlock, isIsolated, needsOf } from '../../workflow/definition.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
 import { definitionOf, pinnedDefinition } from '../children/sub-workflow.ts';
 import type { Deciding, Reading } from '../engine-context.ts';
-import { gatherFacts } from './gather-facts.ts';
+import { findNextRole, parentAtBirth } from './gather-facts.ts';
 
 /** The next turn of a thread that can go on by itself. */
 export type NextTurn = {
@@ -45,30 +43,27 @@ export async function findNextTurn(
   isShared: (branch: ThreadId) => Promise<boolean> = async () => true,
 ): Promise<Outlook> {
   const { repository } = engine;
-  const facts = await gatherFacts(engine, at);
-  const isResumption = facts.status === 'suspended' && facts.cause === 'child';
-  if (isOver(facts.status)) return 'over';
-  if (facts.status !== 'idle' && !isResumption) return 'none';
-  const start = await readThreadCommit(repository, facts.startCommit);
-  if (start.kind !== 'start') return 'none';
-  const isChild = facts.parent !== null;
+  const state = await readState(repository, at.id, at.head);
+  const { head, start } = state;
+  const isResumption = head.kind === 'suspend' && head.node.cause === 'child';
+  if (head.kind === 'end') return 'over';
+  if (head.kind === 'suspend' && !isResumption) return 'none';
+  const isChild = (await parentAtBirth(engine, start)) !== null;
   // The caller of a branch may not be here yet as it is at the remote.
   if (isChild && !(await isLeftToOthers(engine, start))) return start.node.call?.block === undefined ? 'none' : 'later';
-  const definition = await definitionOf(engine, { start });
-  const isOfBlock = facts.nextRole !== null && findBlock(definition, facts.nextRole) !== undefined;
-  if (isResumption || isOfBlock) {
-    const state = await readState(repository, at.id, at.head);
-    if (isResumption && (await findWaitingChildren(engine, state)).length > 0) return 'later';
-    if (isOfBlock && !isResumption && facts.nextRole !== null) {
-      const { canBlockGoOn } = await import('../blocks/is-decided.ts');
-      if (!(await canBlockGoOn(engine, state, facts.nextRole, isShared))) return 'later';
-    }
+  const definition = await definitionOf(engine, state);
+  const role = isResumption ? head.node.role : await findNextRole(engine, state, state);
+  const isOfBlock = role !== null && findBlock(definition, role) !== undefined;
+  if (isResumption && (await findWaitingChildren(engine, state)).length > 0) return 'later';
+  if (isOfBlock && !isResumption) {
+    const { canBlockGoOn } = await import('../blocks/is-decided.ts');
+    if (!(await canBlockGoOn(engine, state, role, isShared))) return 'later';
   }
   return {
     workflow: definition.name,
-    workflowHash: facts.workflowHash,
-    role: facts.nextRole,
-    needs: facts.nextRole === null ? [] : needsOf(definition, facts.nextRole),
+    workflowHash: start.node.workflow,
+    role,
+    needs: role === null ? [] : needsOf(definition, role),
     startedBy: start.commit.committer.email,
     isResumption,
     isSettled: !isChild && !isOfBlock && !isResumption,
@@ -86,13 +81,14 @@ async function isLeftToOthers(engine: Reading, start: CommitOf<'start'>): Promis
   const pointer = await findThread(repository, parseThreadId(call.thread));
   if (pointer === undefined || pointer.isHistory) return false;
   // A block that was decided without it has cancelled it, or will.
-  const { state } = await gatherFacts(engine, pointer);
-  if (state !== start.node.parentState) return false;
+  const now = await readState(repository, pointer.id, pointer.head);
+  if (stateHash(now) !== start.node.parentState) return false;
   const block = findBlock(await pinnedDefinition(engine, { start: caller }, caller.node.workflow), parentRole);
   return isIsolated(block?.isolation);
 }
 
 /** Finds the thread whose turn called a thread; null if none did. */
 export async function findCallerOf(engine: Reading, at: { id: ThreadId; head: ObjectId }): Promise<ThreadId | null> {
-  return (await gatherFacts(engine, at)).caller;
+  const { call } = (await readState(engine.repository, at.id, at.head)).start.node;
+  return call === undefined ? null : parseThreadId(call.thread);
 }

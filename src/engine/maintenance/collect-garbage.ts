@@ -144,8 +144,7 @@ async function removeOrphanedFiles(repository: Repository, stateDir: string): Pr
   const pointers = await listPointers(repository, EVERYWHERE);
   const removed: Found[] = [];
   for (const { thread, path } of traces) {
-    // A file can have traces of many threads.
-    if (known.has(thread) || removed.some((each) => each.path === path) || mayBeAtWork(repository, thread)) continue;
+    if (known.has(thread) || mayBeAtWork(repository, thread)) continue;
     // A child that has ended is one of the threads that there are, as long as its caller is.
     if ((await findKept(repository, pointers, thread)).length > 0) continue;
     const bytes = sizeOf(path);

@@ -11,7 +11,7 @@ import { readState, stateHash, type ThreadState } from '../../thread/thread-stat
 import { asksForWords, statusOfHead } from '../../thread/thread-status.ts';
 import { RESUME } from '../../workflow/definition.ts';
 import { admitThreads } from '../agents/admission.ts';
-import { branchOf, definitionOf, tellContinued } from '../children/sub-workflow.ts';
+import { definitionOf, tellContinued } from '../children/sub-workflow.ts';
 import { findWaitingChild, findWaitingChildren } from '../children/waiting-children.ts';
 import { describeOver } from '../describe/gather-facts.ts';
 import {
@@ -22,7 +22,7 @@ import {
   type Telling,
   tellTaken,
 } from '../engine-context.ts';
-import type { ThreadOver } from '../events.ts';
+import { branchOf, type ThreadOver } from '../events.ts';
 import { type Lease, LeaseHeld } from '../leases/lease.ts';
 import { readCurrent, withThread } from '../leases/with-thread.ts';
 import { findLimitWaitedAt } from '../limits/allowance.ts';

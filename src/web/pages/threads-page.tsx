@@ -1,6 +1,7 @@
 import { type Html, Page, PageLink } from '../parts/page.tsx';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { listThreads, summaryOf, type ListOptions, type ThreadSummary } from '../../engine/describe/list-threads.ts';
+import { listThreads, summaryOf, type ListOptions } from '../../engine/describe/list-threads.ts';
+import type { ThreadSummary } from '../../engine/describe/read-listed.ts';
 import { formatCount, plural } from '../../text/wording.ts';
 import { findRunning } from '../../engine/leases/find-lease.ts';
 import { findThread } from '../../thread/find-thread.ts';

@@ -1,6 +1,7 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import { type ThreadUsage, usageOf } from '../../engine/describe/facts.ts';
-import { eachThread, type ListOptions, type ThreadSummary } from '../../engine/describe/list-threads.ts';
+import { type ThreadUsage, usageOf } from '../../engine/describe/describe.ts';
+import { eachThread, type ListOptions } from '../../engine/describe/list-threads.ts';
+import type { ThreadSummary } from '../../engine/describe/read-listed.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { formatCount, formatDuration, plural } from '../../text/wording.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';

@@ -6,7 +6,7 @@ import type { AgentUse } from '../../../src/engine/engine-context.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { readChain } from '../../../src/thread/thread-chain.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import type { ThreadSummary } from '../../../src/engine/describe/list-threads.ts';
+import type { ThreadSummary } from '../../../src/engine/describe/read-listed.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { threadStatuses } from '../../../src/thread/thread-status.ts';
 import type { Scenario } from '../../helpers/scenario.ts';

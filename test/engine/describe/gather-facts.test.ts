@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { describeThread } from '../../../src/engine/describe/describe.ts';
-import { gatherFacts } from '../../../src/engine/describe/gather-facts.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep } from '../../../src/thread/append-step.ts';
 import { endThread } from '../../../src/thread/end-thread.ts';
 import { suspendThread } from '../../../src/thread/suspend-thread.ts';
-import { getThread } from '../../../src/thread/find-thread.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createTemporaryRepository, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
@@ -51,19 +49,4 @@ describe.each(Object.entries(endings))('what is said of a thread %s', (_, finish
     }
     expect(counts[1]).toBe(counts[0]);
   });
-});
-
-test('reads the start of a thread once, and the folder of a workflow once for all of its threads', async () => {
-  const temporary = createTemporaryRepository();
-  const states = [await grow(temporary, 3), await grow(temporary, 3)];
-  const { repository, read } = watched(await temporary.open());
-  const counts: number[] = [];
-  for (const { id, start } of states) {
-    read.length = 0;
-    await gatherFacts(readingContext(repository), await getThread(repository, id));
-    expect(read.filter((each) => each === start.id)).toEqual([start.id]);
-    counts.push(read.length);
-  }
-  // The tree of the folder, its index, and the definition in it.
-  expect(counts[0]! - counts[1]!).toBe(7);
 });

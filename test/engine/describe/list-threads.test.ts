@@ -1,12 +1,6 @@
-import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { eachThread, listThreads } from '../../../src/engine/describe/list-threads.ts';
-import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { derivedContent } from '../../../src/git/system/state-files.ts';
-import { appendStep } from '../../../src/thread/append-step.ts';
-import { MANY_THREADS } from '../../../src/thread/head-table.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { endThread } from '../../../src/thread/end-thread.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
@@ -14,7 +8,7 @@ import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';
 import { addManySteps } from '../../thread/long-thread.ts';
-import { startLoop, stepDraft } from '../../thread/thread-fixture.ts';
+import { startLoop } from '../../thread/thread-fixture.ts';
 
 async function manyThreads(count: number): Promise<{ open: () => Promise<Repository>; threads: ThreadState[] }> {
   const temporary = createTemporaryRepository();
@@ -104,49 +98,4 @@ test('a thread is found by the beginning of its id, whether it runs or has ended
   expect(await getThread(repository, second!.id.slice(0, 25))).toMatchObject({ id: second!.id, isHistory: false });
   await expect(getThread(repository, second!.id.slice(0, 2))).rejects.toThrow('could be');
   await expect(getThread(repository, '7ZZZZZZZZZ')).rejects.toThrow('7ZZZZZZZZZ');
-});
-
-describe('a list of very many threads', () => {
-  const count = MANY_THREADS + 20;
-
-  test('reads the first threads alone again, and trusts no damaged table', async () => {
-    const { open, threads } = await manyThreads(count);
-    const first = watched(await open());
-    const listed = await listThreads(readingContext(first.repository));
-    expect(listed.map(({ thread }) => thread)).toEqual(threads.map(({ id }) => id).toReversed());
-    const folder = join(String(first.repository.stateDir), 'listed');
-    const tables = readdirSync(folder).map((name) => join(folder, name));
-
-    const again = watched(await open());
-    expect(await listThreads(readingContext(again.repository))).toEqual(listed);
-    expect(again.read).toContain(threads.at(-1)!.head.id);
-    expect(again.read).not.toContain(threads[0]!.head.id);
-
-    expect(tables).not.toEqual([]);
-    for (const damage of [
-      (path: string) => truncateSync(path, 10),
-      (path: string) => writeFileSync(path, derivedContent(path, 'listed 0', '[]')),
-      (path: string) => writeFileSync(path, derivedContent(path, 'listed 3', '{}')),
-      (path: string) => rmSync(path),
-    ]) {
-      for (const path of tables) damage(path);
-      const damaged = watched(await open());
-      expect(await listThreads(readingContext(damaged.repository))).toEqual(listed);
-      expect(new Set(damaged.read)).toContain(threads[0]!.head.id);
-    }
-  });
-
-  test('shows a thread as it is now, and one whose commit is missing as corrupt', async () => {
-    const { open, threads } = await manyThreads(count);
-    const before = await listThreads(readingContext(await open()));
-    const [oldest, second] = threads;
-    await appendStep(await open(), oldest!, stepDraft());
-    const { repository } = watched(await open());
-    const has = (id: ObjectId): Promise<boolean> => Promise.resolve(id !== second!.head.id);
-    const lossy = { ...repository, objects: { ...repository.objects, has } };
-    const after = await listThreads(readingContext(lossy));
-    expect(after.slice(0, -2)).toEqual(before.slice(0, -2));
-    expect(after.at(-2)).toMatchObject({ thread: second!.id, status: 'corrupt' });
-    expect(after.at(-1)).toMatchObject({ thread: oldest!.id, status: 'idle', steps: 1 });
-  });
 });

@@ -32,7 +32,7 @@ function plant(path: string, target: 'folder' | 'file'): CliRepository & { outsi
   return { ...repository, outside };
 }
 
-test.each(['.', 'journal', 'leases', 'steps', 'incoming', 'listed', 'lookup'])(
+test.each(['.', 'journal', 'leases', 'steps', 'incoming', 'lookup'])(
   'no command writes to or reads from %s where it is a link',
   async (path) => {
     const { outside, uwf } = plant(path, 'folder');

@@ -1,10 +1,5 @@
-import {
-  eachThread,
-  inOrder,
-  isLongList,
-  type ListOptions,
-  type ThreadSummary,
-} from '../../../engine/describe/list-threads.ts';
+import { eachThread, inOrder, isLongList, type ListOptions } from '../../../engine/describe/list-threads.ts';
+import type { ThreadSummary } from '../../../engine/describe/read-listed.ts';
 import type { Interruption } from '../../../engine/recovery/interruption.ts';
 import type { ListChange } from '../../../engine/describe/follow-threads.ts';
 import type { UwfError } from '../../../errors.ts';
