@@ -73,7 +73,6 @@ export const packageDescriptor: PackageDescriptor = describeBuiltIn(
  *
  * The coding agent runs in a process group of its own from the first try of a turn until `close`, so that a correction
  * goes into the conversation it is about. An aborted turn leaves no process.
- * @param config has been checked against `packageDescriptor.configSchema`
  * @param start how its program is started
  * @see https://agentclientprotocol.com
  */
@@ -123,10 +122,6 @@ class AcpSession {
    * Starts an agent and opens a session with it, the request's own where that can be continued.
    *
    * After an error or an abort, no process is left.
-   * @throws the signal's reason when it is aborted
-   * @throws {AgentMissing} when the program is not there
-   * @throws {AgentNotAuthorized} when a person has to log in first
-   * @throws {AgentBroken} when it does not come to answer, or speaks another version of the protocol
    */
   static async open(config: AcpConfig, request: AgentRequest, start: typeof startAgent): Promise<AcpSession> {
     const [folder, sdk] = await Promise.all([
@@ -185,7 +180,6 @@ class AcpSession {
    * On an abort, the agent is told to cancel, has the grace time to do so, and is then ended. Where a permission is needed
    * and no person is there, it is told to cancel as well, and its process stays.
    * @throws the signal's reason when it is aborted; no process is left then
-   * @throws {AgentNotAuthorized} when a person has to log in first
    */
   async prompt(request: AgentRequest, text: string): Promise<AgentReply> {
     const { signal } = request;

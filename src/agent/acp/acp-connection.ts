@@ -104,10 +104,7 @@ export class AcpConnection {
   /** How it ended, in words, once it has. */
   #outcome: string | undefined;
 
-  /**
-   * @param name what messages call the agent
-   * @param maxOutputBytes of standard output, until the next {@link renewBudget}
-   */
+  /** @param maxOutputBytes of standard output, until the next {@link renewBudget} */
   constructor(sdk: typeof Sdk, program: AgentProgram, client: AgentClient, name: string, maxOutputBytes: number) {
     this.#name = name;
     this.#program = program;
@@ -158,10 +155,7 @@ export class AcpConnection {
     return told(`failed: ${headAndTail(`${error.message}${data}`, MAX_SAID_CHARACTERS)}`);
   }
 
-  /**
-   * Ends the agent. Asked again, it waits for the same end.
-   * @throws {AgentBroken} when it does not end
-   */
+  /** Ends the agent. Asked again, it waits for the same end. */
   async end(): Promise<void> {
     this.#connection.close();
     await this.#program.end();
@@ -240,7 +234,6 @@ const NETWORK = [
 /**
  * The environment of a coding agent: what programs need, the way to the network, what was named, and what was given.
  * `GITHUB_TOKEN`, say, is not passed on unless the configuration names it.
- * @param names further variables to pass on
  * @param added goes over everything else
  */
 export function acpEnvironment(

@@ -48,7 +48,6 @@ type OpenConfig = {
  * Opens a session with an agent that has been started: logs in where that is configured, continues the request's session if it
  * is still there, chooses model and mode, and waits until the agent knows uwf's tools. Mistakes in the configuration are told
  * before the model costs anything.
- * @param past reads the updates of the agent until the session is open
  * @throws {AgentNotAuthorized} when the agent needs a person to log in first
  * @throws {AgentBroken} when it speaks another version of the protocol, or has not got what is configured: that way to log in,
  *   that model, that mode; and when it opens a session without an id
@@ -131,10 +130,7 @@ type SessionInfo = {
   models?: { availableModels?: { modelId: string }[]; currentModelId?: string } | null;
 };
 
-/**
- * Opens a new session, or continues the one that is wanted if it is still there.
- * @returns how it was continued, and what the agent says of it
- */
+/** Opens a new session, or continues the one that is wanted if it is still there. */
 async function enter(
   agent: ClientContext,
   about: InitializeResponse,
@@ -292,7 +288,6 @@ const POLL_MS = 50;
 /**
  * Waits for an agent to ask uwf's server for its tools: some have a session before they have the tools of its servers, and
  * a model that is asked then does not know them.
- * @param isRunning no longer true when there is no agent to wait for
  * @returns false where it does not ask; what an agent says of its servers does not count
  */
 async function untilToolsAreListed(stepDir: string, isRunning: () => boolean): Promise<boolean> {

@@ -268,7 +268,6 @@ export const permissionsSchema: SchemaOf<Permissions> = {
  * An action that names a path outside the working folder is denied, also under `allow`; only a rule
  * whose `paths` match it can say otherwise. What is guarded is asked for where the policy allows in general; only a rule
  * that names it lets it pass.
- * @param cwd the working folder, absolute
  */
 export function decidePermission(
   permissions: Permissions | undefined,

@@ -170,7 +170,6 @@ type ToldOfPrompt = { requests: Usage | undefined; contextTokens: number | undef
 /**
  * What a prompt has used, by all that the agent told; `undefined` where it ended in order and its model said nothing. It is at
  * least that where the agent told nothing, where it was cut off, and where it told of its last request alone, as opencode does.
- * @param response undefined where the agent gave no answer
  */
 export function usageOfPrompt(
   response: PromptResponse | undefined,

@@ -70,7 +70,6 @@ export const packageDescriptor: PackageDescriptor = describeBuiltIn('command', [
  * Makes an agent that runs a program for each turn.
  *
  * What counts as its output is told as `text` events, the other stream as `thought` events.
- * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
   const checked = asValidated(config, configSchema);

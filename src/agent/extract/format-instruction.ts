@@ -72,7 +72,6 @@ type SampleExtent = 'required' | 'all';
  * Makes a value that a schema most likely accepts, from its constants, examples, defaults, bounds and formats.
  *
  * It ignores a `pattern` and conditions, so the caller validates the sample.
- * @param root the schema that local `$ref`s start from
  */
 function sampleValue(schema: JsonObject, root: JsonObject, extent: SampleExtent): JsonValue {
   return sample(schema, root, extent, 0);

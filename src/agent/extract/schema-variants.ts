@@ -12,8 +12,6 @@ const MAX_DEPTH = 16;
  * `oneOf` and `anyOf` give a variant for each branch, a `$status` with several values one for each value; `allOf` and
  * local `$ref`s are merged in. A variant is for showing and for wording messages: it may allow more than the schema
  * (conditions are left out), so what has to hold is validated against the schema itself.
- * @param root the schema that local `$ref`s start from
- * @param most how many are listed
  */
 export function schemaVariants(
   schema: JsonObject,

@@ -27,10 +27,6 @@ export class WorkingFolder {
     this.guard = guard;
   }
 
-  /**
-   * @param env as {@link GuardedPaths.at} takes it
-   * @throws {WorkingFolderMissing}
-   */
   static async at(path: string, env: GitEnvironment): Promise<WorkingFolder> {
     const real = await realpath(path).catch((cause: unknown) => {
       throw new WorkingFolderMissing(path, cause);
@@ -102,10 +98,7 @@ export class GuardedPaths {
     this.#named = mapValues(named, (paths) => [...new Set(paths.flatMap((path) => [path, realPath(path)]))]);
   }
 
-  /**
-   * @param cwd where the agent works
-   * @param env uwf's own environment: it says which repository is meant, and where the user's files lie
-   */
+  /** @param env uwf's own environment: it says which repository is meant, and where the user's files lie */
   static async at(cwd: string, env: GitEnvironment): Promise<GuardedPaths> {
     // Commands of the agent find the repository by the folder, uwf may have been told another.
     // Where there is no repository, names and the look of folders still count.
@@ -325,10 +318,7 @@ async function openUnmoved(real: string, flags: number, options: MakeOptions): P
   }
 }
 
-/**
- * Opens a folder by its real path.
- * @throws {PathFault} if it is elsewhere by now
- */
+/** Opens a folder by its real path. */
 export async function openFolder(real: string, { make = false }: MakeOptions = {}): Promise<OpenFolder> {
   const handle = await open(real, O_PATH | O_DIRECTORY | O_NOFOLLOW).catch(async (error: NodeJS.ErrnoException) => {
     if (make && error.code === 'ENOENT') return undefined;

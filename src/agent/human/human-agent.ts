@@ -39,7 +39,6 @@ export const packageDescriptor: PackageDescriptor = describeBuiltIn('human', ['i
  * At a terminal (where `askPerson` is given) it opens an editor on a reply to fill in, as `git commit` does; where no
  * editor is configured it asks there, field by field. Without a terminal it suspends with the question; what a person
  * answered to a suspension is the reply, read as `readTypedAnswer` describes.
- * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
   const { editor } = asValidated(config, configSchema);
@@ -292,7 +291,6 @@ const GRACE_MS = 2_000;
  * The editor is a shell command as git's `core.editor` is: `code --wait`. It stays in the terminal's foreground group, so
  * when the signal is aborted it is ended process by process: what the shell started would outlive the shell.
  * Resolves with true when it ended well, with false when it did not or could not be started.
- * @throws the signal's reason when that is aborted
  */
 async function editFile(
   editor: string,

@@ -177,11 +177,7 @@ export type OpenModel = {
   redact: (text: string) => string;
 };
 
-/**
- * Opens the model that a configuration names. Nothing is sent yet.
- * @param env where the key is looked for, under the name that the configuration gives
- * @throws {AgentNotAuthorized} if there is no key under that name
- */
+/** Opens the model that a configuration names. Nothing is sent yet. */
 export async function openModel(config: LlmConfig, env: Readonly<Record<string, string>>): Promise<OpenModel> {
   const { baseUrl, apiKeyEnv, apiKeyHeader, headers = {} } = config;
   const key = apiKeyEnv === undefined ? undefined : env[apiKeyEnv];

@@ -107,7 +107,6 @@ type CommandRules = {
  * kept from it.
  *
  * A guard-rail and no sandbox: what a program does once it runs is not seen from here.
- * @throws {ToolRefused}
  */
 async function guardCommand(argv: readonly string[], folder: WorkFolder, rules: CommandRules): Promise<void> {
   assertAllowed(argv, rules.allow);

@@ -199,8 +199,6 @@ type FolderEntry = { path: string; isFolder: boolean };
 /**
  * Walks over what is in a folder, by name, each folder before what is in it. Links are listed and not followed; what is in
  * `node_modules` is left out, and so is what is guarded.
- * @param real its real path
- * @param depth how deep to go; 1 is the folder alone
  */
 async function* walkFolder(folder: WorkFolder, real: string, depth: number): AsyncGenerator<FolderEntry, void, void> {
   for (const entry of await entriesOf(folder, real)) {
@@ -245,16 +243,13 @@ export class WorkFolder extends WorkingFolder {
     this.#request = request;
   }
 
-  /** @throws {WorkingFolderMissing} */
   static async open(request: Pick<AgentRequest, 'cwd' | 'env'> & Asking): Promise<WorkFolder> {
     return new WorkFolder(await WorkingFolder.at(request.cwd, request.env), request);
   }
 
   /**
    * The real path of something that is there.
-   * @param access what it is wanted for
    * @throws {ToolRefused} if it lies outside, belongs to git or uwf, or a person has not allowed it
-   * @throws {ToolFailure} if there is no such thing
    */
   async find(path: string, access: Access = 'read'): Promise<string> {
     const real = await this.#follow(path);
@@ -264,10 +259,7 @@ export class WorkFolder extends WorkingFolder {
     return real;
   }
 
-  /**
-   * The real path of something that is to be written, whether it is there or not.
-   * @throws {ToolRefused} as `find`
-   */
+  /** The real path of something that is to be written, whether it is there or not. */
   async findToWrite(path: string): Promise<string> {
     const real = await this.#follow(path);
     if (real === this.path) throw new ToolFailure(`'${path}' is the working folder itself`);
@@ -275,7 +267,6 @@ export class WorkFolder extends WorkingFolder {
     return real;
   }
 
-  /** Tells whether a real path may be listed and searched without asking a person. */
   isFree(real: string): boolean {
     return this.guard.guardOf(real, 'read') === 'free';
   }
@@ -296,10 +287,7 @@ export class WorkFolder extends WorkingFolder {
     return text;
   }
 
-  /**
-   * Reads a file for a search. Bytes that are not UTF-8 become �, so the text must not be written back.
-   * @returns undefined if the file cannot be read, or is binary
-   */
+  /** Reads a file for a search. Bytes that are not UTF-8 become �, so the text must not be written back. */
   async readToSearch(real: string): Promise<string | undefined> {
     const bytes = await this.#read(real).catch(() => undefined);
     return bytes === undefined || bytes.includes(0) ? undefined : bytes.toString('utf8');
@@ -315,10 +303,7 @@ export class WorkFolder extends WorkingFolder {
     await this.#use(real, 'write', (file) => file.writeFile(text));
   }
 
-  /**
-   * Opens a folder that was found, where it was then.
-   * @throws {ToolRefused} if something has taken its place
-   */
+  /** Opens a folder that was found, where it was then. */
   openFolder(real: string): Promise<OpenFolder> {
     return openFolder(real).catch((error: unknown) => this.#refuse(error, real));
   }

@@ -24,7 +24,6 @@ export const packageDescriptor: PackageDescriptor = describeBuiltIn(
  *
  * It has no sessions that outlive it: a role that is visited again is told the whole context. The tries of one turn are one
  * conversation.
- * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
   const checked = asValidated(config, llmConfigSchema);

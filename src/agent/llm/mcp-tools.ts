@@ -22,10 +22,7 @@ const MAX_PAGES = 100;
 /** The tools of the servers that a configuration names, and how to let go of those servers. */
 export type McpTools = { tools: Tool[]; close: () => Promise<void> };
 
-/**
- * Connects to servers of the Model Context Protocol and offers their tools under `server__tool`.
- * @throws {AgentBroken} if one does not answer
- */
+/** Connects to servers of the Model Context Protocol and offers their tools under `server__tool`. */
 export async function connectMcpServers(
   servers: Readonly<Record<string, McpServerConfig>>,
   request: Pick<AgentRequest, 'cwd' | 'env' | 'emit' | 'signal'>,

@@ -67,7 +67,6 @@ const isCallError = objectOf<CallError>({
  * Sorts what went wrong with a request: what may pass ({@link ModelUnavailable}), and what only a person can put right.
  *
  * @param redact takes the key out of a text: some servers quote it
- * @param env may name a proxy
  */
 export function modelFailure(
   cause: unknown,
@@ -193,7 +192,6 @@ const DEFAULTS = { maxRetries: 4, baseDelayMs: 1000, maxDelayMs: 30_000, maxRetr
  *
  * Tries again after a {@link ModelUnavailable}: as long later as the server asks, else after a pause that doubles each
  * time and is cut by chance by up to a quarter, so that many do not come back at once.
- * @param onPause told before each pause
  * @throws {ModelUnavailable} the last one, when no try is left; everything else at once; the signal's reason when aborted
  */
 export async function withRetries<Result>(

@@ -22,7 +22,6 @@ type ToolEvents = {
  * Puts the tools of a turn together: those of uwf, and those of the MCP servers that the configuration names, which run
  * until `close`. In a test of the agent there is only the tool that reports the result.
  * @throws {AgentBroken} if an MCP server does not answer, or `tools` names one that is not there
- * @throws {WorkingFolderMissing} if there is no folder to work in
  */
 export async function openToolBox(
   config: LlmConfig,

@@ -26,10 +26,7 @@ export class ToolBox {
     this.#options = options;
   }
 
-  /**
-   * Calls a tool. An error is an answer for the model, which can correct the call.
-   * @throws the signal's reason when the turn is aborted
-   */
+  /** Calls a tool. An error is an answer for the model, which can correct the call. */
   async call(requested: RequestedCall, signal: AbortSignal): Promise<CallOutcome> {
     // Servers give the same id again in another answer.
     const id = `call-${(this.#calls += 1)}`;

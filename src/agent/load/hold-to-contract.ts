@@ -9,7 +9,6 @@ import type { Agent, AgentEvent, AgentReply, AgentRequest, Usage } from '../cont
  *
  * An event that is not as the contract has it goes no further, and neither does the turn's reply: the turn then rejects.
  * Events of kinds that this version does not know are left out, and so are events after the end of the turn.
- * @param reference the package, for messages
  * @returns an agent whose turns reject with `AgentBroken` where the contract is broken
  */
 export function holdToContract(agent: Agent, reference: string): Agent {
@@ -152,7 +151,6 @@ export function eventFaults(event: unknown): string[] {
   return faultsByKind(event, eventRules);
 }
 
-/** Tells whether the contract knows events of this one's kind. */
 function isKnownEvent(event: unknown): boolean {
   return rulesFor(event, eventRules) !== undefined;
 }

@@ -43,8 +43,6 @@ export async function loadAgentPackage(reference: string, options: LoadOptions):
 /**
  * Says what can be known of an agent package while nothing of it runs: an npm package says it in its `package.json`, under
  * `uwf`.
- *
- * @throws as {@link loadAgentPackage} does, as far as that can be seen
  */
 export async function describeAgentPackage(reference: string, options: LoadOptions): Promise<AgentDescription> {
   const found = await findAgentPackage(reference, options);
@@ -124,8 +122,6 @@ async function importPackage(reference: string, { entry, folder }: ImportablePac
  *
  * The descriptor's version is that of the installed package, whatever the package says of itself, and its agents are held
  * to the contract.
- * @param module what importing the package gave
- * @param reference the package's name, for messages
  * @throws {AgentBroken} when the module is not one that makes agents; `createAgent` rejects with it when it made none
  */
 function adoptPackage(

@@ -28,9 +28,6 @@ type CheckedAgent = {
  * run: where its `package.json` does not have the schema, the configuration stays as it is, and nothing of it is recorded.
  *
  * Paths in the configuration (texts whose schema says `x-uwf-path: true`) are made absolute, starting at `resolveFrom`.
- * @throws {AgentConfigInvalid} when the configuration does not satisfy the schema, or the version is no range
- * @throws {AgentMissing} as {@link describeAgentPackage} does
- * @throws {AgentBroken} as {@link describeAgentPackage} does, and when the package's `configSchema` is no schema
  */
 export async function checkAgent(
   binding: AgentBinding,
@@ -42,8 +39,6 @@ export async function checkAgent(
 
 /**
  * Makes the agent that a binding names, and the record of it. The package is run, and what it says of itself then counts.
- *
- * @throws as {@link checkAgent} and {@link loadAgentPackage} do
  */
 export async function createConfiguredAgent(
   binding: AgentBinding,

@@ -64,7 +64,6 @@ export class McpStreamTransport implements Transport {
     this.onclose?.();
   }
 
-  /** @param parse throws where a line is no message */
   async #read(parse: (line: string) => JSONRPCMessage): Promise<void> {
     try {
       for await (const line of readOutputLines(this.#streams.incoming, MAX_MESSAGE_BYTES)) {

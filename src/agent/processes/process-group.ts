@@ -152,8 +152,6 @@ export function findStrays(leader: number, sign: string | number): FoundProcess[
  *
  * Resolves once none of them runs, or none that can be ended.
  * @param found as {@link findStrays} found them: a process that had started before and ended since is not mistaken
- * @param leader as in {@link findStrays}
- * @param sign as in {@link findStrays}
  */
 export async function endStrays(
   found: readonly FoundProcess[],

@@ -68,8 +68,6 @@ type Child = StartedProgram['child'];
  * What the program leaves running in its group is ended too: a turn that is over has no processes. An aborted run ends
  * the group (SIGTERM, after `graceMs` SIGKILL) and rejects with the signal's reason; a program that had ended before
  * the abort keeps its result.
- * @throws {AgentMissing} when the program is not there or may not be executed
- * @throws {WorkingFolderMissing} when `cwd` is not a folder
  * @throws {AgentBroken} when it cannot be started for another reason, or cannot be ended
  */
 export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
@@ -242,8 +240,6 @@ function works([program = '', ...args]: readonly string[]): Promise<boolean> {
  *
  * In a pid namespace that is the kernel's doing. Elsewhere the program runs under a limit by whose number its descendants
  * are known (Linux); where there is no `/proc` only its process group is ended.
- * @param namespace as `pidNamespace` gives it
- * @throws as `runProgram`
  */
 export async function runContained(run: ProgramRun, namespace: readonly string[]): Promise<ProgramResult> {
   const [program, ...words] = namespace;

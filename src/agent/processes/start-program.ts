@@ -111,7 +111,6 @@ export function programNotFound(
 
 /**
  * Finds the program that would be started, as the system does: with a slash in its name in `folder`, else on `path`.
- * @returns its absolute path; undefined where there is none that may be executed
  */
 export function findProgram(program: string, folder: string, path: string): string | undefined {
   const places = program.includes('/')
@@ -132,7 +131,6 @@ const SECRET = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|COOKIE/iu;
 /**
  * The part of an environment that an agent's own programs see: what they need to work, and what a person passes on by
  * name. A key that lies in the environment of uwf is not in it, whatever its name (`UWF_MODEL_KEY`).
- * @param passed names of variables to pass on
  * @param kept the name of a variable that holds a key, however harmless it sounds
  */
 export function scrubbedEnvironment(
@@ -145,7 +143,6 @@ export function scrubbedEnvironment(
   return Object.fromEntries(Object.entries(env).filter(([name]) => isPassed(name)));
 }
 
-/** Tells whether a variable's name says that its value is secret. */
 export function looksSecret(name: string): boolean {
   return SECRET.test(name);
 }
@@ -239,10 +236,7 @@ const MAX_WORD = 4096;
 /** How much of an agent's error is kept in a message. */
 export const MAX_SAID_CHARACTERS = 4096;
 
-/**
- * Shortens a text to its beginning and its end, and says so in the middle.
- * @param maxCharacters what is kept of it
- */
+/** Shortens a text to its beginning and its end, and says so in the middle. */
 export function headAndTail(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   const kept = new HeadAndTail(maxCharacters);

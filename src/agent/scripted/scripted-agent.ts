@@ -169,7 +169,6 @@ export const packageDescriptor: PackageDescriptor = describeBuiltIn('scripted', 
  *
  * A script lists entries by role, one for each visit; see `ScriptEntry` for what an entry can do. Visits beyond the last
  * entry are an error, unless `repeat` is set.
- * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
   const { file, replies, repeat = false } = asValidated(config, configSchema);

@@ -27,7 +27,6 @@ export const packageDescriptor: PackageDescriptor = describeBuiltIn('workflow', 
  * The child's prompt is what the rule told this role, or else the task itself. The reply's text is the child's summary,
  * its meta `{ $status }`: what `statuses` says of the child's return code or outcome, else `done`, `failed` or
  * `cancelled`. A child that suspends suspends this turn.
- * @param config has been checked against `packageDescriptor.configSchema`
  */
 export function createAgent(config: JsonObject): Agent {
   const { workflow, statuses } = asValidated(config, configSchema);
