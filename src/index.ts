@@ -70,8 +70,8 @@ export { validateWorkflow } from './workflow/check/validate-workflow.ts';
 export { decide } from './moderator/decide.ts';
 
 // Threads
-export { diffThreads } from './thread/diff-threads.ts';
-export { forkThread } from './thread/fork-thread.ts';
+export { diffThreads } from './thread/step-files.ts';
+export { forkThread } from './thread/thread-verbs.ts';
 export { branchThread, mergeThread } from './thread/code/merge-thread.ts';
 export { findCode } from './thread/code/thread-code.ts';
 export { exportThread } from './thread/export-thread.ts';
@@ -89,7 +89,7 @@ export { fetchThreads } from './sync/fetch-threads.ts';
 export { listRemoteThreads } from './sync/shared-refs.ts';
 export { pushThreads } from './sync/push-threads.ts';
 export { removeRemoteThread } from './sync/remove-remote-thread.ts';
-export { syncThreads } from './sync/sync-threads.ts';
+export { syncThreads } from './sync/push-threads.ts';
 
 // The engine, and the agents it runs
 export { createEngine, type Engine } from './engine/engine.ts';

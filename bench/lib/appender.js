@@ -8,7 +8,7 @@ export const appenderSources = [
   'src/git/open-repository.ts',
   'src/schema/built-in.ts',
   'src/thread/append-step.ts',
-  'src/thread/start-thread.ts',
+  'src/thread/thread-verbs.ts',
   'src/workflow/nodes/encode-workflow.ts',
 ];
 

@@ -12,7 +12,7 @@ const sources = [
   'src/git/maintenance/repack.ts',
   'src/schema/links.ts',
   'src/thread/find-thread.ts',
-  'src/thread/fork-thread.ts',
+  'src/thread/thread-verbs.ts',
   'src/thread/read-said.ts',
   'src/thread/thread-state.ts',
 ];

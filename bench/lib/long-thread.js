@@ -61,7 +61,7 @@ export const longThreadSources = [
   'src/git/open-repository.ts',
   'src/git/stores/publish.ts',
   'src/schema/built-in.ts',
-  'src/thread/start-thread.ts',
+  'src/thread/thread-verbs.ts',
   'src/thread/commit-message.ts',
   'src/thread/draft-commit.ts',
   'src/thread/thread-state.ts',

@@ -6,7 +6,7 @@ import type { JsonValue } from '../json.ts';
 import type { CountedLimit } from '../schema/built-in/schema-parts.ts';
 import type { SuspendCause, ThreadCall } from '../schema/built-in/thread-start.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
-import type { ThreadStatus } from '../thread/thread-status.ts';
+import type { ThreadStatus } from '../thread/thread-state.ts';
 
 /** Which branch of its caller's workflow a thread is. */
 export type BranchName = { block: string; key: string };

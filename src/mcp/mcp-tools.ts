@@ -22,8 +22,7 @@ import { threadCas, type ThreadCas } from '../thread/thread-cas.ts';
 import { findStart, readChain, readReply } from '../thread/thread-chain.ts';
 import { readTextAt } from '../thread/thread-commit.ts';
 import type { ThreadId, ThreadPointer } from '../thread/thread-id.ts';
-import { callerCommit, type CommitOf } from '../thread/thread-state.ts';
-import { threadStatuses } from '../thread/thread-status.ts';
+import { callerCommit, type CommitOf, threadStatuses } from '../thread/thread-state.ts';
 
 /** What the server works on. */
 export type McpScope = {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { CommitLine } from '../git/process/revisions.ts';
 import type { RefName } from '../git/ref-store.ts';
@@ -12,23 +13,26 @@ import {
   type RemoteRef,
 } from '../git/transport/remote.ts';
 import { type ArchiveList, openArchive } from '../thread/archive-list.ts';
-import { foldEnded } from '../thread/end-thread.ts';
 import { getThread } from '../thread/find-thread.ts';
 import type { SecretPlace } from '../thread/secret-scan.ts';
 import { assertDataError, NoRefOfItsOwn, nothingForDataError } from '../thread/thread-errors.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
+import { foldEnded } from '../thread/thread-verbs.ts';
 import { workflowRef } from '../workflow/registry/workflow-refs.ts';
+import { fetchFrom } from './fetch-threads.ts';
 import { NewThreads, presenceAt } from './new-threads.ts';
 import { HoldBack, type Offer, type OfferLineage, offerThread } from './offer-threads.ts';
 import { pushArchive } from './push-archive.ts';
 import { createLineage, leadsTo } from './reconcile-thread.ts';
 import { removeRedacted } from './remove-remote-thread.ts';
 import {
+  type FetchReport,
   type Held,
   type PushReport,
   type Refusal,
   Refusals,
   type SyncOptions,
+  type SyncReport,
   type ThreadChange,
   type WorkflowChange,
 } from './report.ts';
@@ -98,7 +102,7 @@ export async function pushThreads(
 }
 
 /** What has new threads chosen in a push of all; `undefined` if all are sent, or those that are named. */
-export function newThreads(
+function newThreads(
   repository: Repository,
   scope: PushFacts['scope'],
   { chooseNew }: SyncOptions,
@@ -136,7 +140,7 @@ async function pushLost(
 export type Further = Pick<PushReport, 'threads' | 'held' | 'rejected' | 'archived'>;
 
 /** Adds what went with the push of the threads. */
-export function addFurther(report: PushReport, { archived = [], threads, held, rejected }: Further): void {
+function addFurther(report: PushReport, { archived = [], threads, held, rejected }: Further): void {
   report.threads.push(...threads);
   if (archived.length > 0) report.archived = archived;
   report.held.push(...held);
@@ -231,7 +235,7 @@ export function emptyReport({ name: remote, url }: Pick<Remote, 'name' | 'url'>)
 }
 
 /** Adds the report of a later push to that of earlier ones. Of what was held, the later push decides. */
-export function mergeReports(report: PushReport, later: PushReport, refused: ReadonlySet<string>): void {
+function mergeReports(report: PushReport, later: PushReport, refused: ReadonlySet<string>): void {
   report.threads.push(...later.threads);
   report.workflows.push(...later.workflows);
   report.rejected = [...report.rejected.filter(({ ref }) => refused.has(ref)), ...later.rejected];
@@ -295,7 +299,7 @@ type PushFacts = {
  * Finds the threads that the user named.
  * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` as `getThread`
  */
-export async function pushScope(repository: Repository, threads: readonly string[] | undefined): Promise<PushScope> {
+async function pushScope(repository: Repository, threads: readonly string[] | undefined): Promise<PushScope> {
   if (threads === undefined) return undefined;
   const scope = new Set<ThreadId>();
   for (const text of threads) {
@@ -438,4 +442,66 @@ async function isBefore({ objects }: Repository, one: ObjectId, other: ObjectId)
 function editsOf(parts: readonly PushPart[]): PushEdit[] {
   const edits = parts.flatMap((part) => part.edits);
   return [...edits.filter(({ value }) => value !== null), ...edits.filter(({ value }) => value === null)];
+}
+
+/** How often fetch and push are repeated because other clients push at the same time. */
+const MAX_SYNC_ROUNDS = 8;
+/** Each round waits for a random time, so that two clients that collide do not collide again. */
+const MAX_WAIT_MS = 200;
+
+/**
+ * Fetches and pushes until both sides have everything. Repeats both if another client pushed in between.
+ *
+ * @throws as {@link fetchThreads} and {@link pushThreads}
+ */
+export async function syncThreads(
+  { repository }: { repository: Repository },
+  remote: Remote,
+  options: SyncOptions = {},
+): Promise<SyncReport> {
+  const pushed = emptyReport(remote);
+  const refused = new Set<string>();
+  let news: NewThreads | undefined;
+  let fetched: FetchReport | undefined;
+  for (let round = 1; ; round += 1) {
+    const { report, there } = await fetchFrom(repository, remote, options, true);
+    fetched = fetched ? later(fetched, report) : report;
+    const scope = await pushScope(repository, options.threads);
+    news ??= newThreads(repository, scope, options);
+    // A fetch does not ask for what was redacted here.
+    const removed = await removeRedacted(repository, remote, { there, isAsked: false }, options);
+    const push = await pushOnce(repository, remote, { there: removed.there, scope, refused, news }, options);
+    mergeReports(pushed, push.report, refused);
+    addFurther(pushed, removed.removals);
+    if (!push.isContended || round === MAX_SYNC_ROUNDS) {
+      if (scope === undefined) addFurther(pushed, await pushArchive(repository, remote, options, { news }));
+      if (news !== undefined) pushed.unsent = news.unsent;
+      return { fetched, pushed };
+    }
+    await sleep(Math.random() * MAX_WAIT_MS * Math.min(round, 4), undefined, { signal: options.signal });
+  }
+}
+
+/** Merges the reports of two fetches. A thread that both changed is reported once. */
+function later(first: FetchReport, second: FetchReport): FetchReport {
+  const threads = new Map(first.threads.map((change) => [change.thread, change]));
+  for (const change of second.threads) {
+    const before = threads.get(change.thread);
+    if (before === undefined) threads.set(change.thread, change);
+    else {
+      const { commits: _, ...rest } = change;
+      const isNew = before.change === 'new' || before.change === 'forked';
+      const kind = change.change === 'forward' || isNew ? before.change : change.change;
+      threads.set(change.thread, { ...rest, change: change.head === null ? 'removed' : kind, before: before.before });
+    }
+  }
+  const workflows = new Map(first.workflows.map((change) => [change.workflow, change]));
+  for (const change of second.workflows) {
+    const before = workflows.get(change.workflow)?.before;
+    workflows.set(change.workflow, before === undefined ? change : { ...change, before });
+  }
+  const archived = [...(first.archived ?? []), ...(second.archived ?? [])];
+  const gone = [...(first.gone ?? []), ...(second.gone ?? [])];
+  const both = { ...second, threads: [...threads.values()], workflows: [...workflows.values()] };
+  return { ...both, ...(archived.length > 0 && { archived }), ...(gone.length > 0 && { gone }) };
 }

@@ -1,29 +1,41 @@
-import { META_SCHEMA } from '../cas/node-hash.ts';
 import type { NodeHash } from '../cas/hash.ts';
+import { META_SCHEMA } from '../cas/node-hash.ts';
 import { keepersOf, type NodeFile } from '../cas/node-tree.ts';
 import { type EncodedNode, encodeNode } from '../cas/node.ts';
-import { artifactPath, isArtifact, typePath } from '../cas/scratch.ts';
-import type { ObjectId } from '../git/format/object-id.ts';
-import { RefMoved } from '../git/ref-store.ts';
+import { artifactPath, isArtifact, replaceInScratch, typePath } from '../cas/scratch.ts';
+import type { GitObject, ObjectId } from '../git/format/object-id.ts';
+import { type RefEdit, RefMoved, type RefName } from '../git/ref-store.ts';
 import type { Repository } from '../git/repository.ts';
-import type { Snapshot } from '../git/worktree/snapshot.ts';
+import { ObjectBatch, publish, repositoryWith } from '../git/stores/publish.ts';
+import { readCommit } from '../git/stores/read.ts';
 import type { OutsideChanges } from '../git/worktree/file-notes.ts';
+import type { Snapshot } from '../git/worktree/snapshot.ts';
 import type { JsonObject } from '../json.ts';
-import { builtIn } from '../schema/built-in.ts';
-import type { AgentRecord } from '../schema/built-in/workflow.ts';
-import { MAX_ANCESTORS, type MergeRecord } from '../schema/built-in/thread-step.ts';
+import { inPlaceOf } from '../or-else.ts';
+import { builtIn, payloadOf } from '../schema/built-in.ts';
 import { addUsage, type Redacted, type Usage, type UsageByRole } from '../schema/built-in/schema-parts.ts';
+import { MAX_ANCESTORS, type MergeRecord } from '../schema/built-in/thread-step.ts';
+import type { AgentRecord } from '../schema/built-in/workflow.ts';
 import { assertValid } from '../schema/validate.ts';
-import { appendCommit, type WhoIsNext } from './append-commit.ts';
-import { COMPACT_FILE, compactionFor, compactionOf, isCompaction } from './compaction.ts';
-import { agentNode, type AttemptDraft, attemptFiles, contentNode, taken } from './draft-commit.ts';
+import { withNext } from './commit-message.ts';
+import {
+  agentNode,
+  assertCommitFits,
+  type AttemptDraft,
+  attemptFiles,
+  type CommitDraft,
+  contentNode,
+  draftCommit,
+  taken,
+} from './draft-commit.ts';
+import { forkIdFor } from './new-thread-id.ts';
 import { recordFiles } from './step-files.ts';
 import { type TraceDraft, traceFiles } from './step-trace.ts';
-import { authorOf, readThreadCommit } from './thread-commit.ts';
-import { LinkTakenBack } from './thread-errors.ts';
-import { activeRef, scratchRef } from './thread-id.ts';
-import { type LinkResolution, readScratch, type Scratch } from './thread-scratch.ts';
-import { type CommitOf, type ThreadState, totalsOf, usageOfEnded } from './thread-state.ts';
+import { type LinkResolution, readScratch, type Scratch } from './thread-cas.ts';
+import { authorOf, findNodeAt, readTextAt, readThreadCommit, type ThreadCommit } from './thread-commit.ts';
+import { LinkTakenBack, ThreadMoved } from './thread-errors.ts';
+import { activeRef, scratchRef, type ThreadId } from './thread-id.ts';
+import { advanceState, type CommitOf, type ThreadState, totalsOf, usageOfEnded } from './thread-state.ts';
 
 /** A finished turn, as the engine hands it over. */
 export type StepDraft = TurnFacts & {
@@ -212,4 +224,151 @@ export function encodeTurn(turn: TurnFacts): { fields: JsonObject; files: NodeFi
   const hashes = { agent: agent.hash, prompt: prompt.hash, attempts: attempts.hashes, react: trace?.session ?? null };
   const files = [{ path: 'prompt.md', node: prompt }, ...attempts.files, ...(trace?.files ?? [])];
   return { fields: { role, rule, usage, ...hashes, ...taken(turn) }, files, agent };
+}
+
+/** How the refs move to a commit that is appended. */
+type AppendOptions = {
+  /** The ref that moves to the commit, and the value it is expected to have; null: it must not exist. */
+  ref: RefName;
+  expected: ObjectId | null;
+  /** The other edits of the transaction. One edit is that of the thread's active ref. */
+  others?: readonly RefEdit[];
+  /** Whether a fork keeps the commit if another writer is first. */
+  keep: boolean;
+  /** Objects that the commit needs beside its nodes. */
+  objects?: readonly GitObject[];
+  next?: WhoIsNext | undefined;
+};
+
+/**
+ * Works out who is next once a step is stored, a role or `__end__`; `undefined` where that cannot be said.
+ * @param imagined the repository with the step
+ */
+export type WhoIsNext = (imagined: Repository, after: ThreadState) => Promise<string | undefined>;
+
+/**
+ * Writes the next commit of a thread and moves the thread's ref to it.
+ *
+ * @returns the thread with the commit
+ * @throws as {@link moveThread}
+ */
+export async function appendCommit(
+  repository: Repository,
+  state: ThreadState,
+  draft: Omit<CommitDraft, 'types' | 'before'>,
+  { ref, expected, others = [], keep, objects = [], next }: AppendOptions,
+): Promise<ThreadState> {
+  const batch = new ObjectBatch(repository.objects.format);
+  for (const object of objects) batch.add(object);
+  let commit = draftCommit(repository, batch, { ...draft, before: state.head });
+  if (next !== undefined) {
+    const imagined = new ObjectBatch(repository.objects.format);
+    const id = imagined.addCommit(commit);
+    const seen = repositoryWith(repositoryWith(repository, batch), imagined);
+    const after = await advanceState(seen, state, await readThreadCommit(seen, id));
+    commit = { ...commit, message: withNext(commit.message, await next(seen, after)) };
+    assertCommitFits(commit);
+  }
+  const tip = batch.addCommit(commit);
+  const edits = [{ name: ref, expected, value: tip }, ...others];
+  const moved = await moveThread(repository, state.id, batch, tip, edits, { keep });
+  return advanceState(repository, state, moved);
+}
+
+/**
+ * Publishes a batch and moves a thread's ref from its head to a new tip. If another writer moves the ref first, keeps the
+ * new commit as a fork: an agent's turn costs money.
+ *
+ * @param edits the whole transaction; one of them is the thread's own
+ * @param options.keep false if the commit cost nothing, so that no fork keeps it
+ * @returns the commit, as a reader gets it
+ * @throws {ThreadMoved} if another writer was first
+ * @throws {RefMoved} if another ref of the transaction moved; nothing is changed then
+ */
+export async function moveThread(
+  repository: Repository,
+  thread: ThreadId,
+  batch: ObjectBatch,
+  tip: ObjectId,
+  edits: readonly RefEdit[],
+  { keep }: { keep: boolean },
+): Promise<ThreadCommit> {
+  await publish(repository, batch, edits, async ({ ref, actual }) => {
+    if (ref !== activeRef(thread)) return;
+    const fork = keep ? await keepAsFork(repository, thread, tip) : undefined;
+    throw new ThreadMoved(thread, fork, actual ?? undefined);
+  });
+  return readThreadCommit(repositoryWith(repository, batch), tip);
+}
+
+/** Gives a commit that lost the race for its thread a ref of its own. The fork's id follows from both, so keeping it twice keeps it once. */
+export async function keepAsFork(repository: Repository, thread: ThreadId, tip: ObjectId): Promise<ThreadId> {
+  const commit = await readCommit(repository.objects, tip);
+  const fork = forkIdFor(thread, tip, commit.committer.atMs);
+  const name = activeRef(fork);
+  if ((await repository.refs.read(name)) !== undefined) return fork;
+  // If the ref exists, another process has kept the same commit. The fork may have advanced since.
+  await repository.refs.update([{ name, expected: null, value: tip }]).catch(inPlaceOf(RefMoved, undefined));
+  return fork;
+}
+
+/** The file of a step's tree with a summary that replaces all earlier steps in the prompts of agents. */
+export const COMPACT_FILE = 'compact.md';
+
+const folder = 'compact/';
+
+/**
+ * Pins a summary of all steps up to one, until the next step stores it.
+ *
+ * It replaces an earlier pinned summary. If another step follows than the next one, the summary is dropped, because it would
+ * be incomplete.
+ * @param last the newest step in the summary
+ */
+export async function pinCompaction(
+  repository: Repository,
+  thread: ThreadId,
+  last: NodeHash,
+  text: string,
+): Promise<NodeHash> {
+  const node = contentNode(text);
+  await replaceInScratch(repository, scratchRef(thread), folder, { path: pathOf(last), node });
+  return node.hash;
+}
+
+/** The pinned summary that the step after a given one is to store. */
+export function compactionFor(scratch: Scratch, last: NodeHash | undefined): EncodedNode | undefined {
+  return last && scratch.files.find(({ path }) => path === pathOf(last))?.node;
+}
+
+/** Tells whether a file of a scratch tree is a summary. */
+export function isCompaction({ path }: { path: string }): boolean {
+  return path.startsWith(folder);
+}
+
+/** The summary that a step stores. */
+export async function compactionOf(repository: Repository, step: CommitOf<'step'>): Promise<EncodedNode | undefined> {
+  const node = step.node.compact === null ? undefined : await findNodeAt(repository, step, COMPACT_FILE);
+  return node && encodeNode(node.type, node.payload);
+}
+
+/** The text of the pinned summary for the step after a given one. */
+export async function readWaitingCompaction(
+  repository: Repository,
+  thread: ThreadId,
+  last: NodeHash | undefined,
+): Promise<string | undefined> {
+  const node = compactionFor(await readScratch(repository, thread), last);
+  return node && payloadOf(node, 'content').text;
+}
+
+/** The text of the summary that a step stores. */
+export async function readCarriedCompaction(
+  repository: Repository,
+  step: CommitOf<'step'>,
+): Promise<string | undefined> {
+  return step.node.compact === null ? undefined : readTextAt(repository, step, COMPACT_FILE);
+}
+
+function pathOf(last: NodeHash): string {
+  return `${folder}${last}.md`;
 }

@@ -12,7 +12,7 @@ import {
   LIST_REF,
   pointerOfArchived,
 } from './archive-list.ts';
-import { foldEnded } from './end-thread.ts';
+import { foldEnded } from './thread-verbs.ts';
 import { listPointers } from './find-thread.ts';
 import { nothingForDataError } from './thread-errors.ts';
 import { ACTIVE_PREFIX, dayOfEnd, type ThreadId, threadOfRef, type ThreadPointer, utcDate } from './thread-id.ts';

@@ -1,7 +1,7 @@
 import type { Repository } from '../git/repository.ts';
 import type { RoleTotals } from '../schema/built-in/thread-step.ts';
 import { type ContextHistory, type ContextStep, isTold, MAX_FOR_PERSON, MAX_PROGRESS_LINES } from './agent-context.ts';
-import { readCarriedCompaction, readWaitingCompaction } from './compaction.ts';
+import { readCarriedCompaction, readWaitingCompaction } from './append-step.ts';
 import { type ExchangeCommit, readExchange } from './exchange.ts';
 import { toldMeta } from './step-view.ts';
 import { findStepByNumber, readChain, readLightChain, readReply } from './thread-chain.ts';

@@ -19,7 +19,7 @@ import { readTextAt, readThreadCommit } from '../thread/thread-commit.ts';
 import type { CommitOf } from '../thread/thread-state.ts';
 import { type BlockDefinition, CONFLICT, isExpression, isIsolated } from '../workflow/definition.ts';
 import { linkedSchema, pinnedName } from '../workflow/nodes/stored-blocks.ts';
-import type { ReportFault } from './fault.ts';
+import type { ReportFault } from './find-chain.ts';
 import type { BranchPlace, CommitPlace, ThreadProgress } from './thread-progress.ts';
 
 const WORKFLOW = 'workflow/workflow.json';

@@ -12,14 +12,13 @@ import { builtIn, payloadOf } from '../schema/built-in.ts';
 import type { ThreadStart } from '../schema/built-in/thread-start.ts';
 import { findCasRefs } from '../schema/find-links.ts';
 import { nodeOfMessage } from '../thread/commit-message.ts';
-import { COMPACT_FILE } from '../thread/compaction.ts';
+import { COMPACT_FILE } from '../thread/append-step.ts';
 import { readSnapshot, WORKSPACE } from '../thread/step-files.ts';
 import { TRACE_FOLDER, turnFolder } from '../thread/step-trace.ts';
 import { findEventFile, type ThreadCommit, type ThreadCommitKind, type ThreadEvent } from '../thread/thread-commit.ts';
 import { storedBlockSchemas } from '../workflow/nodes/stored-blocks.ts';
-import { attempt, type ReportFault } from './fault.ts';
-import type { NodeCache } from './known-nodes.ts';
-import { type CommitFiles, readChecked } from './read-checked.ts';
+import { attempt, type ReportFault } from './find-chain.ts';
+import { type CommitFiles, type NodeCache, readChecked } from './read-checked.ts';
 
 /** A commit of a thread that was read whole, and its parents. */
 export type Form = {

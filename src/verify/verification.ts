@@ -27,10 +27,15 @@ import {
 } from '../thread/thread-state.ts';
 import { repeatMergeOf } from './check-block.ts';
 import { checkCommit } from './check-commit.ts';
-import { attempt, type Fault, type ReportFault, sentenceOf } from './fault.ts';
-import { findChain, isThreadCommit } from './find-chain.ts';
-import { type EarlierCommit, type EarlierCommits, KnownNodes, NodeCache } from './known-nodes.ts';
-import { type CheckedCommit, readChecked } from './read-checked.ts';
+import { attempt, type Fault, findChain, isThreadCommit, type ReportFault, sentenceOf } from './find-chain.ts';
+import {
+  type CheckedCommit,
+  type EarlierCommit,
+  type EarlierCommits,
+  KnownNodes,
+  NodeCache,
+  readChecked,
+} from './read-checked.ts';
 import { type Replay, Replayer } from './replay.ts';
 import type { TimeBudget } from './step-history.ts';
 import { type CommitPlace, commitPlaceOf, readCommitPlace, ThreadProgress } from './thread-progress.ts';

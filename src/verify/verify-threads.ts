@@ -24,9 +24,8 @@ import {
 } from '../thread/thread-id.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/registry/workflow-refs.ts';
 import { checkNodes } from './check-commit.ts';
-import { attempt, type Fault, type ReportFault } from './fault.ts';
-import { KnownNodes, NodeCache } from './known-nodes.ts';
-import { readFiles } from './read-checked.ts';
+import { attempt, type Fault, type ReportFault } from './find-chain.ts';
+import { KnownNodes, NodeCache, readFiles } from './read-checked.ts';
 import { listCorrupt, rememberVerdict } from './remembered-verdicts.ts';
 import { type Unrepeated, Verification } from './verification.ts';
 

@@ -6,7 +6,7 @@ import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { getThread } from '../thread/find-thread.ts';
-import { forkThread } from '../thread/fork-thread.ts';
+import { forkThread } from '../thread/thread-verbs.ts';
 import { findStepByNumber } from '../thread/thread-chain.ts';
 import { ThreadMoved } from '../thread/thread-errors.ts';
 import type { ThreadId, ThreadPointer } from '../thread/thread-id.ts';

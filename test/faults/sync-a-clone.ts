@@ -1,7 +1,7 @@
 import { readingContext } from '../../src/engine/engine-context.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
-import { syncThreads } from '../../src/sync/sync-threads.ts';
+import { syncThreads } from '../../src/sync/push-threads.ts';
 
 /**
  * Syncs a clone with its remote, as a command of its own would.

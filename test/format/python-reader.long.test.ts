@@ -9,7 +9,7 @@ import { deterministicCbor, type NodeHash, prepareHashing } from '../../src/cas/
 import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
-import { forkThread } from '../../src/thread/fork-thread.ts';
+import { forkThread } from '../../src/thread/thread-verbs.ts';
 import { nextOfMessage } from '../../src/thread/commit-message.ts';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import { readChain, readSteps } from '../../src/thread/thread-chain.ts';

@@ -5,7 +5,7 @@ import { readingContext } from '../../src/engine/engine-context.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { ThreadChange, WorkflowChange } from '../../src/sync/report.ts';
-import { syncThreads } from '../../src/sync/sync-threads.ts';
+import { syncThreads } from '../../src/sync/push-threads.ts';
 import { DirectRemote } from '../helpers/direct-remote.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import {

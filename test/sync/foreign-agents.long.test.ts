@@ -6,7 +6,7 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { Limits } from '../../src/schema/built-in/schema-parts.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { startThread } from '../../src/thread/start-thread.ts';
+import { startThread } from '../../src/thread/thread-verbs.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
 import { cloneCliRepository, scriptedConfig, type CliRepository } from '../helpers/cli.ts';

@@ -5,8 +5,7 @@ import { parseObjectId, type ObjectId } from '../../src/git/format/object-id.ts'
 import { parseRefName } from '../../src/git/format/refs.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
-import { startThread } from '../../src/thread/start-thread.ts';
+import { endThread, startThread } from '../../src/thread/thread-verbs.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import type { Rule, WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { registerWorkflow } from '../../src/workflow/registry/register-workflow.ts';

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { fetchThreads } from '../../src/sync/fetch-threads.ts';
-import { pushThreads } from '../../src/sync/push-threads.ts';
+import { pushThreads, syncThreads } from '../../src/sync/push-threads.ts';
 import type { NewThread } from '../../src/sync/new-threads.ts';
-import { syncThreads } from '../../src/sync/sync-threads.ts';
 import { archiveThreads } from '../../src/thread/archive-threads.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
-import { forkThread } from '../../src/thread/fork-thread.ts';
+import { forkThread } from '../../src/thread/thread-verbs.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
 import { readState, type ThreadState } from '../../src/thread/thread-state.ts';
 import { calledBy, startLoop } from '../thread/thread-fixture.ts';

@@ -5,7 +5,7 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { openRemote } from '../../src/git/transport/open-remote.ts';
 import { openRepository } from '../../src/git/open-repository.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { syncThreads } from '../../src/sync/sync-threads.ts';
+import { syncThreads } from '../../src/sync/push-threads.ts';
 import { createTemporaryFolder, isolatedGitEnvironment, runGit } from '../helpers/temporary-repository.ts';
 import { act, createLedger, type Action, type Clone, type Ledger } from './clones.ts';
 

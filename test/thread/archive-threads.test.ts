@@ -12,7 +12,7 @@ import {
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { ObjectBatch, repositoryWith } from '../../src/git/stores/publish.ts';
 import type { Repository } from '../../src/git/repository.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
+import { endThread } from '../../src/thread/thread-verbs.ts';
 import { getThread, listPointers } from '../../src/thread/find-thread.ts';
 import type { ThreadId, ThreadPointer } from '../../src/thread/thread-id.ts';
 import { verifyThread } from '../../src/verify/verify-threads.ts';

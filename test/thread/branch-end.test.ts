@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
+import { endThread } from '../../src/thread/thread-verbs.ts';
 import { findFilesToMerge, readBranchEnd } from '../../src/thread/step-view.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';

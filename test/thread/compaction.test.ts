@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
-import { appendStep } from '../../src/thread/append-step.ts';
-import { threadCas } from '../../src/thread/thread-cas.ts';
-import { readScratch } from '../../src/thread/thread-scratch.ts';
 import {
+  appendStep,
   compactionFor,
   compactionOf,
   isCompaction,
   pinCompaction,
   readCarriedCompaction,
   readWaitingCompaction,
-} from '../../src/thread/compaction.ts';
+} from '../../src/thread/append-step.ts';
+import { readScratch, threadCas } from '../../src/thread/thread-cas.ts';
 import type { CommitOf, ThreadState } from '../../src/thread/thread-state.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { startLoop, stepDraft } from './thread-fixture.ts';

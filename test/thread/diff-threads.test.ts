@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
-import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
+import { resumeThread, suspendThread } from '../../src/thread/thread-verbs.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
-import { diffThreads, type ThreadDiff } from '../../src/thread/diff-threads.ts';
+import { diffThreads, type ThreadDiff } from '../../src/thread/step-files.ts';
 import { readState, type ThreadState } from '../../src/thread/thread-state.ts';
 import { activeRef } from '../../src/thread/thread-id.ts';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';

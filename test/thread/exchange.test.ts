@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../src/git/repository.ts';
-import { resumeThread, suspendThread, type SuspensionDraft } from '../../src/thread/suspend-thread.ts';
+import { resumeThread, suspendThread, type SuspensionDraft } from '../../src/thread/thread-verbs.ts';
 import { type ExchangeCommit, hasFailed, readExchange } from '../../src/thread/exchange.ts';
 import type { CommitOf } from '../../src/thread/thread-state.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
+import { endThread, forkThread } from '../../src/thread/thread-verbs.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
-import { forkThread } from '../../src/thread/fork-thread.ts';
 import { activeRef } from '../../src/thread/thread-id.ts';
 import { readState, type ThreadState } from '../../src/thread/thread-state.ts';
 import { readThread } from '../../src/thread/thread-chain.ts';

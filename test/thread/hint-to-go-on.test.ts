@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ThreadCommit } from '../../src/thread/thread-commit.ts';
-import { failureReason, hintToGoOn, hintToResume, type WhyItWaits } from '../../src/thread/thread-status.ts';
+import { failureReason, hintToGoOn, hintToResume, type WhyItWaits } from '../../src/thread/thread-state.ts';
 import { describeOutside } from '../../src/git/worktree/file-notes.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../src/git/repository.ts';
 import { appendStep, type StepDraft } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
-import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
+import { endThread, resumeThread, suspendThread } from '../../src/thread/thread-verbs.ts';
 import {
   fileOf,
   type LightCommit,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { readLines } from '../../src/thread/rebuild.ts';
+import { readLines } from '../../src/thread/export-thread.ts';
 
 async function linesOf(chunks: (Uint8Array | string)[], maxBytes?: number): Promise<string[]> {
   const lines: string[] = [];

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../src/git/repository.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
+import {
+  endThread,
+  reopenThread,
+  resumeThread,
+  suspendThread,
+  type SuspensionDraft,
+} from '../../src/thread/thread-verbs.ts';
 import { readSaid } from '../../src/thread/read-said.ts';
-import { reopenThread, resumeThread, suspendThread, type SuspensionDraft } from '../../src/thread/suspend-thread.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { watched } from '../helpers/watched-repository.ts';

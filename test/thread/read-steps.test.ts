@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
+import { resumeThread, suspendThread } from '../../src/thread/thread-verbs.ts';
 import { readSteps } from '../../src/thread/thread-chain.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';

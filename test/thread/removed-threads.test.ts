@@ -5,7 +5,7 @@ import { RefMoved } from '../../src/git/ref-store.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
 import { archiveThreads } from '../../src/thread/archive-threads.ts';
 import { findThread, getThread } from '../../src/thread/find-thread.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
+import { endThread } from '../../src/thread/thread-verbs.ts';
 import { activeRef, parseThreadId, scratchRef } from '../../src/thread/thread-id.ts';
 import { threadCas } from '../../src/thread/thread-cas.ts';
 import {

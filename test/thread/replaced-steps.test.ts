@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
+import { endThread } from '../../src/thread/thread-verbs.ts';
 import { readReplaced } from '../../src/thread/thread-state.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { watched } from '../helpers/watched-repository.ts';

@@ -3,11 +3,10 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { readHistory } from '../../src/thread/context-history.ts';
-import { exportThread, threadRows } from '../../src/thread/export-thread.ts';
-import { Rebuild, RefusedImport } from '../../src/thread/rebuild.ts';
+import { exportThread, Rebuild, RefusedImport, threadRows } from '../../src/thread/export-thread.ts';
 import { findChildren } from '../../src/thread/find-children.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
-import { forkThread } from '../../src/thread/fork-thread.ts';
+import { forkThread } from '../../src/thread/thread-verbs.ts';
 import { findReferrers, nodesOfThread, threadCas } from '../../src/thread/thread-cas.ts';
 import {
   findStart,
@@ -18,14 +17,12 @@ import {
   readThreadPrompt,
   type WholeThread,
 } from '../../src/thread/thread-chain.ts';
-import { diffThreads } from '../../src/thread/diff-threads.ts';
+import { diffThreads, filesOfStep } from '../../src/thread/step-files.ts';
 import { readSaid } from '../../src/thread/read-said.ts';
 import { outlineSuspension, readSuspension } from '../../src/thread/exchange.ts';
 import { readTrace } from '../../src/thread/step-trace.ts';
-import { filesOfStep } from '../../src/thread/step-files.ts';
 import { stepView } from '../../src/thread/step-view.ts';
-import { type CommitOf, readState, type ThreadState } from '../../src/thread/thread-state.ts';
-import { isOver, statusOfHead } from '../../src/thread/thread-status.ts';
+import { type CommitOf, isOver, readState, statusOfHead, type ThreadState } from '../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { growRichThread } from '../verify/rich-thread.ts';
 import { stepDraft } from './thread-fixture.ts';

@@ -4,7 +4,7 @@ import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { startThread } from '../../src/thread/start-thread.ts';
+import { startThread } from '../../src/thread/thread-verbs.ts';
 import { type ThreadRow, threadRows } from '../../src/thread/export-thread.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';

@@ -3,7 +3,7 @@ import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
+import { endThread } from '../../src/thread/thread-verbs.ts';
 import { type ScanFinding, scanThreads, SecretScan } from '../../src/thread/secret-scan.ts';
 import { PINS_REF } from '../../src/thread/thread-id.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';

@@ -4,7 +4,7 @@ import { cutToFit, MAX_REASON_BYTES, MAX_TEXT_BYTES, NODE_LIMITS, TextTooLong } 
 import { InvalidSchema } from '../../src/schema/schema-error.ts';
 import { compileSchema } from '../../src/schema/validator.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
+import { resumeThread, suspendThread } from '../../src/thread/thread-verbs.ts';
 import { threadCas } from '../../src/thread/thread-cas.ts';
 import { readTextAt } from '../../src/thread/thread-commit.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { endThread } from '../../src/thread/end-thread.ts';
-import { resumeThread, suspendThread } from '../../src/thread/suspend-thread.ts';
+import { endThread, resumeThread, suspendThread } from '../../src/thread/thread-verbs.ts';
 import {
   findEventFile,
   indexedFolder,

@@ -2,8 +2,12 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import type { StepDraft } from '../../src/thread/append-step.ts';
-import { type StartRequest, startThread, type ThreadParent } from '../../src/thread/start-thread.ts';
-import type { SuspensionDraft } from '../../src/thread/suspend-thread.ts';
+import {
+  type StartRequest,
+  startThread,
+  type SuspensionDraft,
+  type ThreadParent,
+} from '../../src/thread/thread-verbs.ts';
 import { callIdFor } from '../../src/thread/new-thread-id.ts';
 import { type CommitOf, committedAt, stateCommit, stateHash, type ThreadState } from '../../src/thread/thread-state.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';

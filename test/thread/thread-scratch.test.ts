@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { putSchema } from '../../src/schema/put.ts';
-import { readScratch, scratchNodes } from '../../src/thread/thread-scratch.ts';
-import { threadCas } from '../../src/thread/thread-cas.ts';
+import { readScratch, scratchNodes, threadCas } from '../../src/thread/thread-cas.ts';
 import { scratchRef } from '../../src/thread/thread-id.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { startLoop } from './thread-fixture.ts';

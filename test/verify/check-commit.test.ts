@@ -3,7 +3,7 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
-import { suspendThread } from '../../src/thread/suspend-thread.ts';
+import { suspendThread } from '../../src/thread/thread-verbs.ts';
 import { Verification } from '../../src/verify/verification.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { agent, startLoop, stepDraft } from '../thread/thread-fixture.ts';

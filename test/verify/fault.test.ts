@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UwfError, type ErrorKind } from '../../src/errors.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { assertDataError, faultOf } from '../../src/thread/thread-errors.ts';
-import { firstFault } from '../../src/verify/fault.ts';
+import { firstFault } from '../../src/verify/find-chain.ts';
 
 const id = 'a'.repeat(40) as ObjectId;
 const errorOf = (kind: ErrorKind): UwfError => new UwfError('the message', { code: 'some-code', kind });

@@ -5,7 +5,7 @@ import type { Lookup } from '../../src/cas/lookup.ts';
 import { encodeNode } from '../../src/cas/node.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { builtIn } from '../../src/schema/built-in.ts';
-import { KnownNodes, NodeCache } from '../../src/verify/known-nodes.ts';
+import { KnownNodes, NodeCache } from '../../src/verify/read-checked.ts';
 import { CorruptThread } from '../../src/thread/thread-errors.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { watched } from '../helpers/watched-repository.ts';

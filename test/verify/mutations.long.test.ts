@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseCommit, parseTree } from '../../src/git/format/objects.ts';
 import { hashObject, type ObjectId } from '../../src/git/format/object-id.ts';
-import type { Fault } from '../../src/verify/fault.ts';
+import type { Fault } from '../../src/verify/find-chain.ts';
 import { Verification } from '../../src/verify/verification.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { checkAll } from './incoming/incoming-fixture.ts';

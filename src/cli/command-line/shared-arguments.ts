@@ -1,4 +1,4 @@
-import { threadStatuses } from '../../thread/thread-status.ts';
+import { threadStatuses } from '../../thread/thread-state.ts';
 import type { ArgumentSpec, OptionSpec, TextOption } from './command.ts';
 
 /** The thread that a command is about. */

@@ -4,7 +4,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread, listPointers } from '../../thread/find-thread.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
-import { isOver } from '../../thread/thread-status.ts';
+import { isOver } from '../../thread/thread-state.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { parseCount } from '../command-line/parse-value.ts';
 import { optionalThreadArgument } from '../command-line/shared-arguments.ts';

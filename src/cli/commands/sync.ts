@@ -39,7 +39,7 @@ well, unless it has steps that only this repository has.`,
     // While git is asked about the remote, the rest of the command is loaded.
     const [{ repository, remote, threads }, { syncThreads }] = await Promise.all([
       openExchange(cli, args, options.thread, 'push'),
-      import('../../sync/sync-threads.ts'),
+      import('../../sync/push-threads.ts'),
     ]);
     const redactor = await scanningRedactor(cli, repository);
     const choice = await NewThreadsChoice.open({ cli, out, repository, remote, redactor }, { all: options.all });

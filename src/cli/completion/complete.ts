@@ -3,7 +3,7 @@ import { listRemotes } from '../../git/repository/choose-remote.ts';
 import { lineOfStored } from '../../thread/commit-message.ts';
 import { findByPrefix, getThread, listPointers } from '../../thread/find-thread.ts';
 import { readSteps } from '../../thread/thread-chain.ts';
-import { threadStatuses } from '../../thread/thread-status.ts';
+import { threadStatuses } from '../../thread/thread-state.ts';
 import { statusOf } from '../../thread/thread-commit.ts';
 import { listWorkflowFiles } from '../../workflow/load/resolve-workflow.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';

@@ -16,7 +16,7 @@ import { builtIn } from '../../schema/built-in.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadPointer } from '../../thread/thread-id.ts';
-import { likelyOwners } from '../../thread/thread-scratch.ts';
+import { likelyOwners } from '../../thread/thread-cas.ts';
 import type { TextOption } from '../command-line/command.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';

@@ -4,7 +4,7 @@ import { openRemote } from '../../git/transport/open-remote.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import type { SyncOptions } from '../../sync/report.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { isOver } from '../../thread/thread-status.ts';
+import { isOver } from '../../thread/thread-state.ts';
 import { ProgressLine } from '../output/progress-line.ts';
 import { canAsk, type CliEnvironment } from '../process/cli-environment.ts';
 import { agreeToGit } from '../trust/agree-to-git.ts';

@@ -18,7 +18,7 @@ import { getThread } from '../../thread/find-thread.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
 import { activeRef, type ThreadId } from '../../thread/thread-id.ts';
-import { isOver } from '../../thread/thread-status.ts';
+import { isOver } from '../../thread/thread-state.ts';
 import type { ExitCode } from '../errors/exit-code.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { goOnThere } from '../follow/follow-remote.ts';

@@ -22,7 +22,7 @@ import type { SecretPlace } from '../../thread/secret-scan.ts';
 import { findStart } from '../../thread/thread-chain.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { hintToResume } from '../../thread/thread-status.ts';
+import { hintToResume } from '../../thread/thread-state.ts';
 import type { Left } from '../errors/exit-code.ts';
 import { secretLines } from '../output/findings.ts';
 import type { Output } from '../output/output.ts';

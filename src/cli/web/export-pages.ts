@@ -4,7 +4,7 @@ import { listThreads } from '../../engine/describe/list-threads.ts';
 import { formatCount, plural } from '../../text/wording.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';
 import type { ThreadPointer } from '../../thread/thread-id.ts';
-import { threadStatuses } from '../../thread/thread-status.ts';
+import { threadStatuses } from '../../thread/thread-state.ts';
 import { exportWeb, SecretsInExport } from '../../web/export/export-web.tsx';
 import { scanningRedactor } from '../open/open-redactor.ts';
 import { openForReading } from '../open/open-repository.ts';

@@ -2,7 +2,7 @@ import type { AgentRequest } from '../../agent/contract.ts';
 import { prepareHashing } from '../../cas/hash.ts';
 import { ObjectBatch } from '../../git/stores/publish.ts';
 import type { RefEdit } from '../../git/ref-store.ts';
-import { startThread } from '../../thread/start-thread.ts';
+import { startThread } from '../../thread/thread-verbs.ts';
 import { newThreadId } from '../../thread/new-thread-id.ts';
 import { activeRef, scratchRef, type ThreadId } from '../../thread/thread-id.ts';
 import { END, START } from '../../workflow/definition.ts';

@@ -4,7 +4,7 @@ import type { ObjectBatch } from '../../git/stores/publish.ts';
 import type { JsonObject } from '../../json.ts';
 import { type AgentRecord, BLOCK_PACKAGE } from '../../schema/built-in/workflow.ts';
 import { CAS_KEY } from '../../schema/find-links.ts';
-import type { PinnedWorkflow } from '../../thread/start-thread.ts';
+import type { PinnedWorkflow } from '../../thread/thread-verbs.ts';
 import {
   type BlockDefinition,
   type BranchDefinition,

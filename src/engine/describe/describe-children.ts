@@ -1,7 +1,6 @@
 import type { NodeHash } from '../../cas/node-hash.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import type { ThreadState } from '../../thread/thread-state.ts';
-import { statusOfHead, type ThreadStatus } from '../../thread/thread-status.ts';
+import { statusOfHead, type ThreadState, type ThreadStatus } from '../../thread/thread-state.ts';
 import type { ThreadSummary } from './read-listed.ts';
 import type { Reading } from '../engine-context.ts';
 import { statusHere } from '../leases/find-lease.ts';

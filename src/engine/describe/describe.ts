@@ -1,12 +1,11 @@
 import { iso } from '../../time/clock.ts';
 import type { NodeHash } from '../../cas/hash.ts';
-import { asksForWords, hintToResume } from '../../thread/thread-status.ts';
+import { asksForWords, type CommitOf, hintToResume, type Tally } from '../../thread/thread-state.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { SuspensionOutline } from '../../thread/exchange.ts';
-import type { CommitOf, Tally } from '../../thread/thread-state.ts';
 import { type BranchName, branchOf } from '../events.ts';
 import { describeWaiting } from '../blocks/describe-block.ts';
 import type { Deciding, Reading } from '../engine-context.ts';

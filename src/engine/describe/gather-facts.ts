@@ -8,8 +8,7 @@ import { fileOf, findStart, type LightStart } from '../../thread/thread-chain.ts
 import { findNodeAt, readTextAt, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import { callerCommit, type CommitOf, readState, type ThreadState } from '../../thread/thread-state.ts';
-import { statusOfHead } from '../../thread/thread-status.ts';
+import { callerCommit, type CommitOf, readState, statusOfHead, type ThreadState } from '../../thread/thread-state.ts';
 import { END } from '../../workflow/definition.ts';
 import type { Reading } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';

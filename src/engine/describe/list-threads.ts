@@ -14,7 +14,7 @@ import {
   type ThreadPointer,
   threadTimeMs,
 } from '../../thread/thread-id.ts';
-import { isOver, type ThreadStatus } from '../../thread/thread-status.ts';
+import { isOver, type ThreadStatus } from '../../thread/thread-state.ts';
 import { findVerdict, FOUND_CORRUPT, listCorrupt } from '../../verify/remembered-verdicts.ts';
 import type { Reading } from '../engine-context.ts';
 import { findAbandoned, listLeases, statusHere } from '../leases/find-lease.ts';

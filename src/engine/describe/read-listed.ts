@@ -4,8 +4,13 @@ import { firstLine, lineOfOutput } from '../../thread/commit-message.ts';
 import { type LightCommit, type LightStart, readLightCommit, readReply, startOf } from '../../thread/thread-chain.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
-import { type CommitOf, stepsUpTo, type ThreadState } from '../../thread/thread-state.ts';
-import { statusOfHead, type ThreadStatus } from '../../thread/thread-status.ts';
+import {
+  type CommitOf,
+  statusOfHead,
+  stepsUpTo,
+  type ThreadState,
+  type ThreadStatus,
+} from '../../thread/thread-state.ts';
 import { iso } from '../../time/clock.ts';
 import type { Reading } from '../engine-context.ts';
 import type { Interruption } from '../recovery/interruption.ts';

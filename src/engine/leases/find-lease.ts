@@ -8,7 +8,7 @@ import { isAlive, type ProcessIdentity } from '../../git/system/process-identity
 import { isJsonObject, parseJson, type JsonObject } from '../../json.ts';
 import { isOfClass, orElse } from '../../or-else.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
-import type { ThreadStatus } from '../../thread/thread-status.ts';
+import type { ThreadStatus } from '../../thread/thread-state.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 
 // Who works on which thread: a lease is a file that names its holder, and every process of this machine reads it. `lease.ts` takes them.

@@ -1,6 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { foldEnded } from '../../thread/end-thread.ts';
+import { foldEnded } from '../../thread/thread-verbs.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { readState, type ThreadState } from '../../thread/thread-state.ts';

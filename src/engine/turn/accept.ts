@@ -8,8 +8,8 @@ import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { collectRefs } from '../../schema/find-links.ts';
 import { schemaWords } from '../../schema/walk-schema.ts';
 import type { AttemptDraft } from '../../thread/draft-commit.ts';
-import { resolveLinks } from '../../thread/thread-scratch.ts';
-import { failureReason } from '../../thread/thread-status.ts';
+import { resolveLinks } from '../../thread/thread-cas.ts';
+import { failureReason } from '../../thread/thread-state.ts';
 import type { Redaction } from '../redact/redaction.ts';
 import type { PreparedStep, TurnEnd } from './step.ts';
 

@@ -11,12 +11,11 @@ import { type AgentRecord, BLOCK_PACKAGE, isPerson, RULES_PACKAGE } from '../../
 import { collectRefs } from '../../schema/find-links.ts';
 import { appendStep, type StepDraft } from '../../thread/append-step.ts';
 import { lineOfReply } from '../../thread/commit-message.ts';
-import { endThread } from '../../thread/end-thread.ts';
+import { endThread, resumeThread, suspendThread, type SuspensionDraft } from '../../thread/thread-verbs.ts';
 import { findCalledSince } from '../../thread/find-children.ts';
-import { resumeThread, suspendThread, type SuspensionDraft } from '../../thread/suspend-thread.ts';
 import { readTextAt, statusOf } from '../../thread/thread-commit.ts';
 import { LinkTakenBack, ThreadMoved } from '../../thread/thread-errors.ts';
-import { resolveLinks } from '../../thread/thread-scratch.ts';
+import { resolveLinks } from '../../thread/thread-cas.ts';
 import { stateCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { monotonicMs } from '../../time/clock.ts';
 import { findRole, isIsolated } from '../../workflow/definition.ts';

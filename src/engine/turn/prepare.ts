@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import { formatInstruction } from '../../agent/extract/format-instruction.ts';
-import { readCarriedCompaction } from '../../thread/compaction.ts';
+import { readCarriedCompaction } from '../../thread/append-step.ts';
 import {
   assembleContext,
   assembleForPerson,

@@ -1,9 +1,8 @@
-import { hintToGoOn } from '../../thread/thread-status.ts';
+import { hintToGoOn, type StepEntry } from '../../thread/thread-state.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { StepEntry } from '../../thread/thread-state.ts';
 import { readThread, type WholeThread } from '../../thread/thread-chain.ts';
 import { askAgent } from '../agents/ask-agent.ts';
 import type { Machine, Reading, Telling } from '../engine-context.ts';

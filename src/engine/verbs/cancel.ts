@@ -1,8 +1,7 @@
-import { endThread } from '../../thread/end-thread.ts';
+import { endThread } from '../../thread/thread-verbs.ts';
 import { findCalledSince, findChildren } from '../../thread/find-children.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
-import type { ThreadState } from '../../thread/thread-state.ts';
-import { statusOfHead } from '../../thread/thread-status.ts';
+import { statusOfHead, type ThreadState } from '../../thread/thread-state.ts';
 import type { Telling } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { describeOver } from '../describe/gather-facts.ts';

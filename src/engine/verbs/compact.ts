@@ -1,12 +1,11 @@
 import { messageOf } from '../../errors.ts';
 import type { NodeHash } from '../../cas/hash.ts';
-import { pinCompaction } from '../../thread/compaction.ts';
+import { pinCompaction } from '../../thread/append-step.ts';
 import { isTold, summaryPrompts } from '../../thread/agent-context.ts';
 import { readStepsToTell } from '../../thread/context-history.ts';
-import { hintToGoOn, statusOfHead } from '../../thread/thread-status.ts';
+import { hintToGoOn, statusOfHead, type ThreadState } from '../../thread/thread-state.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { ThreadState } from '../../thread/thread-state.ts';
 import { askAgent } from '../agents/ask-agent.ts';
 import type { LeaseOptions, Machine, Telling } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';

@@ -1,5 +1,5 @@
 import { findBlock } from '../../workflow/definition.ts';
-import { failureReason } from '../../thread/thread-status.ts';
+import { failureReason } from '../../thread/thread-state.ts';
 import { type AgentRecord, isPerson } from '../../schema/built-in/workflow.ts';
 import { prepareRecord } from '../agents/prepare-agent.ts';
 import { blockRecord } from '../blocks/prepare-block.ts';

@@ -2,8 +2,14 @@ import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findCalledNow, findPokeId } from '../../thread/find-children.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
-import { hintToResume, statusOfHead } from '../../thread/thread-status.ts';
-import { readState, type StepEntry, type ThreadState, withLeft } from '../../thread/thread-state.ts';
+import {
+  hintToResume,
+  readState,
+  statusOfHead,
+  type StepEntry,
+  type ThreadState,
+  withLeft,
+} from '../../thread/thread-state.ts';
 import { usageOfLeft } from '../limits/allowance.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { EngineContext, LeaseOptions } from '../engine-context.ts';

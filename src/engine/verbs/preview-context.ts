@@ -1,11 +1,10 @@
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
-import { readState, type ThreadState } from '../../thread/thread-state.ts';
+import { readState, statusOfHead, type ThreadState } from '../../thread/thread-state.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { readHistory } from '../../thread/context-history.ts';
 import { WrongThreadState } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { statusOfHead } from '../../thread/thread-status.ts';
 import { assembleContext, type ContextParts } from '../../thread/agent-context.ts';
 import { chooseRole, openStep } from '../turn/decide.ts';
 import { contextParts, getRole } from '../turn/prepare.ts';

@@ -2,7 +2,7 @@ import { ObjectBatch } from '../../git/stores/publish.ts';
 import { UwfError } from '../../errors.ts';
 import { faultOfLimit, limitNames } from '../../schema/built-in/schema-parts.ts';
 import type { AgentRecord } from '../../schema/built-in/workflow.ts';
-import { type PinnedWorkflow, startThread, type ThreadParent } from '../../thread/start-thread.ts';
+import { type PinnedWorkflow, startThread, type ThreadParent } from '../../thread/thread-verbs.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import type { Limits, WorkflowDefinition } from '../../workflow/definition.ts';

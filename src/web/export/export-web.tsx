@@ -16,7 +16,7 @@ import { getThread } from '../../thread/find-thread.ts';
 import { hitsInText, scanThreads, type SecretHit, type SecretPlace, SecretScan } from '../../thread/secret-scan.ts';
 import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import { isThreadId, type ThreadId, type ThreadPointer } from '../../thread/thread-id.ts';
-import { threadStatuses } from '../../thread/thread-status.ts';
+import { threadStatuses } from '../../thread/thread-state.ts';
 import {
   type ExportedFile,
   FileContext,

@@ -21,7 +21,7 @@ import {
   type ThreadId,
   type ThreadPointer,
 } from '../../thread/thread-id.ts';
-import type { ThreadStatus } from '../../thread/thread-status.ts';
+import type { ThreadStatus } from '../../thread/thread-state.ts';
 import type { LiveEvent, TurnPart } from './live-event.ts';
 import { addPart, isTurning, partOf } from './running-turn.ts';
 

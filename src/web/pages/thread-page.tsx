@@ -10,7 +10,7 @@ import { findStart } from '../../thread/thread-chain.ts';
 import { stateOf } from '../live/live.ts';
 import { Ago, By, CalledBy, Reason, Status, viewAsked, ViewTabs, WorkflowLink } from '../parts/labels.tsx';
 import { type KnownClaim, readClaimsHere } from '../../sync/claims.ts';
-import { isOver } from '../../thread/thread-status.ts';
+import { isOver } from '../../thread/thread-state.ts';
 import { commitToReadFrom, Story, STORY_STEPS } from '../parts/story.tsx';
 import { ThreadGraph } from '../parts/workflow-graph.tsx';
 import { ThreadTimeline } from '../parts/thread-timeline.tsx';

@@ -6,7 +6,7 @@ import { formatCount, plural } from '../../text/wording.ts';
 import { findRunning } from '../../engine/leases/find-lease.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import { DAY_MS, isThreadId } from '../../thread/thread-id.ts';
-import { threadStatuses } from '../../thread/thread-status.ts';
+import { threadStatuses } from '../../thread/thread-state.ts';
 import { stateOf } from '../live/live.ts';
 import { Ago, Reason, Status, WorkflowLink } from '../parts/labels.tsx';
 import type { Visit } from '../site.ts';

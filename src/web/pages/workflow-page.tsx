@@ -3,7 +3,7 @@ import { isNodeHash, type NodeHash, prepareHashing } from '../../cas/hash.ts';
 import { listThreads } from '../../engine/describe/list-threads.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { formatCount, plural } from '../../text/wording.ts';
-import { threadStatuses } from '../../thread/thread-status.ts';
+import { threadStatuses } from '../../thread/thread-state.ts';
 import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
 import type { BlockDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
 import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';

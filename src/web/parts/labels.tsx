@@ -5,7 +5,7 @@ import { shorten } from '../../thread/commit-message.ts';
 import { hitsInText, type SecretHit } from '../../thread/secret-scan.ts';
 import { readableMeta } from '../../thread/step-view.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import type { ThreadStatus } from '../../thread/thread-status.ts';
+import type { ThreadStatus } from '../../thread/thread-state.ts';
 import type { Site } from '../site.ts';
 import { type Html, PageLink, useFile } from './page.tsx';
 

@@ -10,7 +10,7 @@ import { readableMeta } from '../../thread/step-view.ts';
 import { findStepByNumber } from '../../thread/thread-chain.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
-import { isOver } from '../../thread/thread-status.ts';
+import { isOver } from '../../thread/thread-state.ts';
 import type { TurnPart } from '../live/live-event.ts';
 import { placeText } from '../live/live.ts';
 import { readRunningTurn, type RunningTurn } from '../live/running-turn.ts';

@@ -1,6 +1,6 @@
 import type { ThreadView } from '../../engine/describe/describe.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
-import { isOver } from '../../thread/thread-status.ts';
+import { isOver } from '../../thread/thread-state.ts';
 import type { Visit } from '../site.ts';
 import { CommandToPaste } from './labels.tsx';
 import type { Html } from './page.tsx';

@@ -10,8 +10,7 @@ import { limitBounds, type MoreLimits } from '../../schema/built-in/schema-parts
 import type { SchemaError } from '../../schema/schema-error.ts';
 import { validateAgainst } from '../../schema/validate-against.ts';
 import type { SuspensionOutline } from '../../thread/exchange.ts';
-import { readState } from '../../thread/thread-state.ts';
-import { asksForWords } from '../../thread/thread-status.ts';
+import { asksForWords, readState } from '../../thread/thread-state.ts';
 import { findRole } from '../../workflow/definition.ts';
 import { listWorkflowFiles } from '../../workflow/load/resolve-workflow.ts';
 import { listWorkflows } from '../../workflow/registry/find-workflow.ts';

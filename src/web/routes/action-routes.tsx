@@ -3,7 +3,7 @@ import { describeThread, type ThreadView } from '../../engine/describe/describe.
 import { UwfError } from '../../errors.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
-import { isOver } from '../../thread/thread-status.ts';
+import { isOver } from '../../thread/thread-state.ts';
 import { ThreadMoved } from '../../thread/thread-errors.ts';
 import {
   answerFailure,

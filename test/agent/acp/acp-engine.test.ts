@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 
 import { getThread } from '../../../src/thread/find-thread.ts';
-import { resumeThread } from '../../../src/thread/suspend-thread.ts';
+import { resumeThread } from '../../../src/thread/thread-verbs.ts';
 import { readState } from '../../../src/thread/thread-state.ts';
 import { descendantsOf, isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import type { JsonObject } from '../../../src/json.ts';

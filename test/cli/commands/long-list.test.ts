@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { createCliRepository, type CliRepository } from '../../helpers/cli.ts';
 import { runGit } from '../../helpers/temporary-repository.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
-import { suspendThread } from '../../../src/thread/suspend-thread.ts';
+import { suspendThread } from '../../../src/thread/thread-verbs.ts';
 import { agent, startLoop } from '../../thread/thread-fixture.ts';
 
 const count = 1100;

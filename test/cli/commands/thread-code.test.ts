@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import { noteMove } from '../../../src/git/worktree/merge-target.ts';
-import { endThread } from '../../../src/thread/end-thread.ts';
+import { endThread } from '../../../src/thread/thread-verbs.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { recorder } from '../../helpers/cli.ts';
 import {

@@ -5,7 +5,7 @@ import type { CliEnvironment } from '../../../src/cli/process/cli-environment.ts
 import { reindex } from '../../../src/cas/lookup.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep } from '../../../src/thread/append-step.ts';
-import { resumeThread, suspendThread } from '../../../src/thread/suspend-thread.ts';
+import { resumeThread, suspendThread } from '../../../src/thread/thread-verbs.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { activeRef, type ThreadPointer } from '../../../src/thread/thread-id.ts';
 import { readSteps } from '../../../src/thread/thread-chain.ts';

@@ -8,7 +8,7 @@ import { readChain } from '../../../src/thread/thread-chain.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import type { ThreadSummary } from '../../../src/engine/describe/read-listed.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
-import { threadStatuses } from '../../../src/thread/thread-status.ts';
+import { threadStatuses } from '../../../src/thread/thread-state.ts';
 import type { Scenario } from '../../helpers/scenario.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { startBlock, withBlock, type Block } from './block-fixture.ts';

@@ -6,7 +6,7 @@ import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { findThread, getThread } from '../../../src/thread/find-thread.ts';
-import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { forkThread } from '../../../src/thread/thread-verbs.ts';
 import { callIdFor } from '../../../src/thread/new-thread-id.ts';
 import { committedAt, readState, stateCommit, type ThreadState } from '../../../src/thread/thread-state.ts';
 import { installCallingAgent, type CallingTry, type Called } from '../../helpers/calling-agent.ts';

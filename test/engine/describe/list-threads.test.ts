@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readingContext } from '../../../src/engine/engine-context.ts';
 import { eachThread, listThreads } from '../../../src/engine/describe/list-threads.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { endThread } from '../../../src/thread/end-thread.ts';
+import { endThread } from '../../../src/thread/thread-verbs.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';

@@ -8,7 +8,7 @@ import { findAsideWorkTrees } from '../../../src/engine/isolation/find-reusable.
 import { collectGarbage } from '../../../src/engine/maintenance/collect-garbage.ts';
 import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
 import { linkedWorkTrees, markUnfinished, noteThread, readThreadNote } from '../../../src/git/repository/work-trees.ts';
-import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { forkThread } from '../../../src/thread/thread-verbs.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { readThread, type WholeThread } from '../../../src/thread/thread-chain.ts';
 import { Verification } from '../../../src/verify/verification.ts';

@@ -5,7 +5,7 @@ import { findLease, leasePath } from '../../../src/engine/leases/find-lease.ts';
 import { LeaseHeld, takeLease } from '../../../src/engine/leases/lease.ts';
 import { readCurrent, withLease, withThread } from '../../../src/engine/leases/with-thread.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
-import { endThread } from '../../../src/thread/end-thread.ts';
+import { endThread } from '../../../src/thread/thread-verbs.ts';
 import { appendStep } from '../../../src/thread/append-step.ts';
 import { activeRef } from '../../../src/thread/thread-id.ts';
 import type { Repository } from '../../../src/git/repository.ts';

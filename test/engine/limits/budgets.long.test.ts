@@ -8,7 +8,7 @@ import { usageOfLeft } from '../../../src/engine/limits/allowance.ts';
 import { openUsage } from '../../../src/engine/recovery/turn-log.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { addUsage } from '../../../src/schema/built-in/schema-parts.ts';
-import { syncThreads } from '../../../src/sync/sync-threads.ts';
+import { syncThreads } from '../../../src/sync/push-threads.ts';
 import { findCalledNow, findCalledSince } from '../../../src/thread/find-children.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { readState, type ThreadState, usageInAll } from '../../../src/thread/thread-state.ts';

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../src/json.ts';
 import type { Limits, MoreLimits } from '../../../src/schema/built-in/schema-parts.ts';
 import { findCalledNow } from '../../../src/thread/find-children.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
-import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { forkThread } from '../../../src/thread/thread-verbs.ts';
 import { readChain } from '../../../src/thread/thread-chain.ts';
 import { readState } from '../../../src/thread/thread-state.ts';
 import type { ThreadId } from '../../../src/thread/thread-id.ts';

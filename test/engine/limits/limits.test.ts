@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { findBudgetExceeded, findLimitReached, type Allowance } from '../../../src/engine/limits/limits.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
-import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { forkThread } from '../../../src/thread/thread-verbs.ts';
 import type { Act } from '../../helpers/plot.ts';
 import { reply, scenario, type Scenario } from '../../helpers/scenario.ts';
 

@@ -4,7 +4,7 @@ import { installAgent } from '../../helpers/install-agent.ts';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/json.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
-import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { forkThread } from '../../../src/thread/thread-verbs.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 

@@ -7,7 +7,7 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { ObjectBatch } from '../../../src/git/stores/publish.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
-import { startThread } from '../../../src/thread/start-thread.ts';
+import { startThread } from '../../../src/thread/thread-verbs.ts';
 import { readChain } from '../../../src/thread/thread-chain.ts';
 import { Verification } from '../../../src/verify/verification.ts';
 import { needsOf } from '../../../src/workflow/definition.ts';

@@ -4,7 +4,7 @@ import { createTemporaryRepository } from '../../helpers/temporary-repository.ts
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
-import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { forkThread } from '../../../src/thread/thread-verbs.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { statuses, workflow } from '../engine-fixture.ts';

@@ -3,7 +3,7 @@ import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { describe, expect, test } from 'vitest';
 import { readThread } from '../../../src/thread/thread-chain.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
-import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { forkThread } from '../../../src/thread/thread-verbs.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
 import type { JsonObject } from '../../../src/json.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { getThread } from '../../../src/thread/find-thread.ts';
-import { forkThread } from '../../../src/thread/fork-thread.ts';
+import { forkThread } from '../../../src/thread/thread-verbs.ts';
 import { takeLease } from '../../../src/engine/leases/lease.ts';
 import { createBlockFixture, withBlock } from '../blocks/block-fixture.ts';
 import { configOf, createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Repository } from '../../../src/git/repository.ts';
 import { ObjectBatch, publish } from '../../../src/git/stores/publish.ts';
 import { fetchThreads } from '../../../src/sync/fetch-threads.ts';
-import { pushThreads } from '../../../src/sync/push-threads.ts';
+import { pushThreads, syncThreads } from '../../../src/sync/push-threads.ts';
 import { removeRemoteThread } from '../../../src/sync/remove-remote-thread.ts';
-import { syncThreads } from '../../../src/sync/sync-threads.ts';
 import { archiveTo } from '../../../src/sync/push-archive.ts';
 import {
   addListCommit,

@@ -5,7 +5,7 @@ import { readingContext } from '../../../src/engine/engine-context.ts';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { openRepository } from '../../../src/git/open-repository.ts';
 import { pushThreads } from '../../../src/sync/push-threads.ts';
-import { endThread } from '../../../src/thread/end-thread.ts';
+import { endThread } from '../../../src/thread/thread-verbs.ts';
 import { findArchived } from '../../../src/thread/archive-list.ts';
 import { findThread, listPointers } from '../../../src/thread/find-thread.ts';
 import type { ThreadPointer } from '../../../src/thread/thread-id.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endThread } from '../../../src/thread/end-thread.ts';
+import { endThread } from '../../../src/thread/thread-verbs.ts';
 import { findArchivable } from '../../../src/thread/archive-threads.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { suspendThread, type SuspensionDraft } from '../../../src/thread/suspend-thread.ts';
+import { suspendThread, type SuspensionDraft } from '../../../src/thread/thread-verbs.ts';
 import { outlineSuspension, readRefused, readSuspension } from '../../../src/thread/exchange.ts';
 import type { CommitOf } from '../../../src/thread/thread-state.ts';
 import { createMapRepository } from '../../helpers/map-repository.ts';

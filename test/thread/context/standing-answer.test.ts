@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { endThread } from '../../../src/thread/end-thread.ts';
-import { reopenThread, resumeThread, suspendThread, type SuspensionDraft } from '../../../src/thread/suspend-thread.ts';
+import {
+  endThread,
+  reopenThread,
+  resumeThread,
+  suspendThread,
+  type SuspensionDraft,
+} from '../../../src/thread/thread-verbs.ts';
 import { readStandingAnswer, type StandingAnswer } from '../../../src/thread/exchange.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createMemoryRepository } from '../../helpers/memory-repository.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { appendStep } from '../../../src/thread/append-step.ts';
-import { endThread } from '../../../src/thread/end-thread.ts';
+import { endThread } from '../../../src/thread/thread-verbs.ts';
 import { readChildEnds } from '../../../src/thread/thread-chain.ts';
 import type { CommitOf } from '../../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';

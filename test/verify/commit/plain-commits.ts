@@ -2,7 +2,7 @@ import { parseNodeHash, type NodeHash } from '../../../src/cas/hash.ts';
 import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
 import type { ThreadCommitKind, ThreadEvent } from '../../../src/thread/thread-commit.ts';
 import { type CommitOf, tallyOfStart, totalsOf } from '../../../src/thread/thread-state.ts';
-import type { ReportFault } from '../../../src/verify/fault.ts';
+import type { ReportFault } from '../../../src/verify/find-chain.ts';
 
 type NodeOf<Kind extends ThreadCommitKind> = Extract<ThreadEvent, { kind: Kind }>['node'];
 

@@ -4,7 +4,7 @@ import { leasePath } from '../../../src/engine/leases/find-lease.ts';
 import { createRecordFile, prepareLeaseFolder } from '../../../src/engine/leases/lease.ts';
 import { ownIdentity } from '../../../src/git/system/process-identity.ts';
 import type { Repository } from '../../../src/git/repository.ts';
-import { suspendThread } from '../../../src/thread/suspend-thread.ts';
+import { suspendThread } from '../../../src/thread/thread-verbs.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
 import { createMemoryRepository, createRepositoryWithState } from '../../helpers/memory-repository.ts';
 import { visitorOf } from '../../helpers/web-visitor.ts';

@@ -1,6 +1,6 @@
 import type { FileChange } from '../../../git/process/revisions.ts';
 import { getThread } from '../../../thread/find-thread.ts';
-import { type DiffStep, diffThreads, type StepPair, type ThreadDiff } from '../../../thread/diff-threads.ts';
+import { type DiffStep, diffThreads, type StepPair, type ThreadDiff } from '../../../thread/step-files.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import type { Palette } from '../../output/palette.ts';

@@ -6,7 +6,7 @@ import type { UwfError } from '../../../errors.ts';
 import { type SuspendCause, suspendCauses } from '../../../schema/built-in/thread-start.ts';
 import { getThread, listPointers } from '../../../thread/find-thread.ts';
 import type { ThreadId } from '../../../thread/thread-id.ts';
-import { threadStatuses } from '../../../thread/thread-status.ts';
+import { threadStatuses } from '../../../thread/thread-state.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { momentOption, parseCount } from '../../command-line/parse-value.ts';
 import { threadFields } from '../../command-line/shared-arguments.ts';

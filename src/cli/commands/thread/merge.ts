@@ -5,7 +5,7 @@ import { branchThread, CodeHoldsSecrets, mergeThread, type MergeReport } from '.
 import { findCode } from '../../../thread/code/thread-code.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import type { ThreadId, ThreadPointer } from '../../../thread/thread-id.ts';
-import { statusOfHead, type ThreadStatus } from '../../../thread/thread-status.ts';
+import { statusOfHead, type ThreadStatus } from '../../../thread/thread-state.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { WrongThreadState } from '../../../thread/thread-errors.ts';
 import { readThreadNote } from '../../../git/repository/work-trees.ts';

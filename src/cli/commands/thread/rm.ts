@@ -20,7 +20,7 @@ import {
   type ThreadPointer,
 } from '../../../thread/thread-id.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
-import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/thread-status.ts';
+import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/thread-state.ts';
 import { removeThread, removeThreads } from '../../../thread/remove-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { momentOption } from '../../command-line/parse-value.ts';

@@ -8,7 +8,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import type { KnownClaim } from '../../../sync/claims.ts';
-import { isOver } from '../../../thread/thread-status.ts';
+import { isOver } from '../../../thread/thread-state.ts';
 import { knownClaims, describeClaim } from '../../threads/known-claims.ts';
 import { paintStatus } from '../../output/palette.ts';
 import { subjectOfReply } from '../../output/subject-of-reply.ts';
