@@ -39,7 +39,7 @@ export type Offer = {
   thread: ThreadId;
   edits: PushEdit[];
   /** The active ref of a thread that has ended there, or does with this push: readers take what has both refs as ended. */
-  spare?: RefName;
+  spare?: RefName | undefined;
   change?: ThreadChange;
   /** Forks that keep the commits which these edits drop: the remote has to have them, or this push has to create them. */
   needs: ThreadId[];
@@ -50,7 +50,7 @@ export type Offer = {
   /** Places of secrets that the push would publish. */
   secrets?: SecretPlace[];
   /** The threads whose starts the push would send: its own, those of its callers and of its children. */
-  alongside?: ThreadId[];
+  alongside?: ThreadId[] | undefined;
   /** True if the thread is held because it is not sound. */
   isUnsound?: true;
 };

@@ -14,7 +14,6 @@ import {
 } from '../git/transport/remote.ts';
 import { type ArchiveList, openArchive } from '../thread/archive-list.ts';
 import { getThread } from '../thread/find-thread.ts';
-import type { SecretPlace } from '../thread/secret-scan.ts';
 import { assertDataError, NoRefOfItsOwn, nothingForDataError } from '../thread/thread-errors.ts';
 import type { ThreadId } from '../thread/thread-id.ts';
 import { foldEnded } from '../thread/thread-verbs.ts';
@@ -250,18 +249,9 @@ function eachOnce(commits: readonly CommitLine[]): CommitLine[] {
 }
 
 /** The edits of one thread or workflow. They count as done only if all of them are. */
-type PushPart = {
-  edits: PushEdit[];
-  /** A ref to delete that may stay, where the remote allows no deletion. */
-  spare?: RefName | undefined;
+type PushPart = Pick<Offer, 'edits' | 'spare' | 'commits' | 'secrets' | 'alongside'> & {
   thread?: ThreadChange;
   workflow?: WorkflowChange;
-  /** Commits of the user's code that the push publishes. */
-  commits?: CommitLine[];
-  /** Places of secrets that the push publishes. */
-  secrets?: SecretPlace[];
-  /** The threads whose starts it sends. */
-  alongside?: ThreadId[] | undefined;
 };
 
 /** What a push changes at the remote. */

@@ -315,7 +315,7 @@ export async function keepAsFork(repository: Repository, thread: ThreadId, tip: 
 /** The file of a step's tree with a summary that replaces all earlier steps in the prompts of agents. */
 export const COMPACT_FILE = 'compact.md';
 
-const folder = 'compact/';
+const COMPACT_FOLDER = 'compact/';
 
 /**
  * Pins a summary of all steps up to one, until the next step stores it.
@@ -331,18 +331,18 @@ export async function pinCompaction(
   text: string,
 ): Promise<NodeHash> {
   const node = contentNode(text);
-  await replaceInScratch(repository, scratchRef(thread), folder, { path: pathOf(last), node });
+  await replaceInScratch(repository, scratchRef(thread), COMPACT_FOLDER, { path: compactPath(last), node });
   return node.hash;
 }
 
 /** The pinned summary that the step after a given one is to store. */
 export function compactionFor(scratch: Scratch, last: NodeHash | undefined): EncodedNode | undefined {
-  return last && scratch.files.find(({ path }) => path === pathOf(last))?.node;
+  return last && scratch.files.find(({ path }) => path === compactPath(last))?.node;
 }
 
 /** Tells whether a file of a scratch tree is a summary. */
 export function isCompaction({ path }: { path: string }): boolean {
-  return path.startsWith(folder);
+  return path.startsWith(COMPACT_FOLDER);
 }
 
 /** The summary that a step stores. */
@@ -369,6 +369,6 @@ export async function readCarriedCompaction(
   return step.node.compact === null ? undefined : readTextAt(repository, step, COMPACT_FILE);
 }
 
-function pathOf(last: NodeHash): string {
-  return `${folder}${last}.md`;
+function compactPath(last: NodeHash): string {
+  return `${COMPACT_FOLDER}${last}.md`;
 }

@@ -1,9 +1,8 @@
-// The room thread: a thread is a chain of commits, and this file is one of them. `start-thread.ts` begins a chain,
-// `append-step.ts`, `suspend-thread.ts` and `end-thread.ts` go on with it, `thread-chain.ts` walks back, and
-// `thread-state.ts` reads from the head what the chain comes to. Verbs such as `fork-thread.ts` have a file each;
-// `code` is what a thread changed in its work tree. Steps come in, refs that lead to them go out, and what is told of
-// them to people and agents. Another writer may append first: then the step becomes a fork. A commit may be missing or
-// damaged: then reading ends with an error that names it.
+// The room thread: a thread is a chain of commits, and this file is one of them. `thread-verbs.ts` begins a chain, ends
+// and forks it, `append-step.ts` goes on with it, `thread-chain.ts` walks back, and `thread-state.ts` reads from the head
+// what the chain comes to. `code` is what a thread changed in its work tree. Steps come in, refs that lead to them go
+// out, and what is told of them to people and agents. Another writer may append first: then the step becomes a fork. A
+// commit may be missing or damaged: then reading ends with an error that names it.
 
 import { type IndexEntry, type NodeReader, readCommitIndex, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
