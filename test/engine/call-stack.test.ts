@@ -8,10 +8,7 @@ import { runCommand } from '../helpers/cli.ts';
 import { createFixture, reply, scripted, statuses, workflow } from './engine-fixture.ts';
 
 const definitions = ['top', 'middle', 'bottom'].map((name) =>
-  workflow(name, { worker: statuses('done') }, [
-    { from: '__start__', to: 'worker', when: null },
-    { from: 'worker', to: '__end__', when: null },
-  ]),
+  workflow(name, { worker: statuses('done') }, 'worker > end'),
 );
 
 describe('a call stack three workflows deep', () => {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { rulesOf, type Flow } from '../helpers/plot.ts';
 import { verifyThreads } from '../../src/verify/verify-threads.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import type { AgentBinding } from '../../src/agent/load/agent-binding.ts';
@@ -56,7 +57,7 @@ export async function createFixture(config: Config, options: Partial<EngineOptio
 export function workflow(
   name: string,
   roles: Record<string, JsonObject>,
-  moderator: WorkflowDefinition['moderator'],
+  flow: Flow,
   more: Partial<WorkflowDefinition> = {},
 ): WorkflowDefinition {
   const withPrompts = Object.entries(roles).map(([role, schema]) => [
@@ -67,7 +68,7 @@ export function workflow(
     name,
     description: name,
     roles: Object.fromEntries(withPrompts) as WorkflowDefinition['roles'],
-    moderator,
+    moderator: rulesOf(flow),
     ...more,
   };
 }

@@ -15,10 +15,7 @@ const workers = 4;
 
 const script = join(import.meta.dirname, 'step-threads.ts');
 
-const onAndOn = workflow('on-and-on', { writer: statuses('more', 'done') }, [
-  { from: '__start__', to: 'writer', when: null },
-  { from: 'writer', to: 'writer', when: null },
-]);
+const onAndOn = workflow('on-and-on', { writer: statuses('more', 'done') }, 'writer > writer');
 
 /** Runs a command of git again and again until told to stop. @returns how often it worked, and what it said else */
 async function untilOver(over: AbortSignal, dir: string, args: readonly string[]): Promise<Loop> {

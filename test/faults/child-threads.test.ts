@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { chain, config, createScene, role, unfinishedBelow, until, workflow } from './scene.ts';
 import type { Scene } from './scene.ts';
+import { rulesOf } from '../helpers/plot.ts';
 
 /** A program that writes itself down in `turns`, puts a note, and works until the file `go` or one of its role's is there. */
 const noting = `#!/bin/sh
@@ -19,11 +20,7 @@ const agents = {
 };
 
 function createNestedScene(): Scene {
-  const rules = [
-    { from: '__start__', to: 'plan', when: null },
-    { from: 'plan', to: 'build', when: null, prompt: 'Build it.' },
-    { from: 'build', to: '__end__', when: null },
-  ];
+  const rules = rulesOf(['plan > build: Build it.', 'build > end']);
   return createScene({
     '.uwf/workflows/outer.yaml': workflow('outer', { plan: role('done'), build: role('done', 'failed') }, rules),
     '.uwf/workflows/inner.yaml': chain('inner', ['first', 'second']),

@@ -16,7 +16,7 @@ export type Flow = string | readonly (string | Rule)[];
 const ends: Readonly<Record<string, string>> = { start: START, end: END };
 
 /** The rules of a flow. */
-function rulesOf(flow: Flow): Rule[] {
+export function rulesOf(flow: Flow): Rule[] {
   return [flow].flat().flatMap((line, at) => (typeof line === 'string' ? rulesIn(line, at === 0) : [line]));
 }
 

@@ -8,6 +8,7 @@ import { createWebHandler, engineActions, type Engine, type Repository } from '.
 import type { WebOptions } from '../../src/web/site.ts';
 import { createFixture, scripted, statuses, workflow } from '../engine/engine-fixture.ts';
 import { hiddenIn } from '../helpers/web-visitor.ts';
+import { rulesOf } from '../helpers/plot.ts';
 
 const token = 'a-token-of-the-embedding-program';
 
@@ -62,10 +63,7 @@ async function embedded(options: Partial<WebOptions> = {}): Promise<{
   const { repository, engine } = await createFixture(
     scripted({ asker: [{ suspend: 'May I?', reply: '---\n$status: told\n---\nYou said {{answer}}' }] }),
   );
-  const rules = [
-    { from: '__start__', to: 'asker', when: null },
-    { from: 'asker', to: '__end__', when: null },
-  ];
+  const rules = rulesOf('asker > end');
   const { thread } = await engine.start({
     definition: workflow('ask', { asker: statuses('told') }, rules),
     prompt: 'Ask <me>',

@@ -129,9 +129,9 @@ test('a branch is held to what its siblings have used by now on machines that st
   };
   config.roles['worker'] = 'paid';
   const thrice = workflow('thrice', { worker: statuses('good') }, [
-    { from: '__start__', to: 'worker', when: null },
+    'worker',
     { from: 'worker', to: 'worker', when: "$visits('worker') < 3" },
-    { from: 'worker', to: '__end__', when: null },
+    'worker > end',
   ]);
   const shared = { sharesTurns: true, workTrees: createTemporaryFolder() };
   const { dir, engine, repository: first } = await createBlockFixture({ config }, [thrice], shared);

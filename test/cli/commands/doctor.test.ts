@@ -11,6 +11,7 @@ import { rememberVerdict } from '../../../src/verify/remembered-verdicts.ts';
 import { createCliRepository, createLoopRepository } from '../../helpers/cli.ts';
 import { heldToPermissions } from '../../helpers/held-to-permissions.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
 type Diagnosis = { code: string; level: string; message: string; hint: string };
 
@@ -127,12 +128,7 @@ describe('uwf doctor', () => {
         name: 'dear',
         limits,
         roles: { coder: { ...role, limits: { maxCostUsd: 1 } }, spender: role, tester: role },
-        moderator: [
-          { from: '__start__', to: 'coder', when: null },
-          { from: 'coder', to: 'spender', when: null },
-          { from: 'spender', to: 'tester', when: null },
-          { from: 'tester', to: '__end__', when: null },
-        ],
+        moderator: rulesOf('coder > spender > tester > end'),
       });
     const config = (limits: object): string =>
       JSON.stringify({

@@ -9,10 +9,7 @@ const schema = {
   ...statuses('deployed', 'failed'),
   properties: { $status: { enum: ['deployed', 'failed'] }, url: {} },
 };
-const ship = workflow('ship', { deployer: schema }, [
-  { from: '__start__', to: 'deployer', when: null },
-  { from: 'deployer', to: '__end__', when: null },
-]);
+const ship = workflow('ship', { deployer: schema }, 'deployer > end');
 
 /** A thread whose role a shell script does, which leaves a line in a file each time that it runs. */
 async function shipBy(
@@ -125,10 +122,9 @@ describe('a program is asked', () => {
 
 test('what failed is told to the next role, whichever stream the program reports on', async () => {
   const develop = workflow('develop', { tester: statuses('passed', 'failed'), coder: statuses('changed') }, [
-    { from: '__start__', to: 'tester', when: null },
-    { from: 'tester', to: 'coder', when: "$steps[-1].meta.`$status` = 'failed'" },
-    { from: 'tester', to: '__end__', when: null },
-    { from: 'coder', to: 'tester', when: null },
+    'tester [failed] > coder',
+    'tester > end',
+    'coder > tester',
   ]);
   const test = (script: string, more: JsonObject = {}): { package: string; config: JsonObject } => ({
     package: 'builtin:command',

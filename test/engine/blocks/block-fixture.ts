@@ -4,12 +4,12 @@ import type { BlockDefinition, WorkflowDefinition } from '../../../src/workflow/
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
 import { scenario, type Scenario, type ScenarioOptions } from '../../helpers/scenario.ts';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
 /** A child workflow of one role, which ends as its `$status` says. */
 const review: WorkflowDefinition = workflow('review', { reader: statuses('good', 'bad') }, [
-  { from: '__start__', to: 'reader', when: null },
-  { from: 'reader', to: '__end__', when: '$steps[-1].meta.`$status` = "good"' },
-  { from: 'reader', to: '__end__', when: null, returnCode: 1 },
+  'reader [good] > end',
+  'reader > end = 1',
 ]);
 
 export type Block = Omit<BlockDefinition, 'schema'>;
@@ -24,12 +24,7 @@ export async function withBlock(block: Block, { name = 'whole' }: { name?: strin
       closer: { schema: {} },
     },
     blocks: { work: { isolation: 'shared', ...block } },
-    moderator: [
-      { from: '__start__', to: 'planner', when: null },
-      { from: 'planner', to: 'work', when: null, prompt: 'Do all of it.' },
-      { from: 'work', to: 'closer', when: null, prompt: '{{ order | join: "," }}' },
-      { from: 'closer', to: '__end__', when: null },
-    ],
+    moderator: rulesOf(['planner > work: Do all of it.', 'work > closer: {{ order | join: "," }}', 'closer > end']),
   });
   if (definition === undefined) throw new Error(JSON.stringify(diagnostics));
   return definition;

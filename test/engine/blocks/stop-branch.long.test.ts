@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import { createScene, until, type RunningUwf, type Scene } from '../../faults/scene.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
 /** Writes down its thread and process, and hangs until there is a file of its prompt's name, or `go`. */
 const agent = `#!/bin/sh
@@ -22,11 +23,7 @@ const whole = {
       branches: Object.fromEntries(['a', 'b', 'c'].map((key) => [key, { workflow: 'one', prompt: key }])),
     },
   },
-  moderator: [
-    { from: '__start__', to: 'work' },
-    { from: 'work', to: 'closer' },
-    { from: 'closer', to: '__end__' },
-  ],
+  moderator: rulesOf('work > closer > end'),
 };
 
 const oneRole = (name: string, role: string): object => ({

@@ -5,15 +5,11 @@ import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
 
-const child = workflow('child', { worker: statuses('done') }, [
-  { from: '__start__', to: 'worker', when: null },
-  { from: 'worker', to: '__end__', when: null },
-]);
+const child = workflow('child', { worker: statuses('done') }, 'worker > end');
 
 const parent = workflow('parent', { planner: statuses('planned'), developer: statuses('done', 'failed') }, [
-  { from: '__start__', to: 'planner', when: null },
-  { from: 'planner', to: 'developer', when: null, prompt: 'Build it: {{ _body }}' },
-  { from: 'developer', to: '__end__', when: null },
+  'planner > developer: Build it: {{ _body }}',
+  'developer > end',
 ]);
 
 function configWith(worker: unknown): Config {
@@ -133,11 +129,11 @@ describe('a role that is a workflow', () => {
   });
 
   test('what a child asks is not passed over after a crash, and an answer is given to one question only', async () => {
-    const curious = workflow('child', { worker: statuses('done'), measurer: statuses('done') }, [
-      { from: '__start__', to: 'worker', when: null },
-      { from: 'worker', to: 'measurer', when: null },
-      { from: 'measurer', to: '__end__', when: null },
-    ]);
+    const curious = workflow(
+      'child',
+      { worker: statuses('done'), measurer: statuses('done') },
+      'worker > measurer > end',
+    );
     const config = configWith([]);
     const asks = (suspend: string): unknown => ({ suspend, reply: '---\n$status: done\n---\nWent {{ answer }}.' });
     const replies = { planner: [reply('planned')], worker: [asks('Which way?')], measurer: [asks('How far?')] };
@@ -199,10 +195,7 @@ describe('a role that is a workflow', () => {
   });
 
   test('a workflow that calls itself stops at the depth limit', async () => {
-    const self = workflow('self', { again: statuses('done') }, [
-      { from: '__start__', to: 'again', when: null },
-      { from: 'again', to: '__end__', when: null },
-    ]);
+    const self = workflow('self', { again: statuses('done') }, 'again > end');
     const config: Config = {
       agents: { me: { name: 'me', package: 'builtin:workflow', config: { workflow: 'self' } } },
       defaultAgent: 'me',

@@ -13,14 +13,8 @@ import { installCallingAgent, type CallingTry, type Called } from '../../helpers
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
-const worker = workflow('worker', { work: statuses('done') }, [
-  { from: '__start__', to: 'work', when: null },
-  { from: 'work', to: '__end__', when: null },
-]);
-const parent = workflow('parent', { caller: statuses('done') }, [
-  { from: '__start__', to: 'caller', when: null },
-  { from: 'caller', to: '__end__', when: null },
-]);
+const worker = workflow('worker', { work: statuses('done') }, 'work > end');
+const parent = workflow('parent', { caller: statuses('done') }, 'caller > end');
 
 const task = (prompt: string, key?: string): Called => ({
   workflow: 'worker',

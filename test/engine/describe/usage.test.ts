@@ -3,10 +3,10 @@ import { addUsage } from '../../../src/schema/built-in/schema-parts.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
 
 const spender = workflow('spender', { spender: statuses('spent'), saver: statuses('saved') }, [
-  { from: '__start__', to: 'spender', when: null },
+  'spender',
   { from: 'spender', to: 'saver', when: '$sum($steps.usage.costUsd) > 5', prompt: 'Stop.' },
-  { from: 'spender', to: 'spender', when: null },
-  { from: 'saver', to: '__end__', when: null, prompt: 'After {{ steps.size }} steps.' },
+  'spender > spender',
+  'saver > end: After {{ steps.size }} steps.',
 ]);
 
 const costing = (costUsd: number): { reply: string; usage: Record<string, number> } => ({

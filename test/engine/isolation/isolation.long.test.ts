@@ -20,11 +20,7 @@ const definition = (isolation?: Isolation): WorkflowDefinition =>
   workflow(
     'w',
     { coder: statuses('again', 'done') },
-    [
-      { from: '__start__', to: 'coder', when: null },
-      { from: 'coder', to: 'coder', when: "$steps[-1].meta.`$status` = 'again'" },
-      { from: 'coder', to: '__end__', when: null },
-    ],
+    'coder [again] > coder > end',
     isolation === undefined ? {} : { isolation },
   );
 

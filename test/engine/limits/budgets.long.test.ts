@@ -21,6 +21,7 @@ import { createMapRepository } from '../../helpers/map-repository.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 import { createDice, type Dice } from '../../verify/grow-thread.ts';
 import { createFixture, expectSound, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
 /** How many trees of threads are run. */
 const TREES = Number(process.env['BUDGET_TREES'] ?? 6);
@@ -63,17 +64,13 @@ const good = statuses('good', 'bad');
 
 /** A workflow of one role that takes up to two turns. */
 const leaf = workflow('leaf', { worker: good }, [
-  { from: '__start__', to: 'worker', when: null },
+  'worker',
   { from: 'worker', to: 'worker', when: "$visits('worker') < 2 and $steps[-1].status = 'good'" },
-  { from: 'worker', to: '__end__', when: null },
+  'worker > end',
 ]);
 
 /** One whose role calls it, and has a turn of its own. */
-const middle = workflow('middle', { worker: good, 'calls-leaf': { type: 'object' } }, [
-  { from: '__start__', to: 'calls-leaf', when: null },
-  { from: 'calls-leaf', to: 'worker', when: null },
-  { from: 'worker', to: '__end__', when: null },
-]);
+const middle = workflow('middle', { worker: good, 'calls-leaf': { type: 'object' } }, 'calls-leaf > worker > end');
 
 async function rootOf(dice: Dice, maxCostUsd: number): Promise<WorkflowDefinition> {
   const branch = { workflow: dice(2) === 0 ? 'leaf' : 'middle', prompt: 'Do {{ key }}.' };
@@ -88,14 +85,14 @@ async function rootOf(dice: Dice, maxCostUsd: number): Promise<WorkflowDefinitio
         each: { over: '[1..3]', as: 'n', key: '$string(n)', atOnce: 1, ...branch },
       },
     },
-    moderator: [
-      { from: '__start__', to: 'worker', when: null },
+    moderator: rulesOf([
+      'worker',
       { from: 'worker', to: '__end__', when: "$visits('worker') > 30" },
       { from: 'worker', to: 'fan', when: '$count($steps) % 2 = 1', prompt: 'All of it.' },
-      { from: 'worker', to: 'calls-middle', when: null },
-      { from: 'fan', to: 'worker', when: null },
-      { from: 'calls-middle', to: 'worker', when: null },
-    ],
+      'worker > calls-middle',
+      'fan > worker',
+      'calls-middle > worker',
+    ]),
   });
   if (definition === undefined) throw new Error(JSON.stringify(diagnostics));
   return definition;

@@ -19,14 +19,8 @@ const above: RunTree = { depth: 0, maxDepth: 8, root, process: ownIdentity() };
 /** No process of this boot has started at that time. */
 const ended = { ...ownIdentity(), startTime: '1' };
 
-const one = workflow('one', { worker: statuses('done') }, [
-  { from: '__start__', to: 'worker', when: null },
-  { from: 'worker', to: '__end__', when: null },
-]);
-const outer = workflow('outer', { caller: statuses('done') }, [
-  { from: '__start__', to: 'caller', when: null },
-  { from: 'caller', to: '__end__', when: null },
-]);
+const one = workflow('one', { worker: statuses('done') }, 'worker > end');
+const outer = workflow('outer', { caller: statuses('done') }, 'caller > end');
 
 /** An agent that tells its own place in the tree. */
 const telling = (status: string): string[] => [

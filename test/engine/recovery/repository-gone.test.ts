@@ -12,10 +12,7 @@ test.each(['none', 'worktree'] as const)(
     const options = { workTrees: createTemporaryFolder() };
     const { engine, dir, repository, git } = await createFixture(configOf({ coder: agent }), options);
     git('commit', '--quiet', '--allow-empty', '--message', 'code');
-    const definition = workflow('code', { coder: statuses('done') }, [
-      { from: '__start__', to: 'coder', when: null },
-      { from: 'coder', to: '__end__', when: null },
-    ]);
+    const definition = workflow('code', { coder: statuses('done') }, 'coder > end');
     Object.assign(definition.roles['coder'] ?? {}, { isolation });
     const { thread } = await engine.start({ definition, prompt: 'Code it' });
     await expect(engine.run(thread)).rejects.toMatchObject({

@@ -16,16 +16,9 @@ const alphabets = [
   'äöüßéñ漢字かなабв🔑abcdefghijklmnop0123456789',
 ].map((letters) => Array.from(letters));
 
-const definition = workflow(
-  'w',
-  { a: { type: 'object', required: ['$status'] } },
-  [
-    { from: '__start__', to: 'a', when: null },
-    { from: 'a', to: 'a', when: "$steps[-1].meta.`$status` = 'more'" },
-    { from: 'a', to: '__end__', when: null },
-  ],
-  { limits: { maxSteps: 1000 } },
-);
+const definition = workflow('w', { a: { type: 'object', required: ['$status'] } }, 'a [more] > a > end', {
+  limits: { maxSteps: 1000 },
+});
 
 class Generator {
   readonly #roll: (below: number) => number;

@@ -17,10 +17,7 @@ const definition = workflow(
       required: ['$status'],
     },
   },
-  [
-    { from: '__start__', to: 'a', when: null },
-    { from: 'a', to: '__end__', when: null },
-  ],
+  'a > end',
 );
 
 /** What an agent may report, with a secret in every place. */
@@ -118,10 +115,11 @@ test('a secret is found wherever what is said is cut', async () => {
 });
 
 test('what a schema names is not touched, and a meta without its secret is judged as it is', async () => {
-  const named = workflow('w', { a: { type: 'object', properties: { $status: { enum: [secret] }, [secret]: {} } } }, [
-    { from: '__start__', to: 'a', when: null },
-    { from: 'a', to: '__end__', when: null },
-  ]);
+  const named = workflow(
+    'w',
+    { a: { type: 'object', properties: { $status: { enum: [secret] }, [secret]: {} } } },
+    'a > end',
+  );
   const meta = { $status: secret, [secret]: 'x' };
   const config = reportingConfig({ a: [[{ reply: { kind: 'reply', text: 'x', meta } }]] });
   const fixture = await createFixture(config, { env });
@@ -129,10 +127,7 @@ test('what a schema names is not touched, and a meta without its secret is judge
   const { thread } = await fixture.engine.start({ definition: named, prompt: 'x' });
   expect((await fixture.engine.run(thread)).event).toBe('thread.ended');
 
-  const strict = workflow('v', { a: { type: 'object', properties: { $status: {}, n: { maxLength: 22 } } } }, [
-    { from: '__start__', to: 'a', when: null },
-    { from: 'a', to: '__end__', when: null },
-  ]);
+  const strict = workflow('v', { a: { type: 'object', properties: { $status: {}, n: { maxLength: 22 } } } }, 'a > end');
   const other = await createFixture(
     reportingConfig({ a: [[{ reply: { kind: 'reply', text: 'x', meta: { $status: 'done', n: secret } } }]] }),
     { env },

@@ -36,11 +36,10 @@ type Told = {
 type Fixture = EngineFixture & { told: () => Told[]; other: Engine };
 
 const definition = workflow('ask', { a: statuses('done'), b: statuses('done'), c: statuses('done') }, [
-  { from: '__start__', to: 'a', when: null },
-  { from: '__resume__', to: 'b', when: null, prompt: 'See to what was added.' },
-  { from: 'a', to: 'b', when: null },
-  { from: 'b', to: '__end__', when: null },
-  { from: 'c', to: 'a', when: null },
+  'a',
+  '__resume__ > b: See to what was added.',
+  'a > b > end',
+  'c > a',
 ]);
 const noRetries = { ...definition, roles: withoutRetries(definition.roles) };
 

@@ -13,11 +13,9 @@ import type { CommitOf } from '../../../src/thread/thread-state.ts';
 import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, reply, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
-const definition = workflow('w', { a: statuses('done') }, [
-  { from: '__start__', to: 'a', when: null },
-  { from: 'a', to: '__end__', when: null },
-]);
+const definition = workflow('w', { a: statuses('done') }, 'a > end');
 
 const emit = (event: AgentEvent): ReportedAct => ({ emit: event });
 
@@ -155,10 +153,7 @@ describe('a step', () => {
     // It goes on after the step, so that the step's files are all there is.
     const open = {
       ...definition,
-      moderator: [
-        { from: '__start__', to: 'a', when: null },
-        { from: 'a', to: 'a', when: null },
-      ],
+      moderator: rulesOf('a > a'),
     };
     const { thread } = await engine.start({ definition: open, prompt: 'x' });
     const before = objectFiles(dir);

@@ -16,10 +16,7 @@ import { loadWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
 import { createBlockFixture, withBlock } from '../blocks/block-fixture.ts';
 
-const definition = workflow('train', { trainer: statuses('done') }, [
-  { from: '__start__', to: 'trainer', when: null },
-  { from: 'trainer', to: '__end__', when: null },
-]);
+const definition = workflow('train', { trainer: statuses('done') }, 'trainer > end');
 
 test('a thread of earlier whose workflow has needs, in any order, runs and is verified', async () => {
   const { repository, engine } = await createFixture(scripted({ trainer: [reply('done')] }));

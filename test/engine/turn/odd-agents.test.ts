@@ -5,10 +5,7 @@ import { installAgent } from '../../helpers/install-agent.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { configOf, createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
-const once = workflow('once', { worker: statuses('done') }, [
-  { from: '__start__', to: 'worker', when: null },
-  { from: 'worker', to: '__end__', when: null },
-]);
+const once = workflow('once', { worker: statuses('done') }, 'worker > end');
 
 /** A thread of one role, whose agent is a package with this `createAgent`. */
 async function createScene(make: string, role: JsonObject = {}): Promise<EngineFixture & { thread: string }> {

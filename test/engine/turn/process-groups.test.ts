@@ -3,9 +3,9 @@ import { findLeaseRecord } from '../../../src/engine/leases/find-lease.ts';
 import { configOf, createFixture, reply, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 const once = workflow('once', { writer: statuses('done') }, [
-  { from: '__start__', to: 'writer', when: null },
+  'writer',
   { from: 'writer', to: 'writer', when: "$visits('writer') < 3" },
-  { from: 'writer', to: '__end__', when: null },
+  'writer > end',
 ]);
 
 const script = `printf '%s' '${reply('done', 'A line.')}'; sleep 0.2`;

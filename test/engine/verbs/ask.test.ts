@@ -9,11 +9,7 @@ import { getThread } from '../../../src/thread/find-thread.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { statuses, workflow } from '../engine-fixture.ts';
 
-const relay = workflow('relay', { a: statuses('done'), b: statuses('done') }, [
-  { from: '__start__', to: 'a', when: null },
-  { from: 'a', to: 'b', when: null },
-  { from: 'b', to: 'a', when: null },
-]);
+const relay = workflow('relay', { a: statuses('done'), b: statuses('done') }, 'a > b > a');
 
 // It has a session for each role, and says of everything it is told in which one, and what.
 const source = `

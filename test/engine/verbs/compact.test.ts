@@ -12,10 +12,10 @@ import { addManySteps } from '../../thread/long-thread.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
 
 const talk = workflow('talk', { a: statuses('said'), b: statuses('said') }, [
-  { from: '__start__', to: 'a', when: null },
+  'a',
   { from: 'a', to: 'b', when: '$count($steps) < 6' },
-  { from: 'a', to: '__end__', when: null },
-  { from: 'b', to: 'a', when: null },
+  'a > end',
+  'b > a',
 ]);
 
 const words = { a: ['Alpha', 'Gamma', 'Epsilon', 'Eta'], b: ['Beta', 'Delta', 'Zeta'] };

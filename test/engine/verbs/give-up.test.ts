@@ -4,11 +4,9 @@ import { giveUpTurn } from '../../../src/engine/verbs/give-up.ts';
 import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { withBlock } from '../blocks/block-fixture.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
-const rules = [
-  { from: '__start__', to: 'a', when: null, prompt: 'Do it.' },
-  { from: 'a', to: '__end__', when: null },
-];
+const rules = rulesOf(['start > a: Do it.', 'a > end']);
 const definition = workflow('w', { a: statuses('done') }, rules);
 
 test('a turn that left nothing is given up: the thread waits, says what became of it, and can go on', async () => {

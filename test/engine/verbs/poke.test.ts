@@ -9,10 +9,10 @@ import { createFixture, reply, scripted, statuses, workflow } from '../engine-fi
 import type { JsonObject } from '../../../src/json.ts';
 
 const relay = workflow('relay', { first: statuses('done', 'redone'), second: statuses('done', 'redone') }, [
-  { from: '__start__', to: 'first', when: null, prompt: 'Begin with {{ start.prompt }}' },
-  { from: 'first', to: 'second', when: null, prompt: 'Go on from: {{ _body }}' },
+  'start > first: Begin with {{ start.prompt }}',
+  'first > second: Go on from: {{ _body }}',
   { from: 'second', to: 'first', when: "$last('second').`$status` = 'done'" },
-  { from: 'second', to: '__end__', when: null },
+  'second > end',
 ]);
 
 const script = (replies: JsonObject): { name: string; package: string; config: JsonObject } => {
@@ -111,14 +111,12 @@ test('another agent takes the next turn of a run, and only that', async () => {
 });
 
 test('a fork, and a step that is done again, call a child thread of their own', async () => {
-  const child = workflow('child', { worker: statuses('done') }, [
-    { from: '__start__', to: 'worker', when: null },
-    { from: 'worker', to: '__end__', when: null },
-  ]);
-  const parent = workflow('parent', { caller: { type: 'object', properties: { $status: { type: 'string' } } } }, [
-    { from: '__start__', to: 'caller', when: null },
-    { from: 'caller', to: 'caller', when: null },
-  ]);
+  const child = workflow('child', { worker: statuses('done') }, 'worker > end');
+  const parent = workflow(
+    'parent',
+    { caller: { type: 'object', properties: { $status: { type: 'string' } } } },
+    'caller > caller',
+  );
   const { engine, repository, git, dir } = await createFixture(
     {
       agents: {

@@ -7,10 +7,9 @@ import { configOf, createFixture, reply, scripted, statuses, workflow } from '..
 
 describe('a cancelled thread', () => {
   const definition = workflow('w', { a: statuses('done'), b: statuses('done') }, [
-    { from: '__start__', to: 'a', when: null },
-    { from: '__resume__', to: 'b', when: null },
-    { from: 'a', to: 'b', when: null },
-    { from: 'b', to: '__end__', when: null },
+    'a',
+    '__resume__ > b',
+    'a > b > end',
   ]);
   const config = scripted({ a: [reply('done', 'One.')], b: [reply('done', 'Two.'), reply('done', 'Three.')] });
 
@@ -44,12 +43,7 @@ describe('a cancelled thread', () => {
 test('an answer that was given before a thread asked, or ended, is none to that', async () => {
   const person = { package: 'builtin:human', config: {} };
   const { engine } = await createFixture(configOf({ a: person, b: person }));
-  const definition = workflow('w', { a: {}, b: {} }, [
-    { from: '__start__', to: 'a', when: null },
-    { from: 'a', to: 'b', when: null },
-    { from: 'b', to: '__end__', when: null },
-    { from: '__resume__', to: 'a', when: null },
-  ]);
+  const definition = workflow('w', { a: {}, b: {} }, ['a > b > end', '__resume__ > a']);
   const { thread } = await engine.start({ definition, prompt: 'x' });
   await engine.run(thread);
   const late = { answer: 'To a.', givenAtMs: Date.now() - 1 };

@@ -6,6 +6,7 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { verifyThreads } from '../../../src/verify/verify-threads.ts';
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
 import { createTemporaryRepository, runGit } from '../../helpers/temporary-repository.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
 test('a person who answers is the author of the turn, also where another machine takes it', async () => {
   const temporary = createTemporaryRepository();
@@ -13,10 +14,7 @@ test('a person who answers is the author of the turn, also where another machine
   const { definition } = await validateWorkflow({
     name: 'gate',
     roles: { judge: { schema: {} } },
-    moderator: [
-      { from: '__start__', to: 'judge', when: null },
-      { from: 'judge', to: '__end__', when: null },
-    ],
+    moderator: rulesOf('judge > end'),
   });
   if (definition === undefined) throw new Error('the workflow has a mistake');
   const agents = { me: { name: 'me', package: 'builtin:human', config: {} } };

@@ -10,11 +10,7 @@ import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 const definition = (mode?: SnapshotMode): ReturnType<typeof workflow> => {
-  const made = workflow('w', { coder: statuses('again', 'done') }, [
-    { from: '__start__', to: 'coder', when: null },
-    { from: 'coder', to: 'coder', when: "$steps[-1].meta.`$status` = 'again'" },
-    { from: 'coder', to: '__end__', when: null },
-  ]);
+  const made = workflow('w', { coder: statuses('again', 'done') }, 'coder [again] > coder > end');
   if (mode !== undefined && made.roles['coder']) made.roles['coder'].snapshot = mode;
   return made;
 };

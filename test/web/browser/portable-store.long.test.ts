@@ -16,6 +16,7 @@ const program = `
 import { createFsFromVolume, Volume } from 'memfs';
 import { createEngine, getThread, openPortableRepository, readThread } from './src/index.ts';
 import { verifyThread } from './src/verify/verify-threads.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
 const role = {
   description: 'writes', systemPrompt: 'You write.', extractPrompt: '',
@@ -23,11 +24,7 @@ const role = {
 };
 const definition = {
   name: 'poem', description: 'writes', roles: { writer: role },
-  moderator: [
-    { from: '__start__', to: 'writer', when: null, prompt: 'Write {{ start.prompt }}' },
-    { from: 'writer', to: 'writer', when: '$count($steps) < 2', prompt: 'Go on after: {{ _body }}' },
-    { from: 'writer', to: '__end__', when: null },
-  ],
+  moderator: rulesOf(['start > writer: Write {{ start.prompt }}', {"from":"writer","to":"writer","when":"$count($steps) < 2","prompt":"Go on after: {{ _body }}"}, 'writer > end']),
 };
 const reply = (status, text) => '---\\n$status: ' + status + '\\n---\\n' + text;
 const script = { replies: { writer: [reply('more', 'One'), { suspend: 'And?', reply: reply('done', 'You say {{answer}}') }] } };

@@ -6,10 +6,7 @@ import { createFixture, reply, scripted, statuses, workflow } from '../../engine
 
 test('of very many children the newest are shown, and how many are left out is known', async () => {
   const { repository, engine } = await createFixture(scripted({ worker: [reply('done')] }));
-  const definition = workflow('child', { worker: statuses('done') }, [
-    { from: '__start__', to: 'worker', when: null },
-    { from: 'worker', to: '__end__', when: null },
-  ]);
+  const definition = workflow('child', { worker: statuses('done') }, 'worker > end');
   const { thread } = await engine.start({ definition, prompt: 'Work' });
   await engine.run(thread);
   const context = readingContext(repository);

@@ -5,10 +5,7 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { WaitingThreads } from '../../../src/web/live/live.ts';
 import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
 
-const definition = workflow('ask', { asker: statuses('told') }, [
-  { from: '__start__', to: 'asker', when: null },
-  { from: 'asker', to: '__end__', when: null },
-]);
+const definition = workflow('ask', { asker: statuses('told') }, 'asker > end');
 
 type Many = {
   engine: Engine;

@@ -6,10 +6,7 @@ import { visitorOf } from '../../helpers/web-visitor.ts';
 
 test('the page of a thread names the worker of a remote that had it, and its machine', async () => {
   const { engine, repository } = await createFixture(scripted({ writer: [] }));
-  const definition = workflow('one', { writer: statuses('written') }, [
-    { from: '__start__', to: 'writer', when: null },
-    { from: 'writer', to: '__end__', when: null },
-  ]);
+  const definition = workflow('one', { writer: statuses('written') }, 'writer > end');
   const { thread, head } = await engine.start({ definition, prompt: 'Write.' });
   const page = async (): Promise<string> => (await (await visitorOf(repository)).get(`/t/${thread}`)).text();
   expect(await page()).not.toContain('claimed by');

@@ -7,10 +7,7 @@ import { configOf, createFixture, statuses, workflow } from '../../engine/engine
 import { runGit } from '../../helpers/temporary-repository.ts';
 import { visitorOf } from '../../helpers/web-visitor.ts';
 
-const definition = workflow('once', { worker: statuses('done', 'refused') }, [
-  { from: '__start__', to: 'worker', when: null },
-  { from: 'worker', to: '__end__', when: null },
-]);
+const definition = workflow('once', { worker: statuses('done', 'refused') }, 'worker > end');
 
 /** Removes an object from a repository, whose packs are made into single files for that. */
 function removeObject(dir: string, id: string): void {

@@ -6,11 +6,7 @@ import type { WebOptions } from '../../../src/web/site.ts';
 import { createRedactor } from '../../../src/redaction/create-redactor.ts';
 import { notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 
-const definition = workflow('w', { coder: statuses('again', 'done') }, [
-  { from: '__start__', to: 'coder', when: null },
-  { from: 'coder', to: 'coder', when: "$steps[-1].meta.`$status` = 'again'" },
-  { from: 'coder', to: '__end__', when: null },
-]);
+const definition = workflow('w', { coder: statuses('again', 'done') }, 'coder [again] > coder > end');
 
 type Shown = { fixture: EngineFixture; thread: string; visitor: WebVisitor };
 

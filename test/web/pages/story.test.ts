@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest';
 import { configOf, createFixture, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { visitorOf } from '../../helpers/web-visitor.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
-const rules = [
-  { from: '__start__', to: 'writer', when: null },
-  { from: 'writer', to: 'writer', when: '$count($steps) < 20' },
-  { from: 'writer', to: '__end__', when: null },
-];
+const rules = rulesOf(['writer', { from: 'writer', to: 'writer', when: '$count($steps) < 20' }, 'writer > end']);
 
 test('of many long replies a page has the newest whole, and of the others the beginning and where the whole text is', async () => {
   const long = (number: number): string => `**Reply ${number}** <b> ${'long '.repeat(16_000)}the end of ${number}`;
@@ -29,10 +26,7 @@ test('of many long replies a page has the newest whole, and of the others the be
 
 test('an answer shows its fields as fields, and its words as Markdown', async () => {
   const { repository, engine } = await createFixture(configOf({ writer: { package: 'builtin:human', config: {} } }));
-  const definition = workflow('ask', { writer: statuses('yes', 'no') }, [
-    { from: '__start__', to: 'writer', when: null },
-    { from: 'writer', to: '__end__', when: null },
-  ]);
+  const definition = workflow('ask', { writer: statuses('yes', 'no') }, 'writer > end');
   const { thread } = await engine.start({ definition, prompt: 'Ask' });
   await engine.run(thread);
   await engine.resume(thread, { answer: '---\n$status: yes\n---\n\nGo *on*.\n' });

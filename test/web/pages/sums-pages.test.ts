@@ -7,10 +7,7 @@ import { registerWorkflow } from '../../../src/workflow/registry/register-workfl
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../../engine/engine-fixture.ts';
 import { visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 
-const definition = workflow('poem', { writer: statuses('done') }, [
-  { from: '__start__', to: 'writer', when: null },
-  { from: 'writer', to: '__end__', when: null },
-]);
+const definition = workflow('poem', { writer: statuses('done') }, 'writer > end');
 const usage = { inputTokens: 1200, outputTokens: 34, turns: 1, costUsd: 0.25 };
 
 let fixture: EngineFixture;

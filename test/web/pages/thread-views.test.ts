@@ -3,10 +3,7 @@ import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../../engine/engine-fixture.ts';
 import { visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 
-const child = workflow('child', { worker: statuses('done') }, [
-  { from: '__start__', to: 'worker', when: null },
-  { from: 'worker', to: '__end__', when: null },
-]);
+const child = workflow('child', { worker: statuses('done') }, 'worker > end');
 const isRejected = "$steps[-1].meta.`$status` = 'rejected'";
 const definition = workflow(
   'sample',

@@ -4,10 +4,7 @@ import { visitorOf } from '../../helpers/web-visitor.ts';
 
 test('a thread that ended with a long reply has it in its story only', async () => {
   const { engine, repository } = await createFixture(scripted({ writer: [reply('done', 'word '.repeat(50_000))] }));
-  const definition = workflow('w', { writer: statuses('done') }, [
-    { from: '__start__', to: 'writer', when: null },
-    { from: 'writer', to: '__end__', when: null },
-  ]);
+  const definition = workflow('w', { writer: statuses('done') }, 'writer > end');
   const { thread } = await engine.start({ definition, prompt: 'Write' });
   await engine.run(thread);
   const visitor = await visitorOf(repository);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Rule, WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { WorkflowGraph, type PathTaken } from '../../../src/web/parts/workflow-graph.tsx';
+import { rulesOf } from '../../helpers/plot.ts';
 
 const role = { systemPrompt: '', extractPrompt: '', schema: {} };
 const moderator: Rule[] = [
@@ -40,10 +41,7 @@ describe('WorkflowGraph', () => {
     const html = await draw({
       ...definition,
       blocks: { reviews: { branches, join: 'all', schema: {} } },
-      moderator: [
-        { from: '__start__', to: 'reviews', when: null },
-        { from: 'reviews', to: '__end__', when: null },
-      ],
+      moderator: rulesOf('reviews > end'),
     });
     expect(html).toContain('<a href="#reviews" class="role"><title>reviews\nb0\nb1');
     expect(html).toContain('b7\n… and 992 more</title>');

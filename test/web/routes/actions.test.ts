@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { createFixture, reply, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { resolveWorkflow } from '../../../src/workflow/load/resolve-workflow.ts';
 import { notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
 type Ready = { visitor: WebVisitor; thread: string; head: string; form: string; noted: unknown[][] };
 
@@ -12,11 +13,7 @@ async function ready(): Promise<Ready> {
   const { repository, engine, dir } = await createFixture(scripted({ coder: [reply('done')] }));
   mkdirSync(join(dir, '.uwf/workflows'), { recursive: true });
   writeFileSync(join(dir, '.uwf/workflows/build.yaml'), 'name: build\n');
-  const rules = [
-    { from: '__start__', to: 'coder', when: null },
-    { from: 'coder', to: 'coder', when: '$count($steps) < 2' },
-    { from: 'coder', to: '__end__', when: null },
-  ];
+  const rules = rulesOf(['coder', { from: 'coder', to: 'coder', when: '$count($steps) < 2' }, 'coder > end']);
   const definition = workflow('code', { coder: statuses('done') }, rules);
   const { thread } = await engine.start({ definition, prompt: 'Code it' });
   const { head } = await engine.step(thread);

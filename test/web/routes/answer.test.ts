@@ -6,6 +6,7 @@ import { configOf, createFixture, scripted, statuses, workflow } from '../../eng
 import { notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import type { Repository } from '../../../src/git/repository.ts';
+import { rulesOf } from '../../helpers/plot.ts';
 
 const planSchema: JsonObject = {
   type: 'object',
@@ -40,10 +41,7 @@ async function asked(schema: JsonObject, { isHuman = true, canWrite = true, limi
     ? configOf({ planner: { package: 'builtin:human', config: {} } })
     : scripted({ planner: [{ suspend: 'A or B?', reply: '---\n$status: planned\n---\nI use {{answer}}' }] });
   const { repository, engine } = await createFixture(config);
-  const rules = [
-    { from: '__start__', to: 'planner', when: null, prompt: 'What is the plan?' },
-    { from: 'planner', to: '__end__', when: null },
-  ];
+  const rules = rulesOf(['start > planner: What is the plan?', 'planner > end']);
   const definition = workflow('plan', { planner: schema }, rules, { limits });
   const { thread } = await engine.start({ definition, prompt: 'Plan it' });
   await engine.run(thread);
@@ -175,11 +173,7 @@ describe('of two that answer', () => {
 
 test('a limit is raised by what the form says, which begins with what is missing', async () => {
   const { engine, repository } = await createFixture(scripted({ planner: [{ reply: '---\n$status: on\n---\n' }] }));
-  const rules = [
-    { from: '__start__', to: 'planner', when: null },
-    { from: 'planner', to: 'planner', when: '$count($steps) < 9' },
-    { from: 'planner', to: '__end__', when: null },
-  ];
+  const rules = rulesOf(['planner', { from: 'planner', to: 'planner', when: '$count($steps) < 9' }, 'planner > end']);
   const definition = workflow('loop', { planner: statuses('on') }, rules, { limits: { maxSteps: 1 } });
   const { thread } = await engine.start({ definition, prompt: 'Loop' });
   await engine.run(thread);

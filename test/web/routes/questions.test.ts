@@ -11,10 +11,7 @@ import { configOf, createFixture, statuses, workflow, type EngineFixture } from 
 import { bundledAcpAgent } from '../../helpers/bundled-acp-agent.ts';
 import { hiddenIn, notingActions, visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 
-const once = workflow('once', { worker: statuses('done') }, [
-  { from: '__start__', to: 'worker', when: null },
-  { from: 'worker', to: '__end__', when: null },
-]);
+const once = workflow('once', { worker: statuses('done') }, 'worker > end');
 
 type Asked = {
   thread: string;
@@ -83,10 +80,7 @@ function createFixtureWithChild(): Promise<EngineFixture> {
   const config = configOf({ me: { package: 'builtin:human', config: {} } });
   config.agents['sub'] = { name: 'sub', package: 'builtin:workflow', config: { workflow: 'child' } };
   config.roles = { worker: 'sub', person: 'me-agent' };
-  const child = workflow('child', { person: statuses('done', 'refused') }, [
-    { from: '__start__', to: 'person', when: null },
-    { from: 'person', to: '__end__', when: null },
-  ]);
+  const child = workflow('child', { person: statuses('done', 'refused') }, 'person > end');
   const resolveWorkflow = (): Promise<WorkflowDefinition> => Promise.resolve(child);
   return createFixture(config, { resolveWorkflow });
 }

@@ -5,10 +5,7 @@ import { createEngineContext } from '../../../src/engine/engine-context.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { visitorOf } from '../../helpers/web-visitor.ts';
 
-const definition = workflow('code', { coder: statuses('done') }, [
-  { from: '__start__', to: 'coder', when: null },
-  { from: 'coder', to: '__end__', when: null },
-]);
+const definition = workflow('code', { coder: statuses('done') }, 'coder > end');
 const config = scripted({ coder: [reply('done')] });
 
 test('the page of a repository that is gone says so, and shows it again when it is back', async () => {
