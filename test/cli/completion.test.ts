@@ -106,7 +106,7 @@ describe('behind -C', () => {
   there.write('.uwf/workflows/elsewhere.yaml', 'name: elsewhere\n');
 
   test('the candidates are those of that folder', async () => {
-    const { thread: other } = (await there.json(['thread', 'start', 'loop', '-p', 'there'])) as { thread: string };
+    const other = await there.start('loop', 'there');
     expect(await offered('-C', there.dir, 'thread', 'show', '')).toEqual([other]);
     expect(await offered(`-C${there.dir}`, 'thread', 'show', '')).toEqual([other]);
     expect(await offered('--no-pager', '-C', there.dir, 'thread', 'sh')).toEqual(['show']);

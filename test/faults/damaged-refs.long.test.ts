@@ -15,7 +15,7 @@ async function createScene(): Promise<Scene> {
   const repository = createLoopRepository();
   const ids: string[] = [];
   for (const task of ['hurt', 'other']) {
-    const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', task])) as { thread: string };
+    const thread = await repository.start('loop', task);
     await repository.json(['thread', 'step', thread]);
     ids.push(thread);
   }

@@ -22,7 +22,7 @@ test('a redaction that is killed at any call leaves each thread as it was or as 
     '.uwf/workflows/loop.yaml': loopWorkflow,
     '.uwf/config.yaml': scriptedConfig({ writer: [`---\n$status: written\nwords: 3\n---\nIt is ${KNOWN}.`] }),
   });
-  const { thread } = (await home.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  const thread = await home.start('loop', 'x');
   await home.uwf(['thread', 'step', thread]);
   await home.uwf(['thread', 'fork', thread]);
   const env = { ...isolatedGitEnvironment, HOME: createTemporaryFolder(), DEPLOY_TOKEN: KNOWN };

@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
 import type { CliEnvironment } from '../../src/cli/process/cli-environment.ts';
 import { main } from '../../src/cli/main.ts';
 import { assertParses, commandsOfHints, isHarmless, wordsOf } from './hints.ts';
@@ -113,6 +114,26 @@ export type CliRepository = TemporaryRepository & {
   /** The same for a command that prints JSON lines, with any exit code. */
   lines(argv: readonly string[], options?: CommandOptions): Promise<Record<string, unknown>[]>;
   write(path: string, text: string): void;
+  /** Starts a thread. @returns its id */
+  start(workflow?: string, prompt?: string, ...more: string[]): Promise<string>;
+  /** Runs a command, and expects its exit code and some texts: of stdout where it succeeds, else of both streams. */
+  says(line: string, code: number, ...texts: (string | RegExp)[]): Promise<CommandResult>;
+  /** Makes a bare repository that is its remote `origin`. */
+  share(): Remote;
+  /** The refs of threads and workflows, with what they point at. */
+  shared(): string;
+};
+
+/** A bare repository that others push to. */
+export type Remote = TemporaryRepository & {
+  refs(...prefixes: string[]): string[];
+  shared(): string;
+  /** Gives it a hook. @returns what takes that away again */
+  hook(name: string, script: string): () => void;
+  /** Loses an object, as `git gc --prune=now` beside a push does. */
+  lose(id: string): void;
+  /** Makes a clone, with some files of its own. */
+  clone(files?: Record<string, string>, ...options: string[]): CliRepository;
 };
 
 export function createCliRepository(
@@ -134,23 +155,43 @@ export function cloneCliRepository(
 }
 
 /** Functions that run uwf in an existing repository. */
-export function cliRepositoryOf(repository: TemporaryRepository, files: Record<string, string> = {}): CliRepository {
+export function cliRepositoryOf(
+  repository: TemporaryRepository,
+  files: Record<string, string> = {},
+  user: CommandOptions['env'] = {},
+): CliRepository {
   const uwf = (argv: readonly string[], more: CommandOptions = {}): Promise<CommandResult> =>
-    runCommand(argv, { cwd: repository.dir, ...more });
+    runCommand(argv, { cwd: repository.dir, ...more, env: { ...user, ...more.env } });
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(repository.dir, path)), { recursive: true });
     writeFileSync(join(repository.dir, path), text);
+  };
+  const json: CliRepository['json'] = async (argv, more) => {
+    const { code, stdout, stderr } = await uwf([...argv, '--json'], more);
+    if (code !== 0) throw new Error(`uwf ${argv.join(' ')} exited with ${code}: ${stderr}`);
+    return JSON.parse(stdout);
   };
   for (const [path, text] of Object.entries(files)) write(path, text);
   return {
     ...repository,
     uwf,
     write,
-    async json(argv, more) {
-      const { code, stdout, stderr } = await uwf([...argv, '--json'], more);
-      if (code !== 0) throw new Error(`uwf ${argv.join(' ')} exited with ${code}: ${stderr}`);
-      return JSON.parse(stdout);
+    json,
+    async start(workflow = 'loop', prompt = 'x', ...more) {
+      return ((await json(['thread', 'start', workflow, '-p', prompt, ...more])) as { thread: string }).thread;
     },
+    async says(line, code, ...texts) {
+      const result = await uwf(line.split(' '));
+      expect({ line, code: result.code }, result.all).toEqual({ line, code });
+      for (const text of texts) expect(code === 0 ? result.stdout : result.all).toMatch(text);
+      return result;
+    },
+    share() {
+      const remote = remoteOf(createTemporaryRepository({ bare: true }));
+      repository.git('remote', 'add', 'origin', remote.dir);
+      return remote;
+    },
+    shared: () => sharedBy(repository),
     async lines(argv, more) {
       const { stdout } = await uwf([...argv, '--json'], more);
       // Each line of a stream is an object.
@@ -159,6 +200,29 @@ export function cliRepositoryOf(repository: TemporaryRepository, files: Record<s
         .split('\n')
         .map((line) => JSON.parse(line) as Record<string, unknown>);
     },
+  };
+}
+
+function sharedBy({ git }: TemporaryRepository): string {
+  return git('for-each-ref', 'refs/threads', 'refs/history', 'refs/workflows');
+}
+
+function remoteOf(server: TemporaryRepository): Remote {
+  return {
+    ...server,
+    refs: (...prefixes) =>
+      server
+        .git('for-each-ref', '--format=%(refname)', ...prefixes)
+        .split('\n')
+        .filter(Boolean),
+    shared: () => sharedBy(server),
+    hook(name, script) {
+      const path = join(server.dir, 'hooks', name);
+      writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      return () => rmSync(path, { force: true });
+    },
+    lose: (id) => rmSync(join(server.dir, 'objects', id.slice(0, 2), id.slice(2))),
+    clone: (files = loopFiles(), ...options) => cloneCliRepository(server.dir, files, options),
   };
 }
 
@@ -217,6 +281,9 @@ export function createLoopRepository(
   replies: Record<string, unknown> = loopReplies,
   options: TemporaryRepositoryOptions = {},
 ): CliRepository {
-  const files = { '.uwf/workflows/loop.yaml': loopWorkflow, '.uwf/config.yaml': scriptedConfig(replies) };
-  return createCliRepository(files, options);
+  return createCliRepository(loopFiles(replies), options);
+}
+
+function loopFiles(replies: Record<string, unknown> = loopReplies): Record<string, string> {
+  return { '.uwf/workflows/loop.yaml': loopWorkflow, '.uwf/config.yaml': scriptedConfig(replies) };
 }

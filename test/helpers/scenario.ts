@@ -14,8 +14,6 @@ import type { JsonObject } from '../../src/json.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
 import { verifyThreads } from '../../src/verify/verify-threads.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { cliRepositoryOf, cloneCliRepository, type CliRepository, type CommandResult } from './cli.ts';
-import { startUwf, type RunningUwf, type UwfOptions } from '../faults/scene.ts';
 import { installAgent } from './install-agent.ts';
 import { plotOf, type Plot, type PlotOptions } from './plot.ts';
 import {
@@ -251,84 +249,6 @@ export const loop: PlotOptions = {
   flow: ['writer > checker [rejected] > writer: Again: {{ _body }}', 'checker > end'],
   agents: { writer: ['written: One.', 'written: Two.'], checker: ['rejected: Too short.', 'accepted: Good.'] },
 };
-
-/** A repository with a plot in its files, and the command line in it, in this process. */
-export type Desk = CliRepository & {
-  /** Starts a thread of the plot. @returns its id */
-  start(prompt?: string, ...more: string[]): Promise<string>;
-  /** Runs a command, and expects its exit code and some texts of its output. */
-  says(line: string, code: number, ...texts: (string | RegExp)[]): Promise<CommandResult>;
-  /** Starts the program that ships, in a process of its own. */
-  spawn(line: string, options?: UwfOptions): RunningUwf;
-  /** Makes a bare repository that is its remote `origin`. */
-  share(options?: TemporaryRepositoryOptions): Remote;
-  /** The names of its shared refs, and what they point at. */
-  shared(): string;
-};
-
-/** A bare repository that others push to. */
-export type Remote = TemporaryRepository & {
-  refs(...prefixes: string[]): string[];
-  /** Gives it a hook. @returns what takes that away again */
-  hook(name: string, script: string): () => void;
-  /** Loses an object, as `git gc --prune=now` beside a push does. */
-  lose(id: string): void;
-  clone(plot?: PlotOptions, ...options: string[]): Desk;
-};
-
-/** A repository in which somebody works at the command line. */
-export function desk(
-  options: PlotOptions & { files?: Record<string, string>; format?: TemporaryRepositoryOptions } = loop,
-): Desk {
-  return deskOf(cliRepositoryOf(createTemporaryRepository(options.format)), options);
-}
-
-function deskOf(repository: CliRepository, options: PlotOptions & { files?: Record<string, string> }): Desk {
-  const plot = plotOf(options, createTemporaryFolder());
-  for (const [path, text] of Object.entries({ ...plot.files(), ...options.files })) repository.write(path, text);
-  return {
-    ...repository,
-    async start(prompt = 'x', ...more) {
-      return (
-        (await repository.json(['thread', 'start', plot.definition.name, '-p', prompt, ...more])) as { thread: string }
-      ).thread;
-    },
-    async says(line, code, ...texts) {
-      const result = await repository.uwf(line.split(' '));
-      expect({ line, code: result.code }, result.all).toEqual({ line, code });
-      for (const text of texts)
-        expect(result.all).toEqual(
-          typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text),
-        );
-      return result;
-    },
-    spawn: (line, more) => startUwf(line.split(' '), { cwd: repository.dir, ...more }),
-    share(format) {
-      const remote = remoteOf(createTemporaryRepository({ ...format, bare: true }));
-      repository.git('remote', 'add', 'origin', remote.dir);
-      return remote;
-    },
-    shared: () => repository.git('for-each-ref', 'refs/threads', 'refs/history', 'refs/workflows'),
-  };
-}
-
-function remoteOf(server: TemporaryRepository): Remote {
-  return {
-    ...server,
-    refs: (...prefixes) =>
-      server
-        .git('for-each-ref', '--format=%(refname)', ...prefixes)
-        .split('\n')
-        .filter(Boolean),
-    hook(name, script) {
-      const path = join(server.dir, 'hooks', name);
-      writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-      return () => rmSync(path, { force: true });
-    },
-    lose: (id) => rmSync(join(server.dir, 'objects', id.slice(0, 2), id.slice(2))),
-    clone: (plot = loop, ...options) => deskOf(cloneCliRepository(server.dir, {}, options), plot),
-  };
-}
 
 function writeInto(dir: string, path: string, text: string): void {
   mkdirSync(dirname(join(dir, path)), { recursive: true });

@@ -1,5 +1,5 @@
-import { createCliRepository, type CliRepository, type CommandOptions, twoWorkflow } from './cli.ts';
-import { createTemporaryFolder } from './temporary-repository.ts';
+import { cliRepositoryOf, type CliRepository, twoWorkflow } from './cli.ts';
+import { createTemporaryFolder, createTemporaryRepository } from './temporary-repository.ts';
 
 /** The folders of a user without consents, as environment variables. */
 function strictUser(): Record<string, string | undefined> {
@@ -16,16 +16,8 @@ function strictUser(): Record<string, string | undefined> {
 export function createStrictRepository(
   files: Record<string, string>,
 ): CliRepository & { user: Record<string, string | undefined> } {
-  const repository = createCliRepository(files);
   const user = strictUser();
-  const asUser = (more: CommandOptions = {}): CommandOptions => ({ ...more, env: { ...user, ...more.env } });
-  return {
-    ...repository,
-    user,
-    uwf: (argv, more) => repository.uwf(argv, asUser(more)),
-    json: (argv, more) => repository.json(argv, asUser(more)),
-    lines: (argv, more) => repository.lines(argv, asUser(more)),
-  };
+  return { ...cliRepositoryOf(createTemporaryRepository(), files, user), user };
 }
 
 /** A workflow of two roles in sequence. */

@@ -132,7 +132,7 @@ describe('the server of a turn', () => {
   });
 
   test('puts under its own thread only', async () => {
-    const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+    const thread = await repository.start('loop', 'x');
     const put = (into?: string): [string, JsonObject] => ['cas_put', { text: 'x', ...(into && { thread: into }) }];
     const answers = await callAs(repository, thread, [put(), put(thread), put(parent), put(stranger), put('01')]);
     expect(answers.map(({ isError }) => isError)).toEqual([false, false, true, true, true]);

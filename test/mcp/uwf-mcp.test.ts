@@ -131,7 +131,7 @@ describe('a session of the official client', () => {
 
   test('reads what a suspended turn asked and said, and what was answered', async () => {
     const repository = createLoopRepository({ writer: [{ suspend: 'Which language?', reply: '{{ answer }}' }] });
-    const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'Write.'])) as { thread: string };
+    const thread = await repository.start('loop', 'Write.');
     await repository.uwf(['thread', 'run', thread]);
     await repository.uwf(['thread', 'resume', thread, '-p', 'French']);
     const client = await connect(repository);

@@ -10,21 +10,15 @@ test.each([
   ['a name that is too long', 'a'.repeat(300), 'ENAMETOOLONG'],
   ['a file in place of a folder', 'config.json/prompt', 'ENOTDIR'],
 ])('a prompt from %s is a mistake in the command line', async (_, file, why) => {
-  const { uwf, write, dir } = createLoopRepository();
+  const { says, write, dir } = createLoopRepository();
   symlinkSync('loop', join(dir, 'loop'));
   write('config.json', '{}');
-  expect(await uwf(['thread', 'start', 'loop', '-F', file])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining(`uwf: cannot read ${file}: ${why}: `),
-  });
+  await says(`thread start loop -F ${file}`, 2, `uwf: cannot read ${file}: ${why}: `);
 });
 
 test('a prompt from what has no end is refused at the limit', async () => {
-  const { uwf } = createLoopRepository();
-  expect(await uwf(['thread', 'start', 'loop', '-F', '/dev/zero'])).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('it has more than 33554432 bytes'),
-  });
+  const { says } = createLoopRepository();
+  await says('thread start loop -F /dev/zero', 1, 'it has more than 33554432 bytes');
 });
 
 test('a pipe with a name is read once something is written there; a signal ends the wait for it', async () => {

@@ -265,10 +265,7 @@ test.each([
 
 test('a name that is not configured is a mistake of the command line', async () => {
   const repository = createCliRepository({ '.uwf/config.yaml': '{"agents":{"me":{"package":"builtin:human"}}}' });
-  expect(await repository.uwf(['agent', 'test', 'mo'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining("'me'"),
-  });
+  await repository.says('agent test mo', 2, "'me'");
 });
 
 test('a person is told in lines, failed ones with what to try', async () => {

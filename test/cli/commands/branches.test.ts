@@ -106,10 +106,8 @@ moderator:
   - { from: vote, to: __end__ }
 `;
   const config = `agents: { me: { package: 'builtin:human' } }\ndefaultAgent: me\n`;
-  const { uwf } = createCliRepository({ '.uwf/workflows/votes.yaml': votes, '.uwf/config.yaml': config });
-  const { code, stderr } = await uwf(['run', 'votes', '-p', 'Vote.']);
-  expect(code).toBe(4);
-  expect(stderr).toMatch(/^a: Is A right\? \[yes\/no\]\nb: Is B right\? \[yes\/no\]$/m);
+  const { says } = createCliRepository({ '.uwf/workflows/votes.yaml': votes, '.uwf/config.yaml': config });
+  await says('run votes -p Vote.', 4, /^a: Is A right\? \[yes\/no\]\nb: Is B right\? \[yes\/no\]$/m);
 });
 
 test('show does not say of a branch that a block has cancelled that a try has left it', async () => {

@@ -7,8 +7,7 @@ import { createLoopRepository } from '../../helpers/cli.ts';
 
 test('a thread whose lease is damaged is shown, as are all others, and nothing works on it', async () => {
   const cli = createLoopRepository();
-  const start = async (): Promise<string> =>
-    ((await cli.json(['thread', 'start', 'loop', '-p', 'Write'])) as { thread: string }).thread;
+  const start = async (): Promise<string> => await cli.start('loop', 'Write');
   const [damaged, sound] = [await start(), await start()];
   const repository = await cli.open();
   const file = leasePath(String(repository.stateDir), parseThreadId(damaged));

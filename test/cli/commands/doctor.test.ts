@@ -188,7 +188,7 @@ test('a damaged lease is named, and so is a thread that another command has foun
 
 test('a thread whose ref is at no commit is named, and what is said of removing it works', async () => {
   const repository = createLoopRepository({ writer: [], checker: [] });
-  const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  const thread = await repository.start('loop', 'x');
   const blob = repository.git('hash-object', '-w', join(repository.dir, '.uwf', 'config.yaml'));
   writeFileSync(join(repository.dir, '.git', 'refs', 'threads', thread), `${blob}\n`);
   const { code, stdout } = await repository.uwf(['doctor']);

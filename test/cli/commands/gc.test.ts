@@ -24,11 +24,6 @@ function createRepository(): CliRepository {
   return repository;
 }
 
-async function start(repository: CliRepository, prompt = 'go'): Promise<string> {
-  const { thread } = (await repository.json(['thread', 'start', 'two', '-p', prompt])) as { thread: string };
-  return thread;
-}
-
 /** All objects that git keeps after it has collected what nothing leads to. */
 function objectsKept({ git }: CliRepository): Set<string> {
   git('gc', '--prune=now', '--quiet');
@@ -47,7 +42,7 @@ describe('uwf thread rm', () => {
     const repository = createRepository();
     const { git, uwf } = repository;
     const before = objectsKept(repository);
-    const thread = await start(repository, 'a task of its own');
+    const thread = await repository.start('two', 'a task of its own');
     await uwf(['thread', 'step', thread]);
     await uwf(['cas', 'put', 'put and not taken in', '--thread', thread]);
     git('update-ref', `refs/uwf/remotes/origin/threads/${thread}`, `refs/threads/${thread}`);
@@ -72,9 +67,9 @@ describe('uwf thread rm', () => {
 
   test('removes all that were over by a time, and only those', async () => {
     const repository = createRepository();
-    const old = [await start(repository), await start(repository)];
+    const old = [await repository.start('two'), await repository.start('two')];
     for (const thread of old) await repository.uwf(['thread', 'run', thread]);
-    const active = await start(repository);
+    const active = await repository.start('two');
     const later = (days: number): { now: () => number } => ({ now: () => Date.now() + days * 86_400_000 });
     const rm = ['thread', 'rm', '--ended', '--before', '90d'];
     expect(await repository.json(rm)).toEqual([]);
@@ -98,7 +93,7 @@ describe('uwf gc', () => {
     const packs = (): string[] => readdirSync(join(dir, '.git/objects/pack')).filter((name) => name.endsWith('.pack'));
     const [big = ''] = packs();
     const threads = [];
-    for (let i = 0; i < 6; i += 1) threads.push(await start(repository));
+    for (let i = 0; i < 6; i += 1) threads.push(await repository.start('two'));
     const [ended = '', active = '', gone = ''] = threads;
     await uwf(['cas', 'put', 'never taken in', '--thread', ended]);
     await uwf(['cas', 'put', 'waits', '--thread', active]);
@@ -144,7 +139,7 @@ describe('uwf gc', () => {
 describe('of journals uwf gc', () => {
   test('keeps what tells of a turn that was cut off, and no others', async () => {
     const repository = createRepository();
-    const [done, cut] = [await start(repository), await start(repository)];
+    const [done, cut] = [await repository.start('two'), await repository.start('two')];
     for (const thread of [done, cut]) await repository.uwf(['thread', 'step', thread]);
     const journal = (thread: string): string => join(repository.dir, `.git/uwf/journal/${thread}.jsonl`);
     appendFileSync(journal(cut), `${JSON.stringify({ event: 'step.started', at: 1, thread: cut, role: 'second' })}\n`);
@@ -160,7 +155,11 @@ describe('of journals uwf gc', () => {
 test('uwf gc says what it removes, with sizes, what a background run printed too', async () => {
   const repository = createRepository();
   const { dir, git, uwf, write } = repository;
-  const [told, gone, over] = [await start(repository), await start(repository), await start(repository)];
+  const [told, gone, over] = [
+    await repository.start('two'),
+    await repository.start('two'),
+    await repository.start('two'),
+  ];
   await uwf(['thread', 'step', told]);
   git('update-ref', '-d', `refs/threads/${gone}`);
   write(`.git/uwf/log/${gone}.log`, 'twelve bytes');
@@ -186,8 +185,8 @@ test('uwf gc says what it removes, with sizes, what a background run printed too
 describe('uwf thread list', () => {
   test('shows only threads that are over, of a role, or about something', async () => {
     const repository = createRepository();
-    const active = await start(repository, 'Repair the clock.\n\nIt is in the Tower.');
-    const ended = await start(repository, 'Paint the door');
+    const active = await repository.start('two', 'Repair the clock.\n\nIt is in the Tower.');
+    const ended = await repository.start('two', 'Paint the door');
     await repository.uwf(['thread', 'run', ended]);
     await repository.uwf(['thread', 'step', active]);
     const list = async (argv: readonly string[], days = 0): Promise<string[]> => {
@@ -208,7 +207,7 @@ describe('uwf thread list', () => {
 
 test('gc removes the folders of steps whose process has ended, and leaves those of steps at work', async () => {
   const repository = createRepository();
-  const [killed, working] = [await start(repository), await start(repository)];
+  const [killed, working] = [await repository.start('two'), await repository.start('two')];
   const opened = await repository.open();
   const folders = [killed, working].map((thread) => makeStepFolder(opened, thread, {}));
   const dead = formatIdentity({ ...ownIdentity(), pid: 2 ** 22 + 1 });

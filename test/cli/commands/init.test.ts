@@ -87,12 +87,9 @@ test('lines are added to a configuration, and what it says otherwise is left', a
 });
 
 test('a file that is something else stops it before anything is written', async () => {
-  const { dir, uwf, write } = createCliRepository();
+  const { dir, says, write } = createCliRepository();
   write('.uwf/workflows/find-regression.yaml', 'mine\n');
-  expect(await uwf(['init', '--with', 'find-regression'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('.uwf/workflows/find-regression.yaml is there already'),
-  });
+  await says('init --with find-regression', 2, '.uwf/workflows/find-regression.yaml is there already');
   expect(existsSync(join(dir, '.uwf/config.yaml'))).toBe(false);
   expect(existsSync(join(dir, '.uwf/workflows/find-regression'))).toBe(false);
 });
@@ -106,16 +103,13 @@ test.each([
   ['.uwf/workflows/find-regression', 'folder'],
   ['.uwf/workflows/find-regression.yaml', 'nowhere'],
 ])('%s that is a link is not written through: to %s', async (path, target) => {
-  const { dir, uwf } = createCliRepository();
+  const { dir, says } = createCliRepository();
   const outside = createTemporaryFolder();
   mkdirSync(join(outside, 'folder'));
   writeFileSync(join(outside, 'config.yaml'), '# mine\n');
   mkdirSync(dirname(join(dir, path)), { recursive: true });
   symlinkSync(join(outside, target), join(dir, path));
-  expect(await uwf(['init', '--with', 'find-regression'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining(`${path} is a link`),
-  });
+  await says('init --with find-regression', 2, `${path} is a link`);
   expect([...readdirSync(outside), ...readdirSync(join(outside, 'folder'))].toSorted()).toEqual([
     'config.yaml',
     'folder',

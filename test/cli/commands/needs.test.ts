@@ -30,7 +30,7 @@ test('a command runs a role with needs without asking, also of a thread that was
   const home = createCliRepository(files);
   home.git('remote', 'add', 'origin', server.dir);
   expect((await home.uwf(['run', 'loop', '-p', 'the task'])).code).toBe(0);
-  const { thread } = (await home.json(['thread', 'start', 'loop', '-p', 'more'])) as { thread: string };
+  const thread = await home.start('loop', 'more');
   const { hash } = (await home.json(['workflow', 'add', 'loop'])) as { hash: string };
   expect((await home.uwf(['push', '--all'])).code).toBe(0);
 

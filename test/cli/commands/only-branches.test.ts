@@ -26,11 +26,6 @@ function setPrefix(...repositories: CliRepository[]): void {
   for (const { git } of repositories) git(...command.split(' ').slice(1));
 }
 
-async function start({ json }: CliRepository): Promise<string> {
-  const { thread } = (await json(['thread', 'start', 'loop', '-p', 'the task'])) as { thread: string };
-  return thread;
-}
-
 function refsOf({ git }: Pick<CliRepository, 'git'>, ...under: string[]): string[] {
   return git('for-each-ref', '--format=%(refname)', ...under)
     .split('\n')
@@ -40,12 +35,9 @@ function refsOf({ git }: Pick<CliRepository, 'git'>, ...under: string[]): string
 describe.each(ways)('a host that takes only branches and tags, over %s', (way) => {
   test('refuses threads, and the hint names what makes it take them', async () => {
     const { server, home } = await createPair(way);
-    const thread = await start(home);
+    const thread = await home.start('loop', 'the task');
     for (const verb of ['push', 'sync']) {
-      const { code, stderr } = await home.uwf([verb, '--all']);
-      expect(code).toBe(7);
-      expect(stderr).toContain(command);
-      expect(stderr).toContain('uwf/**');
+      await home.says(`${verb} --all`, 7, command, 'uwf/**');
     }
     setPrefix(home);
     expect(await home.json(['push', '--all'])).toMatchObject({ threads: [{ thread, change: 'new' }], rejected: [] });
@@ -55,7 +47,7 @@ describe.each(ways)('a host that takes only branches and tags, over %s', (way) =
   test('shares threads both ways under the names that they have here', async () => {
     const { server, home, away } = await createPair(way);
     setPrefix(home, away);
-    const [thread, other] = [await start(home), await start(away)];
+    const [thread, other] = [await home.start('loop', 'the task'), await away.start('loop', 'the task')];
     expect((await home.uwf(['push', '--all'])).code).toBe(0);
     expect(await away.json(['sync', '--all'])).toMatchObject({
       fetched: { threads: [{ thread, change: 'new' }], refused: [] },
@@ -90,7 +82,7 @@ describe.each(ways)('a host that takes only branches and tags, over %s', (way) =
   test('is told nothing by refs beside the prefix, nor by branches below it that are no shared refs', async () => {
     const { server, home, away } = await createPair(way);
     setPrefix(home, away);
-    const thread = await start(home);
+    const thread = await home.start('loop', 'the task');
     expect((await home.uwf(['push', '--all'])).code).toBe(0);
     const head = server.git('rev-parse', `refs/heads/uwf/threads/${thread}`);
     const fake = '01KTWEWZ760000000000000000';
@@ -115,7 +107,7 @@ describe.each(ways)('a host that takes only branches and tags, over %s', (way) =
 test('a plain git fetch brings threads as branches; a negative refspec keeps them out, and uwf fetch brings them', async () => {
   const { home, away } = await createPair('a path');
   setPrefix(home, away);
-  const thread = await start(home);
+  const thread = await home.start('loop', 'the task');
   home.git('commit', '-q', '--allow-empty', '-m', 'code');
   home.git('push', '-q', 'origin', 'HEAD:refs/heads/main');
   expect((await home.uwf(['push', '--all'])).code).toBe(0);
@@ -133,10 +125,9 @@ test('a plain git fetch brings threads as branches; a negative refspec keeps the
 });
 
 test('a prefix that is set later takes effect with the next sync, which sends what went to the old names', async () => {
-  const server = createTemporaryRepository({ bare: true });
   const home = createLoopRepository();
-  home.git('remote', 'add', 'origin', server.dir);
-  const thread = await start(home);
+  const server = home.share();
+  const thread = await home.start('loop', 'the task');
   expect((await home.uwf(['push', '--all'])).code).toBe(0);
   setPrefix(home);
   expect(await home.json(['sync', '--all'])).toMatchObject({
@@ -165,8 +156,6 @@ test('a prefix that is no folder of refs is refused before anything is sent', as
 test('a remote without a name has no prefix, and the hint says that it needs one', async () => {
   const { server, home } = await createPair('a path');
   setPrefix(home);
-  await start(home);
-  const { code, stderr } = await home.uwf(['push', '--all', server.dir]);
-  expect(code).toBe(7);
-  expect(stderr).toContain('git remote add');
+  await home.start('loop', 'the task');
+  await home.says(`push --all ${server.dir}`, 7, 'git remote add');
 });

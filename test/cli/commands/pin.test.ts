@@ -27,7 +27,7 @@ async function createThread(): Promise<{ repository: CliRepository; thread: stri
   const repository = createCliRepository(files);
   repository.git('add', '-A');
   repository.git('commit', '-qm', 'code');
-  const { thread } = (await repository.json(['thread', 'start', 'one', '-p', 'go'])) as { thread: string };
+  const thread = await repository.start('one', 'go');
   return { repository, thread };
 }
 

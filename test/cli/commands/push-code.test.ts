@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createCliRepository, loopWorkflow, type CliRepository } from '../../helpers/cli.ts';
-import { createTemporaryRepository, runGit } from '../../helpers/temporary-repository.ts';
+import { createCliRepository, loopWorkflow, type CliRepository, type Remote } from '../../helpers/cli.ts';
+import { runGit } from '../../helpers/temporary-repository.ts';
 
 const config = `snapshot: { mode: on }
 agents:
@@ -13,12 +13,11 @@ defaultAgent: script
 `;
 
 /** A repository whose remote has the first of two commits: the second one is not pushed. */
-function createScene(): { server: ReturnType<typeof createTemporaryRepository>; home: CliRepository } {
-  const server = createTemporaryRepository({ bare: true });
+function createScene(): { server: Remote; home: CliRepository } {
   const home = createCliRepository({ '.uwf/workflows/loop.yaml': loopWorkflow, '.uwf/config.yaml': config });
   home.git('add', '.');
   home.git('commit', '-qm', 'public');
-  home.git('remote', 'add', 'origin', server.dir);
+  const server = home.share();
   home.git('push', '-q', 'origin', 'main');
   commit(home, 'secret.txt', 'add a secret');
   return { server, home };
@@ -40,7 +39,7 @@ function removeObject(dir: string, id: string): void {
 }
 
 async function step(home: CliRepository, thread?: string): Promise<string> {
-  const id = thread ?? ((await home.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string }).thread;
+  const id = thread ?? (await home.start('loop', 'x'));
   expect((await home.uwf(['thread', 'step', id, '--role', 'writer'])).code).toBe(0);
   return id;
 }
@@ -102,9 +101,7 @@ test('a commit that the remote has dropped since is not published again', async 
   home.git('push', '-q', 'origin', 'main');
   server.git('update-ref', 'refs/heads/main', home.git('rev-parse', 'HEAD~1'));
   const thread = await step(home);
-  const { code, stdout } = await home.uwf(['push', '--all']);
-  expect(code).toBe(1);
-  expect(stdout).toContain(`[held]             ${thread}`);
+  await home.says('push --all', 1, `[held]             ${thread}`);
 });
 
 test('a ref under refs/threads that is a branch of the code is held like a thread that follows it', async () => {

@@ -17,7 +17,7 @@ async function createScene(): Promise<Scene> {
   const server = createTemporaryRepository({ bare: true });
   const home = createLoopRepository();
   home.git('remote', 'add', 'origin', server.dir);
-  const { thread: sound } = (await home.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  const sound = await home.start('loop', 'x');
   await home.uwf(['thread', 'step', sound]);
   writeFileSync(join(home.dir, 'private.c'), 'int main;\n');
   home.git('add', 'private.c');

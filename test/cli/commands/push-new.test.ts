@@ -1,30 +1,27 @@
 import { expect, test } from 'vitest';
 import { atTerminal } from '../../helpers/at-terminal.ts';
-import { createLoopRepository, loopReplies, scriptedConfig, type CliRepository } from '../../helpers/cli.ts';
-import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
+import {
+  createLoopRepository,
+  loopReplies,
+  scriptedConfig,
+  type CliRepository,
+  type Remote,
+} from '../../helpers/cli.ts';
 
-type Scene = { server: ReturnType<typeof createTemporaryRepository>; home: CliRepository; ids: () => string[] };
-
-function createScene(): Scene {
-  const server = createTemporaryRepository({ bare: true });
+function createScene(): { server: Remote; home: CliRepository; ids: () => string[] } {
   const home = createLoopRepository();
-  home.git('remote', 'add', 'origin', server.dir);
-  const names = (): string => server.git('for-each-ref', '--format=%(refname:lstrip=-1)');
-  return { server, home, ids: () => names().split('\n').filter(Boolean) };
-}
-
-async function start({ json }: CliRepository, prompt: string): Promise<string> {
-  return ((await json(['thread', 'start', 'loop', '-p', prompt])) as { thread: string }).thread;
+  const server = home.share();
+  return { server, home, ids: () => server.refs().map((name) => name.slice(-26)) };
 }
 
 const QUESTION = '[y/N]';
 
 test('without a terminal a push sends what is known there, lists what is new, and says how to send it', async () => {
   const { server, home, ids } = createScene();
-  const known = await start(home, 'Count the words.');
+  const known = await home.start('loop', 'Count the words.');
   expect((await home.uwf(['push', 'origin', known])).stdout).toContain(`${known}  loop  Count the words.\n`);
   await home.uwf(['thread', 'step', known]);
-  const fresh = await start(home, `An experiment that failed${' again'.repeat(20)}\nand more`);
+  const fresh = await home.start('loop', `An experiment that failed${' again'.repeat(20)}\nand more`);
   for (const verb of ['push', 'sync']) {
     const { code, stdout, stderr } = await home.uwf([verb, 'origin']);
     expect(code).toBe(5);
@@ -54,7 +51,7 @@ test('without a terminal a push sends what is known there, lists what is new, an
 
 test('at a terminal a person is asked once about all that is new, and the answer counts', async () => {
   const { home, ids } = createScene();
-  const [one, two] = [await start(home, 'First'), await start(home, 'Second')];
+  const [one, two] = [await home.start('loop', 'First'), await home.start('loop', 'Second')];
   const no = await atTerminal(home.dir, ['push'], { question: QUESTION, keys: 'n' });
   expect(no).toMatchObject({
     code: 0,
@@ -76,7 +73,7 @@ test('at a terminal a person is asked once about all that is new, and the answer
 test("'push: all' in a repository's configuration counts once a person has agreed to it", async () => {
   const { home, ids } = createScene();
   const config = scriptedConfig(loopReplies, { push: 'all' });
-  const thread = await start(home, 'x');
+  const thread = await home.start('loop', 'x');
   home.write('.uwf/config.yaml', config);
   const env = { UWF_TRUST: undefined, XDG_CONFIG_HOME: `${home.dir}/.git/own` };
   const refused = await home.uwf(['push'], { env });
@@ -88,7 +85,7 @@ test("'push: all' in a repository's configuration counts once a person has agree
     stdout: expect.stringContaining(`${thread}  loop  x\n`),
   });
   // What the repository narrows counts without a word, and what the user's own file widens does, too.
-  const other = await start(home, 'y');
+  const other = await home.start('loop', 'y');
   home.write('.git/own/uwf/config.yaml', 'push: all\n');
   home.write('.uwf/config.yaml', scriptedConfig(loopReplies, { push: 'ask' }));
   expect((await home.uwf(['push'], { env })).code).toBe(5);

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { desk, type Desk, type Remote } from '../../helpers/scenario.ts';
+import { createLoopRepository, type CliRepository, type Remote } from '../../helpers/cli.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 
 /** A person whose remote has a thread already. */
-async function createHome(): Promise<{ home: Desk; server: Remote; thread: string }> {
-  const home = desk();
+async function createHome(): Promise<{ home: CliRepository; server: Remote; thread: string }> {
+  const home = createLoopRepository();
   const server = home.share();
   const thread = await home.start();
   await home.says('push --all', 0);
@@ -34,7 +34,7 @@ test('what others have pushed meanwhile is a race: 5', async () => {
 });
 
 test('a push from a shallow clone that the remote refuses says how to get what was cut off', async () => {
-  const home = desk();
+  const home = createLoopRepository();
   for (const message of ['one', 'two']) home.git('commit', '-q', '--allow-empty', '-m', message);
   const server = home.share();
   home.git('push', '-q', 'origin', 'HEAD:main');
@@ -49,7 +49,7 @@ test('a push from a shallow clone that the remote refuses says how to get what w
 });
 
 test('the end of a thread is published beside its active ref where the remote lets nothing be deleted', async () => {
-  const home = desk();
+  const home = createLoopRepository();
   const server = home.share();
   server.git('config', 'receive.denyDeletes', 'true');
   // git lets what is no branch be deleted.
@@ -96,9 +96,9 @@ test.each<[string, (server: Remote) => (() => void) | void, number, (string | Re
     ['(bad pack)', 'push again', /^(?![^]*branches and tags)/],
   ],
 ])('%s', async (_, hinder, code, texts) => {
-  const home = desk();
+  const home = createLoopRepository();
   const server = home.share();
-  for (const prompt of ['x', 'y']) await home.start(prompt);
+  for (const prompt of ['x', 'y']) await home.start('loop', prompt);
   const help = hinder(server);
   await home.says('push --all', code, ...texts);
   if (!help) return;
@@ -107,14 +107,14 @@ test.each<[string, (server: Remote) => (() => void) | void, number, (string | Re
 });
 
 test('a full disk of this machine is named where a fetch cannot write', async () => {
-  const home = desk();
+  const home = createLoopRepository();
   // What git says here about its own disk.
   home.git('config', 'core.sshCommand', 'echo "fatal: write error. Out of diskspace" >&2; false');
   await home.says('fetch ssh://host/repository', 1, 'no space left to write', 'hint: free some space and repeat');
 });
 
 test('a thread of which the remote has lost an earlier commit is sent whole once its refs there are deleted', async () => {
-  const home = desk();
+  const home = createLoopRepository();
   const server = home.share();
   server.git('config', 'receive.unpackLimit', '10000');
   const thread = await home.start();

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createCliRepository, loopWorkflow, scriptedConfig, type CliRepository } from '../../helpers/cli.ts';
-import { createTemporaryRepository, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
+import { createLoopRepository, scriptedConfig, type CliRepository, type Remote } from '../../helpers/cli.ts';
 
 /** A value that only this machine knows to be secret, and so is stored where the machine does not know it. */
 const KNOWN = 'correct-horse-battery-staple-7731';
@@ -12,18 +11,13 @@ function reply(text: string): string {
   return `---\n$status: written\nwords: 3\n---\n${text}`;
 }
 
-function createScene(replies: Record<string, string[]>): { server: TemporaryRepository; home: CliRepository } {
-  const server = createTemporaryRepository({ bare: true });
-  const home = createCliRepository({
-    '.uwf/workflows/loop.yaml': loopWorkflow,
-    '.uwf/config.yaml': scriptedConfig(replies),
-  });
-  home.git('remote', 'add', 'origin', server.dir);
-  return { server, home };
+function createScene(replies: Record<string, string[]>): { server: Remote; home: CliRepository } {
+  const home = createLoopRepository(replies);
+  return { server: home.share(), home };
 }
 
 async function step(home: CliRepository, prompt = 'x', id?: string): Promise<string> {
-  const thread = id ?? ((await home.json(['thread', 'start', 'loop', '-p', prompt])) as { thread: string }).thread;
+  const thread = id ?? (await home.start('loop', prompt));
   expect((await home.uwf(['thread', 'step', thread, '--role', 'writer'])).code).toBe(0);
   return thread;
 }
@@ -31,7 +25,7 @@ async function step(home: CliRepository, prompt = 'x', id?: string): Promise<str
 test('a thread with a secret is held with the places, never the value, and others go', async () => {
   const { server, home } = createScene({ writer: [reply(`First line.\nThe word is ${KNOWN}.`)] });
   const thread = await step(home);
-  const clean = ((await home.json(['thread', 'start', 'loop', '-p', 'clean'])) as { thread: string }).thread;
+  const clean = await home.start('loop', 'clean');
   for (const words of [
     ['push', '--all'],
     ['push', '--all', '-n'],

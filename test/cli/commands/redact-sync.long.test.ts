@@ -37,7 +37,7 @@ async function createScene(written: string = told): Promise<Scene> {
   const server = createTemporaryRepository({ bare: true });
   const ada = createCliRepository(files);
   ada.git('remote', 'add', 'origin', server.dir);
-  const { thread } = (await ada.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  const thread = await ada.start('loop', 'x');
   await ada.uwf(['thread', 'step', thread]);
   await ada.uwf(['thread', 'step', thread]);
   expect((await ada.uwf(['push', '--all'])).code).toBe(0);

@@ -30,15 +30,11 @@ async function redact(home: CliRepository, thread: string): Promise<Map<string, 
   return new Map((JSON.parse(stdout) as Redacted).threads.map((each) => [each.thread, each.now]));
 }
 
-async function start(home: CliRepository): Promise<string> {
-  return ((await home.json(['thread', 'start', 'loop', '-p', `use ${KNOWN}`])) as { thread: string }).thread;
-}
-
 describe('a redacted thread', () => {
   test('is sound, goes on as before, and has nothing of the secret', async () => {
     const home = createScene({ snapshot: { mode: 'on' } });
     home.write('src/.env', `A=1\nB=${KNOWN}\n`);
-    const thread = await start(home);
+    const thread = await home.start('loop', `use ${KNOWN}`);
     for (let step = 0; step < 3; step += 1) await home.uwf(['thread', 'step', thread]);
     const before = home.git('rev-parse', `refs/threads/${thread}`);
     const story = await home.uwf(['step', 'list', thread, '--json']);
@@ -70,7 +66,7 @@ describe('a redacted thread', () => {
     const allow = [{ rule: 'known', path: 'test/**' }];
     const home = createScene({ snapshot: { mode: 'on' }, redact: { allow } });
     for (const path of ['src/.env', 'test/.env']) home.write(path, `A=1\nB=${KNOWN}\n`);
-    const thread = await start(home);
+    const thread = await home.start('loop', `use ${KNOWN}`);
     await home.uwf(['thread', 'step', thread]);
     const now = (await redact(home, thread)).get(thread);
     const step = home.git('rev-parse', `refs/threads/${now}`);
@@ -81,10 +77,10 @@ describe('a redacted thread', () => {
 
   test('takes its forks along, and leaves others', async () => {
     const home = createScene();
-    const thread = await start(home);
+    const thread = await home.start('loop', `use ${KNOWN}`);
     await home.uwf(['thread', 'step', thread]);
     await home.uwf(['thread', 'fork', thread]);
-    const other = ((await home.json(['thread', 'start', 'loop', '-p', 'clean'])) as { thread: string }).thread;
+    const other = await home.start('loop', 'clean');
     const [fork = ''] = home
       .git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/threads')
       .split('\n')
@@ -102,7 +98,7 @@ describe('a redacted thread', () => {
 
   test('takes along the child that it waits for, which is found again', async () => {
     const home = createCalling('builtin:human');
-    const { thread } = (await home.json(['thread', 'start', 'top', '-p', `use ${KNOWN}`])) as { thread: string };
+    const thread = await home.start('top', `use ${KNOWN}`);
     expect((await home.uwf(['thread', 'run', thread])).code).toBe(4);
     const now = (await redact(home, thread)).get(thread) ?? '';
     expect(reachable(home.dir)).not.toContain(KNOWN);
@@ -120,7 +116,7 @@ describe('a redacted thread', () => {
 
   test('takes along its caller and the children that steps took in', async () => {
     const home = createCalling('below');
-    const { thread } = (await home.json(['thread', 'start', 'top', '-p', `use ${KNOWN}`])) as { thread: string };
+    const thread = await home.start('top', `use ${KNOWN}`);
     expect((await home.uwf(['thread', 'run', thread])).code).toBe(0);
     const child = home
       .git('for-each-ref', '--format=%(refname:lstrip=3)', 'refs/history')
@@ -138,7 +134,7 @@ describe('a redacted thread', () => {
 
   test('stays as it is while its caller, which has no secret, waits for it', async () => {
     const home = createCalling('builtin:human');
-    const { thread } = (await home.json(['thread', 'start', 'top', '-p', 'clean'])) as { thread: string };
+    const thread = await home.start('top', 'clean');
     expect((await home.uwf(['thread', 'run', thread])).code).toBe(4);
     const { children } = (await home.json(['thread', 'show', thread])) as { children: string[] };
     const [child = ''] = children;

@@ -64,7 +64,7 @@ test('--json=<fields> and --query choose from every line', async () => {
 });
 
 test('a prompt comes from the command line, from stdin or from a file, and from one of them only', async () => {
-  const { uwf, json, write } = createLoopRepository();
+  const { uwf, says, json, write } = createLoopRepository();
   write('task.md', 'from a file\n');
   for (const [argv, input, prompt] of [
     [['-p', 'as it is'], '', 'as it is'],
@@ -76,15 +76,9 @@ test('a prompt comes from the command line, from stdin or from a file, and from 
     const { thread } = (await json(['thread', 'start', 'loop', ...argv], { input })) as { thread: string };
     expect(await json(['thread', 'show', thread])).toMatchObject({ prompt });
   }
-  expect(await uwf(['run', 'loop'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('a thread needs a prompt'),
-  });
+  await says('run loop', 2, 'a thread needs a prompt');
   expect(await uwf(['run', 'loop', '-p', 'x', '-F', 'task.md'])).toMatchObject({ code: 2 });
-  expect(await uwf(['run', 'loop', '-F', 'nowhere'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('nowhere'),
-  });
+  await says('run loop -F nowhere', 2, 'nowhere');
   expect(await uwf(['run', 'loop', '-p', '-'], { input: Buffer.from([0xff]) })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('stdin is not text in UTF-8'),
@@ -112,28 +106,20 @@ test('a run whose workflow cannot go on exits 3, with a return code of its own w
 });
 
 test('a missing agent is said before anything is stored, and exits 6', async () => {
-  const { uwf, git } = createCliRepository({ '.uwf/workflows/loop.yaml': loopWorkflow });
-  const { code, stderr } = await uwf(['run', 'loop', '-p', 'x']);
-  expect(code).toBe(6);
-  expect(stderr).toContain('writer');
+  const { says, git } = createCliRepository({ '.uwf/workflows/loop.yaml': loopWorkflow });
+  await says('run loop -p x', 6, 'writer');
   expect(git('for-each-ref')).toBe('');
 });
 
 test('a workflow with mistakes is refused with all of them, each with its place', async () => {
-  const { uwf, write } = createLoopRepository();
+  const { says, write } = createLoopRepository();
   write('.uwf/workflows/loop.yaml', loopWorkflow.replace('to: checker', 'to: chekcer'));
-  const { code, stderr } = await uwf(['run', 'loop', '-p', 'x']);
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/loop\.yaml:\d+:\d+: error: .*chekcer/);
-  expect(stderr).toContain("did you mean 'checker'?");
+  await says('run loop -p x', 1, /loop\.yaml:\d+:\d+: error: .*chekcer/, "did you mean 'checker'?");
 });
 
 test('an unknown workflow is said with what was looked at and the nearest name', async () => {
-  const { uwf } = createLoopRepository();
-  const { code, stderr } = await uwf(['run', 'lop', '-p', 'x']);
-  expect(code).toBe(2);
-  expect(stderr).toContain("there is no workflow 'lop'");
-  expect(stderr).toContain("did you mean 'loop'?");
+  const { says } = createLoopRepository();
+  await says('run lop -p x', 2, "there is no workflow 'lop'", "did you mean 'loop'?");
 });
 
 test('a limit of the command line suspends the thread', async () => {
@@ -211,11 +197,9 @@ test('a background run prints its id at once; join waits for it', async () => {
 
 test('lines for the configuration are not followed by other words on their last line', async () => {
   const repository = createLoopRepository();
-  const thread = (await repository.uwf(['thread', 'start', 'loop', '-p', 'x'])).stdout.trim();
+  const thread = await repository.start('loop', 'x');
   repository.write('.uwf/config.yaml', '');
-  const { code, stderr } = await repository.uwf(['thread', 'run', thread]);
-  expect(code).toBe(6);
-  expect(stderr).toMatch(/^roles:\n {2}loop\.writer: me\n\nthen 'uwf thread run/m);
+  await repository.says(`thread run ${thread}`, 6, /^roles:\n {2}loop\.writer: me\n\nthen 'uwf thread run/m);
 });
 
 test('a time of 0 is refused, and leaves no thread that is corrupt', async () => {

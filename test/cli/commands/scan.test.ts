@@ -14,13 +14,9 @@ function createScene(text: string, more: Record<string, unknown> = {}): CliRepos
   });
 }
 
-async function start(home: CliRepository, prompt: string): Promise<string> {
-  return ((await home.json(['thread', 'start', 'loop', '-p', prompt])) as { thread: string }).thread;
-}
-
 test('a scan names the places of secrets, never a secret, and exits with 1', async () => {
   const home = createScene(`One.\nTwo ${KNOWN}.`);
-  const [clean, other] = [await start(home, 'clean'), await start(home, `take ${KNOWN}`)];
+  const [clean, other] = [await home.start('loop', 'clean'), await home.start('loop', `take ${KNOWN}`)];
   await home.uwf(['thread', 'step', clean]);
   const { code, stdout, all } = await home.uwf(['scan'], knowing);
   expect(code).toBe(1);
@@ -50,7 +46,7 @@ test('a scan finds what was put, and registered, and recorded, each by its place
   home.git('add', '.');
   home.git('commit', '-qm', 'code');
   home.write('src/.env', `A=1\nB=${KNOWN}\n`);
-  const thread = await start(home, 'x');
+  const thread = await home.start('loop', 'x');
   await home.uwf(['thread', 'step', thread]);
   await home.uwf(['cas', 'put', '-t', thread, '-'], { input: `a note with ${KNOWN}` });
   home.write('.uwf/workflows/loop.yaml', loopWorkflow.replace('You write.', `You write with ${KNOWN}.`));
@@ -71,7 +67,7 @@ test('a scan finds what was put, and registered, and recorded, each by its place
 
 test('a thread that cannot be read is named, and the others are looked through', async () => {
   const home = createScene('Done.');
-  const [first, second] = [await start(home, 'x'), await start(home, `take ${KNOWN}`)];
+  const [first, second] = [await home.start('loop', 'x'), await home.start('loop', `take ${KNOWN}`)];
   home.git('update-ref', `refs/threads/${first}`, home.git('hash-object', '-w', '.uwf/config.yaml'));
   const { code, stdout } = await home.uwf(['scan'], knowing);
   expect(code).toBe(1);
@@ -88,7 +84,7 @@ test('a secret that was put without a thread is not offered a redaction, and wha
   expect(stderr).not.toContain('redact');
   expect(await home.uwf(['cas', 'rm', hash])).toMatchObject({ code: 0 });
   expect(await home.uwf(['scan'], knowing)).toMatchObject({ code: 0 });
-  await start(home, `take ${KNOWN}`);
+  await home.start('loop', `take ${KNOWN}`);
   expect((await home.uwf(['scan'], knowing)).stderr).toBe(
     "hint: 'uwf thread redact <thread>' takes secrets out of a thread; change those that left this machine\n",
   );

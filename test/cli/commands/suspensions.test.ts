@@ -16,7 +16,7 @@ const replies = {
 /** A thread in which a question was answered and a turn has failed; it waits. */
 async function withPauses(): Promise<{ repository: CliRepository; thread: string }> {
   const repository = createLoopRepository(replies);
-  const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'Write.'])) as { thread: string };
+  const thread = await repository.start('loop', 'Write.');
   expect(await repository.uwf(['thread', 'run', thread])).toMatchObject({ code: 4 });
   expect(await repository.uwf(['thread', 'resume', thread, '-p', refusedReply])).toMatchObject({ code: 4 });
   return { repository, thread };
@@ -164,14 +164,8 @@ describe('a suspension and its answer are shown in their place', () => {
   test('a resumption is no turn, and what is nothing is named', async () => {
     const { repository, thread } = await withPauses();
     const resumption = String((await entries(repository, 'log', thread))[1]!['hash']);
-    expect(await repository.uwf(['step', 'show', resumption, '-t', thread])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`'uwf thread read ${thread}' shows what it says`),
-    });
-    expect(await repository.uwf(['step', 'read', '0000000000000'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("no thread has a step or suspension '0000000000000'"),
-    });
+    await repository.says(`step show ${resumption} -t ${thread}`, 2, `'uwf thread read ${thread}' shows what it says`);
+    await repository.says('step read 0000000000000', 2, "no thread has a step or suspension '0000000000000'");
   });
 });
 
@@ -189,15 +183,12 @@ test('what is said to be done next with a turn that failed, or a fork of it, tak
   }
   const { stdout, stderr } = await repository.uwf(['thread', 'fork', thread]);
   expect(stderr).toContain(`'uwf thread resume ${stdout.trim()}' takes the turn again`);
-  expect(await repository.uwf(['thread', 'join', thread, '--json'])).toMatchObject({
-    code: 4,
-    stdout: expect.stringContaining('"role":"writer","cause":"invalid-reply"'),
-  });
+  await repository.says(`thread join ${thread} --json`, 4, '"role":"writer","cause":"invalid-reply"');
 });
 
 test('what is said to be done next with a thread that waits at a limit, or a fork of it, is no answer, which is refused', async () => {
   const repository = createLoopRepository({ ...replies, writer: [acceptedReply], checker: [] });
-  const { thread } = (await repository.json(['thread', 'start', 'loop', '-p', 'Write.'])) as { thread: string };
+  const thread = await repository.start('loop', 'Write.');
   writeFileSync(join(repository.dir, '.git', 'uwf', 'config.yaml'), 'limits: { maxSteps: 1 }\n');
   expect(await repository.uwf(['thread', 'run', thread])).toMatchObject({ code: 4 });
   const fork = await repository.uwf(['thread', 'fork', thread]);
@@ -232,7 +223,7 @@ test('two questions, a failed turn and the answers are read alike where they wer
   here.write('.uwf/config.yaml', agents);
   const shared = createTemporaryRepository({ bare: true });
   here.git('remote', 'add', 'origin', shared.dir);
-  const { thread } = (await here.json(['thread', 'start', 'loop', '-p', 'Draw.'])) as { thread: string };
+  const thread = await here.start('loop', 'Draw.');
   await here.uwf(['thread', 'run', thread]);
   await here.uwf(['thread', 'resume', thread, '-p', 'The blue one.']);
   await here.uwf(['thread', 'resume', thread, '-p', 'Small.']);

@@ -176,10 +176,7 @@ describe('thread merge', () => {
     repository.git('commit', '-qam', 'ours');
     const before = stateOf(repository);
     for (const mode of ['--squash', '--rebase']) {
-      const { code, stdout, stderr } = await repository.uwf(['thread', 'merge', thread, mode]);
-      expect(code).toBe(5);
-      expect(stdout).toContain('\n  a.txt\n');
-      expect(stderr).toContain('nothing was changed');
+      await repository.says(`thread merge ${thread} ${mode}`, 5, '\n  a.txt\n', 'nothing was changed');
       expect(stateOf(repository)).toEqual(before);
     }
     const { code, stderr } = await repository.uwf(['thread', 'merge', thread]);

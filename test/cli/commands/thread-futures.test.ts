@@ -152,7 +152,7 @@ describe('thread diff', () => {
       firstDifference: null,
       steps: [{ number: 2, isSame: true }],
     });
-    const stranger = (await repository.uwf(['thread', 'start', 'loop', '-p', 'Something else.'])).stdout.trim();
+    const stranger = await repository.start('loop', 'Something else.');
     expect(await repository.json(['thread', 'diff', stranger, thread])).toMatchObject({
       ancestor: null,
       firstDifference: 1,

@@ -8,24 +8,16 @@ import {
   scriptedConfig,
 } from '../../helpers/cli.ts';
 import { widthOf } from '../../../src/cli/output/width.ts';
-import type { CliRepository } from '../../helpers/cli.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 
 const oid = expect.stringMatching(/^[0-9a-f]{40}$/) as string;
 const hash = expect.stringMatching(/^[0-9A-F][0-9A-HJKMNP-TV-Z]{12}$/) as string;
 const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
 
-async function start({ json }: CliRepository, prompt = 'Write something'): Promise<string> {
-  // The shape is what the first test below shows.
-  return ((await json(['thread', 'start', 'loop', '-p', prompt])) as { thread: string }).thread;
-}
-
 describe('uwf thread start', () => {
   test('prints the id of an idle thread, and no agent has to be configured', async () => {
-    const { uwf, json, dir } = createCliRepository({ '.uwf/workflows/loop.yaml': loopWorkflow });
-    const { code, stdout } = await uwf(['thread', 'start', 'loop', '-p', 'x']);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^[0-9A-Z]{26}\n$/);
+    const { says, json, dir } = createCliRepository({ '.uwf/workflows/loop.yaml': loopWorkflow });
+    await says('thread start loop -p x', 0, /^[0-9A-Z]{26}\n$/);
     expect(await json(['thread', 'start', 'loop', '-p', 'x'])).toEqual({
       thread: expect.stringMatching(/^[0-9A-Z]{26}$/),
       head: oid,
@@ -40,7 +32,7 @@ describe('uwf thread start', () => {
 describe('uwf thread step', () => {
   test('does one step and names it', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     expect(await repository.lines(['thread', 'step', thread])).toEqual([
       {
         thread,
@@ -57,7 +49,7 @@ describe('uwf thread step', () => {
 
   test('-c prints a line for each step, and stops where the thread does', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     const lines = await repository.lines(['thread', 'step', thread, '-c', '9']);
     expect(lines.map(({ role, status }) => [role, status])).toEqual([
       ['writer', 'idle'],
@@ -75,7 +67,7 @@ describe('uwf thread step', () => {
       ...loopReplies,
       writer: [{ delayMs: 1500, reply: loopReplies.writer[0] }],
     });
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     const both = await Promise.all([1, 2].map(() => repository.uwf(['thread', 'step', thread, '--json'])));
     expect(both.map(({ code }) => code).toSorted((a, b) => a - b)).toEqual([0, 5]);
     const loser = JSON.parse(both.find(({ code }) => code === 5)?.stderr ?? '') as { error: Record<string, unknown> };
@@ -85,7 +77,7 @@ describe('uwf thread step', () => {
 
   test('--role lets a person choose; an unknown role is refused', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     expect(await repository.lines(['thread', 'step', thread, '--role', 'checker'])).toMatchObject([
       { role: 'checker' },
     ]);
@@ -96,7 +88,7 @@ describe('uwf thread step', () => {
 describe('uwf thread run and resume', () => {
   test('run goes on from where the thread stands', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     await repository.uwf(['thread', 'step', thread]);
     const events = await repository.lines(['thread', 'run', thread.slice(0, 20).toLowerCase()]);
     expect(events.filter(({ event }) => event === 'step.finished')).toHaveLength(3);
@@ -110,7 +102,7 @@ describe('uwf thread run and resume', () => {
       checker: ['---\n$status: accepted\n---\nGood'],
     };
     const repository = createLoopRepository(replies);
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     expect((await repository.lines(['thread', 'run', thread])).at(-1)).toMatchObject({
       event: 'thread.suspended',
       status: 'suspended',
@@ -129,7 +121,7 @@ describe('uwf thread run and resume', () => {
       checker: ['---\n$status: accepted\n---\nGood'],
     };
     const repository = createLoopRepository(replies);
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     await repository.uwf(['thread', 'run', thread]);
     expect(await repository.json(['thread', 'resume', thread, '-p', '-', '-b'], { input: answer })).toMatchObject({
       thread,
@@ -143,7 +135,7 @@ describe('uwf thread run and resume', () => {
 
   test('a thread that waits for nobody takes no answer, and goes on without one', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     expect(await repository.uwf(['thread', 'resume', thread, '-p', 'Blue'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(`thread ${thread} is idle: it does not wait for an answer`),
@@ -156,7 +148,7 @@ describe('uwf thread run and resume', () => {
 describe('uwf thread show', () => {
   test('has the fields that scripts rely on', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     const idle = (await repository.json(['thread', 'show', thread])) as object;
     expect(Object.keys(idle).slice(0, 10)).toEqual([
       'thread',
@@ -194,7 +186,7 @@ describe('uwf thread show', () => {
 
   test('works from a subfolder, a linked worktree, by -C and by UWF_REPOSITORY', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     repository.write('deep/down/file', '');
     repository.git('add', '.');
     repository.git('commit', '-q', '-m', 'one');
@@ -220,27 +212,21 @@ describe('uwf thread show', () => {
 
   test('an unknown and an ambiguous id are said', async () => {
     const repository = createLoopRepository();
-    await start(repository);
-    await start(repository);
-    expect(await repository.uwf(['thread', 'show', 'zzz'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("there is no thread 'zzz'"),
-    });
-    expect(await repository.uwf(['thread', 'show', '01'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('any of 2 threads'),
-    });
+    await repository.start('loop', 'Write something');
+    await repository.start('loop', 'Write something');
+    await repository.says('thread show zzz', 2, "there is no thread 'zzz'");
+    await repository.says('thread show 01', 2, 'any of 2 threads');
   });
 });
 
 describe('uwf thread list', () => {
   test('shows what is not over, the suspended first, then the newest', async () => {
     const repository = createLoopRepository({ ...loopReplies, writer: [{ suspend: 'Which?', reply: 'x' }] });
-    const waiting = await start(repository, 'the one that waits');
+    const waiting = await repository.start('loop', 'the one that waits');
     await repository.uwf(['thread', 'run', waiting]);
-    const older = await start(repository, 'the older one');
-    const newer = await start(repository, 'the newer one');
-    const cancelled = await start(repository);
+    const older = await repository.start('loop', 'the older one');
+    const newer = await repository.start('loop', 'the newer one');
+    const cancelled = await repository.start('loop', 'Write something');
     await repository.uwf(['thread', 'cancel', cancelled]);
     const list = (await repository.json(['thread', 'list'])) as { thread: string }[];
     expect(list.map(({ thread }) => thread)).toEqual([waiting, newer, older]);
@@ -306,7 +292,7 @@ describe('uwf thread list', () => {
 describe('uwf thread read', () => {
   test('prints the task and every reply, oldest first', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     await repository.uwf(['thread', 'run', thread]);
     const { stdout } = await repository.uwf(['thread', 'read', thread]);
     expect(stdout.match(/^# (?:The task|\d\. \w+)$/gm)).toEqual([
@@ -330,7 +316,7 @@ describe('uwf thread read', () => {
 describe('the end of a thread', () => {
   test('cancel ends it with 130; cancelling again is refused', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     expect(await repository.json(['thread', 'cancel', thread, '-m', 'superseded'])).toEqual({
       event: 'thread.cancelled',
       thread,
@@ -339,20 +325,14 @@ describe('the end of a thread', () => {
       head: oid,
       text: 'superseded',
     });
-    expect(await repository.uwf(['thread', 'cancel', thread])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('over already'),
-    });
+    await repository.says(`thread cancel ${thread}`, 2, 'over already');
     expect((await repository.lines(['thread', 'run', thread])).at(-1)).toMatchObject({ event: 'thread.cancelled' });
   });
 
   test('rm removes what is over, and the rest with --force only', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
-    expect(await repository.uwf(['thread', 'rm', thread])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('--force'),
-    });
+    const thread = await repository.start('loop', 'Write something');
+    await repository.says(`thread rm ${thread}`, 2, '--force');
     expect(await repository.json(['thread', 'rm', thread, '--force'])).toEqual({ thread, head: oid, unmerged: null });
     expect(repository.git('for-each-ref')).toBe('');
     expect(await repository.uwf(['thread', 'show', thread])).toMatchObject({ code: 2 });
@@ -360,7 +340,7 @@ describe('the end of a thread', () => {
 
   test('stop and join say when nobody works', async () => {
     const repository = createLoopRepository();
-    const thread = await start(repository);
+    const thread = await repository.start('loop', 'Write something');
     expect(await repository.json(['thread', 'stop', thread])).toEqual({
       thread,
       status: 'idle',

@@ -146,7 +146,7 @@ describe('a filter of the repository', () => {
     );
     expect(await outcome(repository, ['run', 'pair', '-p', 'go'])).toBe(expected);
     const one = expected.replace(', agents.two', '');
-    const thread = (await repository.uwf(['thread', 'start', 'pair', '-p', 'go'])).stdout.trim();
+    const thread = await repository.start('pair', 'go');
     expect(await outcome(repository, ['thread', 'step', thread])).toBe(one);
     expect(repository.hasRun()).toBe(false);
   });

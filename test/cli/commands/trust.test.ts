@@ -77,8 +77,7 @@ describe('before the word nothing runs, and nothing is stored', () => {
       '.uwf/config.yaml': JSON.stringify(config),
       'three.sh': script('three'),
     });
-    const start = async (): Promise<string> =>
-      (await repository.uwf(['thread', 'start', 'pair', '-p', 'go'])).stdout.trim();
+    const start = async (): Promise<string> => await repository.start('pair', 'go');
     const threads: Record<string, string> = { idle: await start(), stepped: await start(), ended: await start() };
     await repository.uwf(['thread', 'step', threads['stepped'] ?? ''], everything);
     expect(await repository.uwf(['thread', 'run', threads['ended'] ?? ''], everything)).toMatchObject({ code: 0 });
@@ -95,7 +94,7 @@ describe('before the word nothing runs, and nothing is stored', () => {
 
   test('a step asks for the agent that it runs, and for no other', async () => {
     const repository = createPair();
-    const thread = (await repository.uwf(['thread', 'start', 'pair', '-p', 'go'])).stdout.trim();
+    const thread = await repository.start('pair', 'go');
     expect(await outcome(repository, ['thread', 'step', thread])).toBe('6 agents.one');
     expect(await repository.uwf(['trust', 'one'])).toMatchObject({ code: 0 });
     expect(await outcome(repository, ['thread', 'step', thread])).toBe('ran');
@@ -300,7 +299,7 @@ test('what a repository allows to stay counts once it was agreed to, and what it
     '.git/uwf/config.yaml': 'redact: off',
   });
   const start = async (): Promise<string> => {
-    const thread = (await repository.uwf(['thread', 'start', 'pair', '-p', 'the key is acme-123'])).stdout.trim();
+    const thread = await repository.start('pair', 'the key is acme-123');
     return repository.git('log', '-1', '--format=%B', `refs/threads/${thread}`);
   };
   expect(await start()).not.toContain('acme-123');

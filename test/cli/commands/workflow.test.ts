@@ -66,12 +66,10 @@ moderator: [{ from: __start__, to: reviews }, { from: reviews, to: __end__ }]
 });
 
 test('a file that is a link to itself is named as one', async () => {
-  const { dir, uwf } = createCliRepository();
+  const { dir, says } = createCliRepository();
   mkdirSync(join(dir, '.uwf/workflows'), { recursive: true });
   symlinkSync('round.yaml', join(dir, '.uwf/workflows/round.yaml'));
-  const { code, stderr } = await uwf(['workflow', 'show', 'round']);
-  expect(code).toBe(2);
-  expect(stderr).toContain('uwf: .uwf/workflows/round.yaml is a symbolic link that leads to no file');
+  await says('workflow show round', 2, 'uwf: .uwf/workflows/round.yaml is a symbolic link that leads to no file');
 });
 
 test('a file that leads out of the repository is named as one, and hides no other', async () => {
@@ -134,7 +132,7 @@ describe('validate', () => {
   });
 
   test('--strict lets warnings fail', async () => {
-    const { uwf, write } = createLoopRepository();
+    const { uwf, says, write } = createLoopRepository();
     write(
       '.uwf/workflows/loop.yaml',
       loopWorkflow.replace(
@@ -142,10 +140,7 @@ describe('validate', () => {
         "$steps[role='checker'].meta.`$status` = 'rejected'",
       ),
     );
-    expect(await uwf(['workflow', 'validate', 'loop'])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('warning'),
-    });
+    await says('workflow validate loop', 0, 'warning');
     expect(await uwf(['workflow', 'validate', 'loop', '--strict'])).toMatchObject({ code: 1 });
   });
 });
@@ -158,7 +153,7 @@ test.each(['text', 'mermaid', 'dot'])('graph draws every role as %s', async (for
 });
 
 test('agent list and show tell who does what and what it may be told', async () => {
-  const { json, uwf } = createLoopRepository();
+  const { json, uwf, says } = createLoopRepository();
   expect(await json(['agent', 'list'])).toEqual([
     { name: 'script', package: 'builtin:scripted', isDefault: true, roles: [] },
   ]);
@@ -168,10 +163,7 @@ test('agent list and show tell who does what and what it may be told', async () 
     configSchema: expect.any(Object),
   });
   expect((await uwf(['agent', 'show', 'builtin:command'])).stdout).toContain('argv (needed)');
-  expect(await uwf(['agent', 'show', 'scirpt'])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining("did you mean 'script'?"),
-  });
+  await says('agent show scirpt', 2, "did you mean 'script'?");
   expect(await uwf(['agent', 'show', 'builtin:comand'])).toMatchObject({ code: 6 });
 });
 

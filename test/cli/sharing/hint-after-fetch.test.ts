@@ -8,7 +8,7 @@ test('who cannot fetch a thread whose commit the remote has lost is told how it 
   const server = createTemporaryRepository({ bare: true });
   const home = createLoopRepository();
   home.git('remote', 'add', 'origin', server.dir);
-  const { thread } = (await home.json(['thread', 'start', 'loop', '-p', 'x'])) as { thread: string };
+  const thread = await home.start('loop', 'x');
   await home.json(['push', '--all']);
   const ref = `refs/threads/${thread}`;
   const tip = home.git('rev-parse', ref).trim();

@@ -44,7 +44,7 @@ test('what the person has not agreed to is refused, with the command that agrees
 
 test('a thread that has another head than was seen is left as it is, and its lease is given back', async () => {
   const loop = createLoopRepository();
-  const { thread } = (await loop.json(['thread', 'start', 'loop', '-p', 'Write'])) as { thread: string };
+  const thread = await loop.start('loop', 'Write');
   const repository = await loop.open();
   const actions = pageActions(atTerminal(loop, { UWF_TRUST: 'all' }), repository);
   const id = parseThreadId(thread);
@@ -64,7 +64,7 @@ test.skipIf(process.platform !== 'linux')(
   'a process that cannot be started leaves no file open, and its lease is given back',
   async () => {
     const loop = createLoopRepository();
-    const { thread } = (await loop.json(['thread', 'start', 'loop', '-p', 'Write'])) as { thread: string };
+    const thread = await loop.start('loop', 'Write');
     const repository = await loop.open();
     const id = parseThreadId(thread);
     const gone = { ...atTerminal(loop, { UWF_TRUST: 'all' }), cwd: join(loop.dir, 'gone') };

@@ -38,7 +38,7 @@ const stateTold = (told: readonly LiveEvent[], topic: string): string | undefine
   told.flatMap((event) => (event.event === 'state' && event.topic === topic ? event.state : [])).at(-1);
 
 const startThread = async ({ cli }: Scene): Promise<string> => {
-  const { thread } = (await cli.json(['thread', 'start', 'loop', '-p', 'Write'])) as { thread: string };
+  const thread = await cli.start('loop', 'Write');
   return thread;
 };
 
