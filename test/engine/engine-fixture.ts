@@ -83,10 +83,6 @@ export function reply(status: string, text = `It is ${status}.`): string {
   return `---\n$status: ${status}\n---\n${text}\n`;
 }
 
-/** The roles whose turns have begun, in their order. */
-export const rolesOf = ({ events }: Pick<EngineFixture, 'events'>): string[] =>
-  events.flatMap((event) => (event.event === 'step.started' ? [event.role] : []));
-
 /** Expects that uwf's verification and git's find nothing wrong in a repository. */
 export async function expectSound({ repository, dir }: Pick<EngineFixture, 'repository' | 'dir'>): Promise<void> {
   for await (const verdict of verifyThreads(readingContext(repository)))

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { assert, expect, onTestFinished, vi } from 'vitest';
+import { assert, onTestFinished, vi } from 'vitest';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { createEngine, type Engine } from '../../src/engine/engine.ts';
 import { readingContext, type EngineOptions } from '../../src/engine/engine-context.ts';
@@ -76,7 +76,7 @@ export async function scenario(options: ScenarioOptions): Promise<Scenario> {
   const scene = new Scenario(temporary, await temporary.open(options.open), plot, folder, options);
   if (options.prompt !== null) await scene.start(options.prompt);
   onTestFinished(async () => {
-    if (options.isSound !== false) await expectSound(scene.repository);
+    if (options.isSound !== false) await scene.expectSound();
     await scene.repository.close();
   });
   return scene;
@@ -154,6 +154,12 @@ export class Scenario {
 
   view(): Promise<ThreadView> {
     return this.engine.describe(this.thread);
+  }
+
+  /** Expects that uwf's verification finds nothing wrong. git's own is for what git has to read: `expectCleanFsck`. */
+  async expectSound(): Promise<void> {
+    for await (const verdict of verifyThreads(readingContext(this.repository)))
+      assert.deepEqual(verdict.findings, [], `of thread ${verdict.thread}`);
   }
 
   /** The events of a name, typed. */
@@ -236,12 +242,6 @@ export class Scenario {
     stop.abort(new Error('^C'));
     assert.propertyVal(await ended, 'code', 'interrupted');
   }
-}
-
-/** Expects that uwf's verification finds nothing wrong. git's own is for what git has to read: `expectCleanFsck`. */
-async function expectSound(repository: Repository): Promise<void> {
-  for await (const verdict of verifyThreads(readingContext(repository)))
-    expect(verdict).toMatchObject({ findings: [] });
 }
 
 /** A loop in which a checker sends the first text of a writer back. */

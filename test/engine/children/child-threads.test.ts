@@ -1,35 +1,35 @@
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../../src/engine/config/config.ts';
-import { createEngine } from '../../../src/engine/engine.ts';
+import type { ThreadId } from '../../../src/thread/thread-id.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
+import { plotOf, type Turn } from '../../helpers/plot.ts';
+import { scenario, statuses, type Scenario, type ScenarioOptions } from '../../helpers/scenario.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
-import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
 
-const child = workflow('child', { worker: statuses('done') }, 'worker > end');
+const child = plotOf({ flow: 'worker > end', definition: { name: 'child' } }).definition;
 
-const parent = workflow('parent', { planner: statuses('planned'), developer: statuses('done', 'failed') }, [
-  'planner > developer: Build it: {{ _body }}',
-  'developer > end',
-]);
-
-function configWith(worker: unknown): Config {
-  const replies = { planner: [reply('planned', 'A plan.')], worker } as never;
-  const config = scripted(replies);
-  config.agents['sub'] = { name: 'sub', package: 'builtin:workflow', config: { workflow: 'child' } };
-  config.roles['parent.developer'] = 'sub';
-  return config;
+/** A thread whose second role is a workflow of one role, the worker. */
+function startParent(worker: Turn[], more: Partial<ScenarioOptions> = {}): Promise<Scenario> {
+  const developer = { package: 'builtin:workflow', config: { workflow: 'child' } };
+  return scenario({
+    flow: ['planner > developer: Build it: {{ _body }}', 'developer > end'],
+    agents: { planner: ['planned: A plan.'], developer, worker },
+    roles: { developer: statuses('done', 'failed') },
+    definition: { name: 'parent' },
+    others: [child],
+    prompt: 'Make a thing.',
+    ...more,
+  });
 }
 
-const resolveWorkflow = (name: string): Promise<WorkflowDefinition> =>
-  name === 'child' ? Promise.resolve(child) : Promise.reject(new Error(`no ${name}`));
+const childOf = async (scene: Scenario): Promise<ThreadId> => (await scene.view()).children[0]!;
 
 type Payload = { payload: Record<string, unknown> };
 
 describe('a role that is a workflow', () => {
   test('runs a child thread, and the two know each other by git and by node', async () => {
-    const { engine, git, dir } = await createFixture(configWith([reply('done', 'Built.')]), { resolveWorkflow });
-    const { thread } = await engine.start({ definition: parent, prompt: 'Make a thing.' });
-    const over = await engine.run(thread);
+    const scene = await startParent(['done: Built.']);
+    const { engine, git, thread } = scene;
+    const over = await scene.run();
     expect(over).toMatchObject({ event: 'thread.ended', text: 'Built.\n' });
 
     const view = await engine.describe(thread);
@@ -81,131 +81,119 @@ describe('a role that is a workflow', () => {
     expect(graph).toMatch(
       /\* {3}developer: Built\.[\s\S]*\| \* completed: Built\.[\s\S]*\| \* worker: Built\.[\s\S]*\| \* child: Build it: A plan\.[\s\S]*\* planner: A plan\./,
     );
-    expectCleanFsck(dir);
+    expectCleanFsck(scene.dir);
   });
 
   test('its definition is the one of the time the parent started', async () => {
-    let served = child;
-    const { engine } = await createFixture(configWith([reply('done', 'As it was.')]), {
-      resolveWorkflow: () => Promise.resolve(served),
+    let served: WorkflowDefinition = child;
+    const scene = await startParent(['done: As it was.'], {
+      engine: { resolveWorkflow: () => Promise.resolve(served) },
     });
-    const { thread } = await engine.start({ definition: parent, prompt: 'x' });
-    served = workflow('child', { other: statuses('done') }, [{ from: '__start__', to: 'other', when: null }]);
-    expect(await engine.run(thread)).toMatchObject({ event: 'thread.ended', text: 'As it was.\n' });
+    served = plotOf({ flow: 'other', definition: { name: 'child' } }).definition;
+    expect(await scene.run()).toMatchObject({ event: 'thread.ended', text: 'As it was.\n' });
   });
 
   test('a child that ended before its parent stored the step is not run again', async () => {
-    const { engine, repository, git } = await createFixture(configWith([reply('done', 'Once.')]), { resolveWorkflow });
-    const { thread } = await engine.start({ definition: parent, prompt: 'x' });
-    const over = await engine.run(thread);
+    const scene = await startParent(['done: Once.']);
+    const { git, plot } = scene;
+    const over = await scene.run();
     // As a crash between the child's end and the parent's step would have left it.
     const planner = git('rev-parse', `${over.head}^^`);
-    git('update-ref', `refs/threads/${thread}`, planner);
+    git('update-ref', `refs/threads/${scene.thread}`, planner);
     git('update-ref', '-d', git('for-each-ref', '--format=%(refname)', `--points-at=${over.head}`));
-    const paidAgain = createEngine({ repository, config: configWith([{ fail: 'paid twice' }]), resolveWorkflow });
-    expect(await paidAgain.run(thread)).toMatchObject({ event: 'thread.ended', text: 'Once.\n' });
-    expect((await paidAgain.describe(thread)).children).toHaveLength(1);
+    const twice = {
+      name: 'twice',
+      package: 'builtin:scripted',
+      config: { replies: { worker: [{ fail: 'paid twice' }] } },
+    };
+    const { agents, roles } = plot.config;
+    const config = { ...plot.config, agents: { ...agents, twice }, roles: { ...roles, worker: 'twice' } };
+    const over2 = await scene.beside({ config }).run(scene.thread);
+    expect(over2).toMatchObject({ event: 'thread.ended', text: 'Once.\n' });
+    expect((await scene.view()).children).toHaveLength(1);
   });
 
   test.each(['parent', 'child'])('a child that asks suspends both; resuming the %s goes on with both', async (who) => {
     const asking = [{ suspend: 'Which way?', reply: '---\n$status: done\n---\nWent {{ answer }}.' }];
-    const { engine, dir, git } = await createFixture(configWith(asking), { resolveWorkflow });
-    const { thread } = await engine.start({ definition: parent, prompt: 'x' });
-    const over = await engine.run(thread);
-    expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('Which way?') });
-    const [childId = ''] = (await engine.describe(thread)).children;
+    const scene = await startParent(asking);
+    const { engine, git, thread } = scene;
+    const waits = { event: 'thread.suspended', text: expect.stringContaining('Which way?') as string };
+    expect(await scene.run()).toMatchObject(waits);
+    const childId = await childOf(scene);
     expect(await engine.describe(childId)).toMatchObject({ status: 'suspended', parent: thread });
     // A child that is not over comes and goes with its ref: so it does in what is said of its caller.
     const childRef = `refs/threads/${childId}`;
     const childHead = git('rev-parse', childRef);
     git('update-ref', '-d', childRef);
-    expect((await engine.describe(thread)).children).toEqual([]);
+    expect((await scene.view()).children).toEqual([]);
     git('update-ref', childRef, childHead);
-    expect((await engine.describe(thread)).children).toEqual([childId]);
+    expect((await scene.view()).children).toEqual([childId]);
     await engine.resume(who === 'parent' ? thread : childId, { answer: 'left' });
     expect(await engine.describe(childId)).toMatchObject({ status: 'ended' });
-    expect(await engine.describe(thread)).toMatchObject({ status: 'ended', reason: 'Went left.' });
-    expectCleanFsck(dir);
+    expect(await scene.view()).toMatchObject({ status: 'ended', reason: 'Went left.' });
+    expectCleanFsck(scene.dir);
   });
 
   test('what a child asks is not passed over after a crash, and an answer is given to one question only', async () => {
-    const curious = workflow(
-      'child',
-      { worker: statuses('done'), measurer: statuses('done') },
-      'worker > measurer > end',
-    );
-    const config = configWith([]);
-    const asks = (suspend: string): unknown => ({ suspend, reply: '---\n$status: done\n---\nWent {{ answer }}.' });
-    const replies = { planner: [reply('planned')], worker: [asks('Which way?')], measurer: [asks('How far?')] };
-    config.agents['script'] = { name: 'script', package: 'builtin:scripted', config: { replies } as never };
-    const { engine, git, dir, events } = await createFixture(config, {
-      resolveWorkflow: () => Promise.resolve(curious),
+    const asks = (suspend: string): Turn => ({ suspend, reply: '---\n$status: done\n---\nWent {{ answer }}.' });
+    const scene = await scenario({
+      flow: 'developer > end',
+      agents: {
+        developer: { package: 'builtin:workflow', config: { workflow: 'child' } },
+        worker: [asks('Which way?')],
+        measurer: [asks('How far?')],
+      },
+      roles: { developer: statuses('done', 'failed') },
+      others: [plotOf({ flow: 'worker > measurer > end', definition: { name: 'child' } }).definition],
     });
-    const { thread } = await engine.start({ definition: parent, prompt: 'x' });
-    const ref = `refs/threads/${thread}`;
-    const first = await engine.run(thread);
-    const [childId = ''] = (await engine.describe(thread)).children;
-
-    // As if the parent had been killed before its own suspension was stored.
-    git('update-ref', ref, `${first.head}^`);
-    const atFirstQuestion = git('rev-parse', `refs/threads/${childId}`);
-    expect(await engine.run(thread)).toMatchObject({
-      event: 'thread.suspended',
-      text: expect.stringContaining('Which way?'),
-    });
-    expect(git('rev-parse', `refs/threads/${childId}`)).toBe(atFirstQuestion);
-
-    const second = await engine.resume(thread, { answer: 'left' });
-    expect(second).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('How far?') });
-    git('update-ref', ref, `${second.head}^`);
-    const atSecondQuestion = git('rev-parse', `refs/threads/${childId}`);
-    expect(await engine.run(thread)).toMatchObject({
-      event: 'thread.suspended',
-      text: expect.stringContaining('How far?'),
-    });
-    expect(git('rev-parse', `refs/threads/${childId}`)).toBe(atSecondQuestion);
-
-    expect(await engine.resume(thread, { answer: 'a mile' })).toMatchObject({
-      event: 'thread.ended',
-      text: 'Went a mile.',
-    });
-    expect(events.filter((event) => event.event === 'thread.started')).toHaveLength(2);
-    expectCleanFsck(dir);
+    const { git, thread } = scene;
+    const waits = (text: string): object => ({ event: 'thread.suspended', text: expect.stringContaining(text) });
+    const first = await scene.run();
+    const childRef = `refs/threads/${await childOf(scene)}`;
+    /** As if the parent had been killed before its own suspension was stored. */
+    const killedAt = async (head: string, question: string): Promise<void> => {
+      git('update-ref', `refs/threads/${thread}`, `${head}^`);
+      const atQuestion = git('rev-parse', childRef);
+      expect(await scene.run()).toMatchObject(waits(question));
+      expect(git('rev-parse', childRef)).toBe(atQuestion);
+    };
+    await killedAt(first.head, 'Which way?');
+    const second = await scene.resume('left');
+    expect(second).toMatchObject(waits('How far?'));
+    await killedAt(second.head, 'How far?');
+    expect(await scene.resume('a mile')).toMatchObject({ event: 'thread.ended', text: 'Went a mile.' });
+    expect(scene.told('thread.started')).toHaveLength(2);
+    expectCleanFsck(scene.dir);
   });
 
   test('cancelling the parent cancels the child', async () => {
-    const { engine } = await createFixture(configWith([{ suspend: 'Wait.' }]), { resolveWorkflow });
-    const { thread } = await engine.start({ definition: parent, prompt: 'x' });
-    await engine.run(thread);
-    const [childId = ''] = (await engine.describe(thread)).children;
-    await engine.cancel(thread);
-    expect((await engine.describe(childId)).status).toBe('cancelled');
+    const scene = await startParent([{ suspend: 'Wait.' }]);
+    await scene.run();
+    const childId = await childOf(scene);
+    await scene.engine.cancel(scene.thread);
+    expect((await scene.engine.describe(childId)).status).toBe('cancelled');
   });
 
   test('the depth limit of a role keeps that role from starting child threads', async () => {
-    const limited = { ...parent, roles: { ...parent.roles } };
-    for (const role of Object.keys(limited.roles)) {
-      const definition = limited.roles[role];
-      if (definition) limited.roles[role] = { ...definition, limits: { maxDepth: 0 } };
-    }
-    const { engine } = await createFixture(configWith(['---\n$status: done\n---\n']), { resolveWorkflow });
-    const { thread } = await engine.start({ definition: limited, prompt: 'x' });
-    const over = await engine.run(thread);
-    expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('0 levels') });
+    const scene = await startParent(['done: Done.'], { prompt: null });
+    const { definition } = scene.plot;
+    const roles = Object.entries(definition.roles).map(([name, role]) => [name, { ...role, limits: { maxDepth: 0 } }]);
+    await scene.start('x', { definition: { ...definition, roles: Object.fromEntries(roles) as object } });
+    const text = expect.stringContaining('0 levels') as string;
+    expect(await scene.run()).toMatchObject({ event: 'thread.suspended', text });
   });
 
   test('a workflow that calls itself stops at the depth limit', async () => {
-    const self = workflow('self', { again: statuses('done') }, 'again > end');
-    const config: Config = {
-      agents: { me: { name: 'me', package: 'builtin:workflow', config: { workflow: 'self' } } },
-      defaultAgent: 'me',
-      roles: {},
-      limits: { maxDepth: 2 },
-    };
-    const { engine } = await createFixture(config, { resolveWorkflow: () => Promise.resolve(self) });
-    const { thread } = await engine.start({ definition: self, prompt: 'x' });
-    const over = await engine.run(thread);
-    expect(over).toMatchObject({ event: 'thread.suspended', text: expect.stringContaining('2 levels') });
-    expect((await engine.list()).map((summary) => summary.status)).toEqual(['suspended', 'suspended', 'suspended']);
+    const again = { package: 'builtin:workflow', config: { workflow: 'self' } };
+    const self = { flow: 'again > end', roles: { again: statuses('done') }, definition: { name: 'self' } };
+    const scene = await scenario({
+      ...self,
+      agents: { again },
+      config: { limits: { maxDepth: 2 } },
+      others: [plotOf(self).definition],
+    });
+    const text = expect.stringContaining('2 levels') as string;
+    expect(await scene.run()).toMatchObject({ event: 'thread.suspended', text });
+    expect((await scene.engine.list()).map(({ status }) => status)).toEqual(['suspended', 'suspended', 'suspended']);
   });
 });

@@ -2,21 +2,11 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { sharedEvaluator } from '../../../src/expression/evaluation/evaluator-child.ts';
 import { ExpressionTimeout } from '../../../src/expression/expression-errors.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
-import { createBlockFixture, withBlock } from '../blocks/block-fixture.ts';
-import {
-  createFixture,
-  expectSound,
-  reply,
-  rolesOf,
-  scripted,
-  statuses,
-  workflow,
-  type EngineFixture,
-} from '../engine-fixture.ts';
+import { plotOf, type Flow } from '../../helpers/plot.ts';
+import { reply, scenario, statuses, type Scenario } from '../../helpers/scenario.ts';
+import { startBlock } from '../blocks/block-fixture.ts';
 
 afterEach(() => vi.restoreAllMocks());
-
-type Rules = WorkflowDefinition['moderator'];
 
 /** Holds in a child process, which {@link slowOnce} makes late. */
 const needsChild = "$contains('aab', /^a+b$/)";
@@ -30,89 +20,77 @@ function slowOnce(): void {
   );
 }
 
-/** Each role replies once, so a turn that is taken again fails. */
-async function startWith(rules: Rules, limits: WorkflowDefinition['limits'] = {}): Promise<Started> {
+/** Each role takes one turn: whoever takes another one is noted. */
+function startWith(flow: Flow, limits: WorkflowDefinition['limits'] = {}): Promise<Scenario> {
   const roles = { coder: statuses('done'), tester: statuses('done') };
-  const fixture = await createFixture(scripted({ coder: [reply('done')], tester: [reply('done')] }));
-  const { thread } = await fixture.engine.start({ definition: workflow('w', roles, rules, { limits }), prompt: 'x' });
-  return { ...fixture, thread };
+  return scenario({ flow, definition: { limits, roles: plotOf({ flow: 'coder > tester', roles }).definition.roles } });
 }
 
-type Started = EngineFixture & { thread: string };
-
-const toCoder = { from: '__start__', to: 'coder', when: null };
-const toEnd = { from: 'tester', to: '__end__', when: null };
+const rolesOf = (scene: Scenario): string[] => scene.told('step.started').map(({ role }) => role);
+const toCoder = { from: '__start__', to: 'coder' };
 
 describe('a rule that exceeds its limits', () => {
   test('suspends the thread, and is only decided again when that is resumed', async () => {
-    const fixture = await startWith([toCoder, { from: 'coder', to: 'tester', when: needsChild }, toEnd]);
+    const scene = await startWith(['coder', { from: 'coder', to: 'tester', when: needsChild }, 'tester > end']);
     slowOnce();
-    expect(await fixture.engine.run(fixture.thread)).toMatchObject({
+    expect(await scene.run()).toMatchObject({
       event: 'thread.suspended',
       cause: 'rule',
       role: 'tester',
       text: expect.stringMatching(/^rule 2 \(coder -> tester\) has a when that exceeds its limits: .* within 1000 ms$/),
     });
-    await expectSound(fixture);
-    expect(await fixture.engine.resume(fixture.thread)).toMatchObject({ event: 'thread.ended', returnCode: 0 });
-    expect(rolesOf(fixture)).toEqual(['coder', 'tester']);
-    await expectSound(fixture);
+    await scene.expectSound();
+    expect(await scene.resume()).toMatchObject({ event: 'thread.ended', returnCode: 0 });
+    expect(rolesOf(scene)).toEqual(['coder', 'tester']);
   });
 
   test('keeps the answer to a question before it', async () => {
-    const rules = [
-      { ...toCoder, when: needsChild },
-      { from: 'coder', to: '__end__', when: null },
-    ];
-    const fixture = await createFixture(scripted({ coder: [{ suspend: 'Which language?', reply: '{{ answer }}' }] }));
-    const definition = workflow('w', { coder: statuses('done') }, rules);
-    const { thread } = await fixture.engine.start({ definition, prompt: 'x' });
-    expect(await fixture.engine.run(thread)).toMatchObject({ cause: 'agent' });
+    const agents = { coder: [{ suspend: 'Which language?', reply: '{{ answer }}' }] };
+    const flow = [{ ...toCoder, when: needsChild }, 'coder > end'];
+    const scene = await scenario({ flow, agents, roles: { coder: statuses('done') } });
+    expect(await scene.run()).toMatchObject({ cause: 'agent' });
     slowOnce();
-    expect(await fixture.engine.resume(thread, { answer: reply('done', 'French.') })).toMatchObject({ cause: 'rule' });
-    expect(await fixture.engine.resume(thread)).toMatchObject({ event: 'thread.ended', text: 'French.\n' });
+    expect(await scene.resume(reply('done', 'French.'))).toMatchObject({ cause: 'rule' });
+    expect(await scene.resume()).toMatchObject({ event: 'thread.ended', text: 'French.\n' });
   });
 
   const toTester = { from: 'coder', to: 'tester', when: null };
-  test.each<[where: string, waits: string, rules: Rules, limits?: WorkflowDefinition['limits']]>([
+  test.each<[where: string, waits: string, flow: Exclude<Flow, string>, limits?: WorkflowDefinition['limits']]>([
     ['before the first step', 'coder', [{ ...toCoder, when: endless }]],
-    ['before an end without a step', 'coder', [{ from: '__start__', to: '__end__', when: endless }, toCoder]],
-    ['in the prompt of a role', 'tester', [toCoder, { ...toTester, prompt: tooLarge }]],
-    ['in a location', 'tester', [toCoder, { ...toTester, location: tooLarge }]],
-    ['in the summary of an end', 'coder', [toCoder, { from: 'coder', to: '__end__', when: null, prompt: tooLarge }]],
+    ['before an end without a step', 'coder', [{ from: '__start__', to: '__end__', when: endless }, 'start > coder']],
+    ['in the prompt of a role', 'tester', ['coder', { ...toTester, prompt: tooLarge }]],
+    ['in a location', 'tester', ['coder', { ...toTester, location: tooLarge }]],
+    ['in the summary of an end', 'coder', ['coder', `coder > end: ${tooLarge}`]],
     [
       'at a limit',
       'coder',
-      [toCoder, toTester, { from: 'coder', to: '__end__', on: 'limit', when: endless }],
+      ['coder > tester', { from: 'coder', to: '__end__', on: 'limit', when: endless }],
       { maxSteps: 1 },
     ],
-  ])('%s stays undecided, and verification does not evaluate it', async (_where, waits, rules, limits) => {
-    const fixture = await startWith([...rules, toEnd], limits);
+  ])('%s stays undecided, and verification does not evaluate it', async (where, waits, flow, limits) => {
+    const scene = await startWith([...flow, 'tester > end'], limits);
     const stopped = { event: 'thread.suspended', cause: 'rule', role: waits };
-    expect(await fixture.engine.run(fixture.thread)).toMatchObject(stopped);
-    expect(await fixture.engine.resume(fixture.thread)).toMatchObject(stopped);
-    expect(rolesOf(fixture)).toEqual(rules[0]?.when === endless ? [] : ['coder']);
-    await expectSound(fixture);
+    expect(await scene.run()).toMatchObject(stopped);
+    expect(await scene.resume()).toMatchObject(stopped);
+    expect(rolesOf(scene)).toEqual(where.startsWith('before') ? [] : ['coder']);
   });
 
   test('in a branch suspends its block, and both go on together', async () => {
-    const slow = workflow('slow', { reader: statuses('good', 'bad') }, [
-      { from: '__start__', to: 'reader', when: null },
-      { from: 'reader', to: '__end__', when: needsChild },
-    ]);
-    const fixture = await createBlockFixture({}, [slow]);
+    const { definition: slow } = plotOf({
+      flow: ['reader', { from: 'reader', to: '__end__', when: needsChild }],
+      roles: { reader: statuses('good', 'bad') },
+      definition: { name: 'slow' },
+    });
     const branches = { a: { workflow: 'slow' }, b: { workflow: 'review' } };
-    const definition = await withBlock({ branches, join: 'all' });
-    const { thread } = await fixture.engine.start({ definition, prompt: 'Go.' });
+    const scene = await startBlock({ branches, join: 'all' }, { others: [slow] });
     slowOnce();
-    expect(await fixture.engine.run(thread)).toMatchObject({
+    expect(await scene.run()).toMatchObject({
       event: 'thread.suspended',
       cause: 'child',
       text: expect.stringContaining('rule 2 (reader -> __end__) has a when that exceeds its limits'),
     });
-    await expectSound(fixture);
-    expect(await fixture.engine.resume(thread)).toMatchObject({ event: 'thread.ended', returnCode: 0 });
-    expect(rolesOf(fixture).filter((role) => role === 'reader')).toHaveLength(2);
-    await expectSound(fixture);
+    await scene.expectSound();
+    expect(await scene.resume()).toMatchObject({ event: 'thread.ended', returnCode: 0 });
+    expect(rolesOf(scene).filter((role) => role === 'reader')).toHaveLength(2);
   });
 });

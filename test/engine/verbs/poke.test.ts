@@ -1,43 +1,44 @@
-import { readingContext } from '../../../src/engine/engine-context.ts';
-import { verifyThread } from '../../../src/verify/verify-threads.ts';
 import { describe, expect, test } from 'vitest';
 import { readThread } from '../../../src/thread/thread-chain.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { forkThread } from '../../../src/thread/thread-verbs.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
-import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
+import { plotOf } from '../../helpers/plot.ts';
+import { reply, scenario, statuses, type Scenario } from '../../helpers/scenario.ts';
+import type { AgentBinding } from '../../../src/agent/load/agent-binding.ts';
 import type { JsonObject } from '../../../src/json.ts';
 
-const relay = workflow('relay', { first: statuses('done', 'redone'), second: statuses('done', 'redone') }, [
-  'start > first: Begin with {{ start.prompt }}',
-  'first > second: Go on from: {{ _body }}',
-  { from: 'second', to: 'first', when: "$last('second').`$status` = 'done'" },
-  'second > end',
-]);
+const script = (name: string, replies: JsonObject): AgentBinding => {
+  return { name, package: 'builtin:scripted', config: { replies, repeat: true } };
+};
 
-const script = (replies: JsonObject): { name: string; package: string; config: JsonObject } => {
-  return { name: 'x', package: 'builtin:scripted', config: { replies, repeat: true } };
-};
-const told = {
-  first: [reply('done', 'One.')],
-  second: [reply('done', 'Two.')],
-};
-const config = {
-  ...scripted(told),
-  agents: {
-    script: { ...script(told), name: 'script' },
-    other: { ...script({ first: [reply('redone', 'Uno.')], second: [reply('done', 'Due.')] }), name: 'other' },
-    ender: { ...script({ second: [reply('redone', 'Fine.')] }), name: 'ender' },
-    asker: { ...script({ second: [{ suspend: 'Which way?' }] }), name: 'asker' },
-  },
-};
+/** Two roles that hand the work to each other, and agents that would do it otherwise. */
+function startRelay(): Promise<Scenario> {
+  return scenario({
+    flow: [
+      'start > first: Begin with {{ start.prompt }}',
+      'first > second: Go on from: {{ _body }}',
+      { from: 'second', to: 'first', when: "$last('second').`$status` = 'done'" },
+      'second > end',
+    ],
+    agents: { first: ['done: One.'], second: ['done: Two.'] },
+    roles: { first: statuses('done', 'redone'), second: statuses('done', 'redone') },
+    config: {
+      agents: {
+        other: script('other', { first: [reply('redone', 'Uno.')], second: [reply('done', 'Due.')] }),
+        ender: script('ender', { second: [reply('redone', 'Fine.')] }),
+        asker: script('asker', { second: [{ suspend: 'Which way?' }] }),
+      },
+    },
+    prompt: 'numbers',
+  });
+}
 
 describe('poke', () => {
   test('replaces the newest step under its number, and keeps it as a parent', async () => {
-    const { engine, repository, git, dir } = await createFixture(config);
-    const { thread } = await engine.start({ definition: relay, prompt: 'numbers' });
-    await engine.step(thread);
-    const old = await engine.step(thread);
+    const scene = await startRelay();
+    const { engine, repository, thread, git } = scene;
+    const old = await scene.step(2);
     const poked = await engine.poke(thread, 'In Italian, please.', { agent: 'other' });
     expect(poked).toMatchObject({ thread, role: 'second', status: 'idle', nextRole: 'first' });
 
@@ -51,11 +52,9 @@ describe('poke', () => {
     expect(second!.commit.parents).toEqual([first!.id, old.head]);
     // The ref has moved forward, as git sees it.
     git('merge-base', '--is-ancestor', old.head, poked.head);
-    const prompt = git('show', `${poked.head}:prompt.md`);
-    expect(prompt).toContain('In Italian, please.');
-    expect(prompt).toContain('Two.');
-    expect(prompt).toContain('Go on from: One.');
-    expectCleanFsck(dir);
+    const prompt = await scene.read('prompt.md');
+    for (const told of ['In Italian, please.', 'Two.', 'Go on from: One.']) expect(prompt).toContain(told);
+    expectCleanFsck(scene.dir);
 
     const again = await engine.poke(thread, 'And once more.');
     const pokedTwice = await readThread(repository, thread, again.head);
@@ -64,10 +63,9 @@ describe('poke', () => {
   });
 
   test('decides anew after the step, and ends the thread if that is decided', async () => {
-    const { engine } = await createFixture(config);
-    const { thread } = await engine.start({ definition: relay, prompt: 'numbers' });
-    await engine.step(thread);
-    await engine.step(thread);
+    const scene = await startRelay();
+    const { engine, thread } = scene;
+    await scene.step(2);
     expect(await engine.poke(thread, 'Enough.', { agent: 'ender' })).toMatchObject({ status: 'ended', role: 'second' });
     await expect(engine.poke(thread, 'More.')).rejects.toMatchObject({
       code: 'wrong-thread-state',
@@ -76,10 +74,9 @@ describe('poke', () => {
   });
 
   test('that only brings a question leaves the thread as it is, and a fork waits', async () => {
-    const { engine, repository } = await createFixture(config);
-    const { thread } = await engine.start({ definition: relay, prompt: 'numbers' });
-    await engine.step(thread);
-    const old = await engine.step(thread);
+    const scene = await startRelay();
+    const { engine, repository, thread } = scene;
+    const old = await scene.step(2);
     const poked = await engine.poke(thread, 'Otherwise.', { agent: 'asker' });
     expect(poked).toMatchObject({ status: 'suspended', step: null });
     expect(poked.thread).not.toBe(thread);
@@ -88,8 +85,7 @@ describe('poke', () => {
   });
 
   test('is refused where no step is the newest commit, and by an agent that nobody has', async () => {
-    const { engine } = await createFixture(config);
-    const { thread } = await engine.start({ definition: relay, prompt: 'numbers' });
+    const { engine, thread } = await startRelay();
     await expect(engine.poke(thread, 'x')).rejects.toMatchObject({ code: 'wrong-thread-state' });
     await engine.step(thread);
     await expect(engine.poke(thread, 'x', { agent: 'othr' })).rejects.toMatchObject({
@@ -100,8 +96,7 @@ describe('poke', () => {
 });
 
 test('another agent takes the next turn of a run, and only that', async () => {
-  const { engine, repository } = await createFixture(config);
-  const { thread } = await engine.start({ definition: relay, prompt: 'numbers' });
+  const { engine, repository, thread } = await startRelay();
   await engine.step(thread, { agent: 'other' });
   const { head } = await getThread(repository, thread);
   const fork = await forkThread(repository, { id: thread, head });
@@ -111,23 +106,14 @@ test('another agent takes the next turn of a run, and only that', async () => {
 });
 
 test('a fork, and a step that is done again, call a child thread of their own', async () => {
-  const child = workflow('child', { worker: statuses('done') }, 'worker > end');
-  const parent = workflow(
-    'parent',
-    { caller: { type: 'object', properties: { $status: { type: 'string' } } } },
-    'caller > caller',
-  );
-  const { engine, repository, git, dir } = await createFixture(
-    {
-      agents: {
-        calls: { name: 'calls', package: 'builtin:workflow', config: { workflow: 'child' } },
-        works: { ...script({ worker: [reply('done', 'Worked.')] }), name: 'works' },
-      },
-      roles: { caller: 'calls', worker: 'works' },
-    },
-    { resolveWorkflow: () => Promise.resolve(child) },
-  );
-  const { thread } = await engine.start({ definition: parent, prompt: 'x' });
+  const { definition: child } = plotOf({ flow: 'worker > end', definition: { name: 'child' } });
+  const scene = await scenario({
+    flow: 'caller > caller',
+    agents: { caller: { package: 'builtin:workflow', config: { workflow: 'child' } }, worker: ['done: Worked.'] },
+    roles: { caller: { type: 'object', properties: { $status: { type: 'string' } } } },
+    others: [child],
+  });
+  const { engine, repository, thread, git } = scene;
   const start = await getThread(repository, thread);
   const one = await engine.step(thread);
   const fork = await forkThread(repository, start, start.head);
@@ -139,8 +125,7 @@ test('a fork, and a step that is done again, call a child thread of their own', 
   const { calls } = await engine.describe(thread);
   expect(calls.map(({ isLeft }) => isLeft)).toEqual([false, true]);
   expect((await engine.describe(fork.thread)).children).toHaveLength(1);
-  expect(await verifyThread(readingContext(repository), thread)).toMatchObject({ sound: true });
   // The child's end comes before the replaced step.
   expect(git('rev-parse', `${poked.head}^3`)).toBe(one.head);
-  expectCleanFsck(dir);
+  expectCleanFsck(scene.dir);
 });
