@@ -4,20 +4,19 @@ import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../cont
 import {
   asValidated,
   commandLineSchema,
+  enumSchema,
   flagSchema,
   integerSchema,
   listSchema,
   NOT_EMPTY,
   objectSchema,
-  enumSchema,
   recorded,
   recordSchema,
   textSchema,
+  type ValueOf,
 } from '../../schema/typed-schema.ts';
 import { findProgram } from '../processes/start-program.ts';
-import { describeEnd, runProgram } from '../processes/run-program.ts';
-import type { ProgramResult } from '../processes/run-program.ts';
-import type { ValueOf } from '../../schema/typed-schema.ts';
+import { describeEnd, type ProgramResult, runProgram } from '../processes/run-program.ts';
 
 const DEFAULT_MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const DEFAULT_GRACE_MS = 5_000;

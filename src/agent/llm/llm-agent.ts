@@ -4,8 +4,7 @@ import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../cont
 import { asValidated } from '../../schema/typed-schema.ts';
 import { RESULT_TOOL } from '../extract/schema-variants.ts';
 import { type Conversation, converse, newInput, UsageMeter } from './converse.ts';
-import { llmConfigSchema } from './llm-config.ts';
-import type { LlmConfig } from './llm-config.ts';
+import { type LlmConfig, llmConfigSchema } from './llm-config.ts';
 import { openModel } from './ask-model.ts';
 import { openToolBox } from './open-tool-box.ts';
 

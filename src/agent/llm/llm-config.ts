@@ -8,9 +8,9 @@ import {
   objectSchema,
   recorded,
   recordSchema,
+  type SchemaOf,
   textSchema,
 } from '../../schema/typed-schema.ts';
-import type { SchemaOf } from '../../schema/typed-schema.ts';
 
 /** A server of the Model Context Protocol: a program that speaks it on stdin and stdout, or an address. */
 export type McpServerConfig =

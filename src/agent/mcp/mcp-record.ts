@@ -2,8 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { orElse, tryTo } from '../../or-else.ts';
-import { isJsonObject, parseJson } from '../../json.ts';
-import type { JsonObject } from '../../json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../json.ts';
 import { arrayOf, isString, objectOf } from '../../shape.ts';
 
 /** In a step's folder: what uwf's own MCP server was asked in that turn, a line for each. */

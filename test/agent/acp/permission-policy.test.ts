@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
-import { matchesGlob } from '../../../src/agent/acp/permissions.ts';
-import { decidePermission } from '../../../src/agent/acp/permissions.ts';
-import type { PermissionAnswer, Permissions } from '../../../src/agent/acp/permissions.ts';
+import {
+  decidePermission,
+  matchesGlob,
+  type PermissionAnswer,
+  type Permissions,
+} from '../../../src/agent/acp/permissions.ts';
 
 const cwd = '/project/tree';
 

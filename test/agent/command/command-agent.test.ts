@@ -8,8 +8,7 @@ import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import { WorkingFolderMissing } from '../../../src/agent/processes/start-program.ts';
 import type { AgentReply } from '../../../src/agent/contract.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { agentRequest, fixtureAgent, temporaryFolder } from '../../helpers/agent-request.ts';
-import type { ObservedRequest } from '../../helpers/agent-request.ts';
+import { agentRequest, fixtureAgent, type ObservedRequest, temporaryFolder } from '../../helpers/agent-request.ts';
 
 function runFixture(
   [name, ...args]: [string, ...string[]],

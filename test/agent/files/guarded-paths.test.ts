@@ -17,8 +17,8 @@ import {
   createTemporaryFolder,
   createTemporaryRepository,
   isolatedGitEnvironment,
+  type TemporaryRepository,
 } from '../../helpers/temporary-repository.ts';
-import type { TemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 const env = isolatedGitEnvironment;
 

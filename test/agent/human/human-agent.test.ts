@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentReply } from '../../../src/agent/contract.ts';
 import { createAgent } from '../../../src/agent/human/human-agent.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { agentRequest, temporaryFolder } from '../../helpers/agent-request.ts';
-import type { ObservedRequest } from '../../helpers/agent-request.ts';
+import { agentRequest, type ObservedRequest, temporaryFolder } from '../../helpers/agent-request.ts';
 
 const review: JsonObject = {
   properties: {

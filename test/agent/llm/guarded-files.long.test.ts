@@ -8,11 +8,10 @@ import {
   createTemporaryFolder,
   createTemporaryRepository,
   isolatedGitEnvironment,
+  type TemporaryRepository,
   temporaryRepositoryAt,
 } from '../../helpers/temporary-repository.ts';
-import type { TemporaryRepository } from '../../helpers/temporary-repository.ts';
-import { callTool } from './tool-turn.ts';
-import type { ToolTurn } from './tool-turn.ts';
+import { callTool, type ToolTurn } from './tool-turn.ts';
 
 const PASSWORD = 'hunter2-in-the-address';
 const env = { ...isolatedGitEnvironment };

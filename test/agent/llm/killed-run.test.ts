@@ -4,10 +4,8 @@ import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 
-import { createCliRepository } from '../../helpers/cli.ts';
-import type { CliRepository } from '../../helpers/cli.ts';
-import { startModelServer } from '../../helpers/model-server.ts';
-import type { ScriptedAnswer } from '../../helpers/model-server.ts';
+import { type CliRepository, createCliRepository } from '../../helpers/cli.ts';
+import { type ScriptedAnswer, startModelServer } from '../../helpers/model-server.ts';
 
 const program = resolve(import.meta.dirname, '../../../bin/uwf.js');
 const solo = `name: solo

@@ -5,10 +5,13 @@ import { describe, expect, test } from 'vitest';
 import type { AgentEvent, AgentReply } from '../../../src/agent/contract.ts';
 import { createAgent } from '../../../src/agent/llm/llm-agent.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { agentRequest } from '../../helpers/agent-request.ts';
-import type { ObservedRequest } from '../../helpers/agent-request.ts';
-import { startModelServer } from '../../helpers/model-server.ts';
-import type { ModelServer, ScriptedAnswer, ScriptedCall } from '../../helpers/model-server.ts';
+import { agentRequest, type ObservedRequest } from '../../helpers/agent-request.ts';
+import {
+  type ModelServer,
+  type ScriptedAnswer,
+  type ScriptedCall,
+  startModelServer,
+} from '../../helpers/model-server.ts';
 
 const schema: JsonObject = {
   type: 'object',

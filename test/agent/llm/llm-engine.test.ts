@@ -10,11 +10,14 @@ import type { JsonObject } from '../../../src/json.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { readThread } from '../../../src/thread/thread-chain.ts';
 import { findNodeAt } from '../../../src/thread/thread-commit.ts';
-import { configOf, createFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
-import type { EngineFixture } from '../../engine/engine-fixture.ts';
+import { configOf, createFixture, type EngineFixture, statuses, workflow } from '../../engine/engine-fixture.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
-import { startModelServer } from '../../helpers/model-server.ts';
-import type { ModelServer, ScriptedAnswer, ScriptedCall } from '../../helpers/model-server.ts';
+import {
+  type ModelServer,
+  type ScriptedAnswer,
+  type ScriptedCall,
+  startModelServer,
+} from '../../helpers/model-server.ts';
 
 const definition = workflow('solo', { worker: statuses('done') }, [
   { from: '__start__', to: 'worker', when: null },

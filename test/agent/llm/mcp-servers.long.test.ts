@@ -5,10 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAgent } from '../../../src/agent/llm/llm-agent.ts';
 import { isGroupAlive } from '../../../src/agent/processes/process-group.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { agentRequest, temporaryFolder } from '../../helpers/agent-request.ts';
-import type { ObservedRequest } from '../../helpers/agent-request.ts';
-import { startModelServer } from '../../helpers/model-server.ts';
-import type { ModelServer, ScriptedCall } from '../../helpers/model-server.ts';
+import { agentRequest, type ObservedRequest, temporaryFolder } from '../../helpers/agent-request.ts';
+import { type ModelServer, type ScriptedCall, startModelServer } from '../../helpers/model-server.ts';
 
 const sdk = resolve(import.meta.dirname, '../../../node_modules/@modelcontextprotocol/sdk/dist/esm');
 

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { ChildOutcome } from '../../../src/agent/contract.ts';
 import { createAgent } from '../../../src/agent/workflow/workflow-agent.ts';
-import { agentRequest } from '../../helpers/agent-request.ts';
-import type { ObservedRequest } from '../../helpers/agent-request.ts';
+import { agentRequest, type ObservedRequest } from '../../helpers/agent-request.ts';
 
 const ended: Extract<ChildOutcome, { kind: 'ended' }> = {
   kind: 'ended',
