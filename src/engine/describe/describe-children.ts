@@ -1,4 +1,4 @@
-import type { NodeHash } from '../../cas/node-hash.ts';
+import type { NodeHash } from '../../cas/hash.ts';
 import { parseThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { statusOfHead, type ThreadState, type ThreadStatus } from '../../thread/thread-state.ts';
 import type { ThreadSummary } from './read-listed.ts';

@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import { MAX_TIMER_MS } from '../../time/clock.ts';
-import type { Limits } from '../../workflow/definition.ts';
+import type { Limits } from '../../schema/built-in/schema-parts.ts';
 
 /** An agent's time ran out. */
 export class TurnTimeout extends UwfError {

@@ -1,10 +1,9 @@
 import { encodeNode } from '../../cas/node.ts';
 import type { KnownReports } from '../../agent/load/load-agent.ts';
-import type { Usage } from '../../agent/contract.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { builtIn } from '../../schema/built-in.ts';
 import type { AgentRecord } from '../../schema/built-in/workflow.ts';
-import type { CountedLimit, ThreadLimits } from '../../schema/built-in/schema-parts.ts';
+import type { CountedLimit, ThreadLimits, Usage } from '../../schema/built-in/schema-parts.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Machine, Reading, Telling } from '../engine-context.ts';

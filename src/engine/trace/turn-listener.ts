@@ -1,5 +1,5 @@
-import type { AgentEvent, Usage } from '../../agent/contract.ts';
-import { addUsage } from '../../schema/built-in/schema-parts.ts';
+import type { AgentEvent } from '../../agent/contract.ts';
+import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Telling } from '../engine-context.ts';
 import type { AgentTold } from '../events.ts';
