@@ -102,7 +102,7 @@ async function fill(repository: CliRepository): Promise<Names> {
   git('update-ref', ref, other);
   const [step] = (await json(['step', 'list', ended])) as { step: string }[];
   const state = join(repository.dir, '.git', 'uwf');
-  const { writeSession } = await import('../../src/engine/agents/sessions.ts');
+  const { writeSession } = await import('../../src/engine/turn/step-folder.ts');
   const { derivedContent } = await import('../../src/git/system/state-files.ts');
   writeSession(
     await repository.open(),

@@ -5,16 +5,14 @@ import { AgentBroken } from '../../agent/agent-errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { UwfError } from '../../errors.ts';
-import { commonRequest, type PreparedAgent } from './prepare-agent.ts';
+import { commonRequest, type PreparedAgent } from './admission.ts';
 import type { Lease } from '../leases/lease.ts';
 import type { Machine, Telling } from '../engine-context.ts';
 import { CannotBeAsked } from '../engine-errors.ts';
-import { NOTHING_USED, combineLimits } from '../limits/limits.ts';
+import { combineLimits, Interrupted, NOTHING_USED, TurnClock, watchUsage } from '../limits/limits.ts';
 import { enterRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
-import { watchUsage } from '../limits/unkept-limits.ts';
 import { makeStepFolder, removeStepFolder } from '../turn/step-folder.ts';
-import { Interrupted, TurnClock } from '../limits/turn-clock.ts';
-import { TurnListener } from '../trace/turn-listener.ts';
+import { TurnListener } from '../turn/tries.ts';
 
 /** Something an agent is asked beside its turns. */
 type Question = Pick<AgentRequest, 'role' | 'prompt' | 'promptWithoutSession' | 'session' | 'task' | 'visit'> & {

@@ -7,7 +7,7 @@ import { newThreadId } from '../../thread/new-thread-id.ts';
 import { activeRef, scratchRef, type ThreadId } from '../../thread/thread-id.ts';
 import { END, START } from '../../workflow/definition.ts';
 import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
-import { commonRequest } from './prepare-agent.ts';
+import { commonRequest } from './admission.ts';
 import { enterRunTree, leaveRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
 import type { Machine, Telling } from '../engine-context.ts';
 import { forgetThread } from '../../thread/remove-thread.ts';

@@ -22,11 +22,11 @@ import type { Reading } from '../engine-context.ts';
 import { BranchesElsewhere, DepthExceeded } from '../engine-errors.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { findBudgetSpent } from '../limits/allowance.ts';
-import { Interrupted } from '../limits/turn-clock.ts';
+import { Interrupted } from '../limits/limits.ts';
 import type { TakenTurn, TurnEnd } from '../turn/step.ts';
 import { cancelThread } from '../verbs/cancel.ts';
 import { joinThread } from '../verbs/join.ts';
-import { describeBlock, describeWaiting } from './describe-block.ts';
+import { describeBlock, describeWaiting } from '../describe/describe.ts';
 import { type BlockTurn, workflowOf } from './prepare-block.ts';
 
 /**

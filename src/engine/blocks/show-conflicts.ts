@@ -5,7 +5,7 @@ import { statusOf } from '../../thread/thread-commit.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import { CONFLICT } from '../../workflow/definition.ts';
 import type { Machine } from '../engine-context.ts';
-import { gitPlace } from '../isolation/work-tree-folder.ts';
+import { gitPlace } from '../isolation/work-place.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
 
 /**

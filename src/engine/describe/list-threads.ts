@@ -18,7 +18,7 @@ import { isOver, type ThreadStatus } from '../../thread/thread-state.ts';
 import { findVerdict, FOUND_CORRUPT, listCorrupt } from '../../verify/remembered-verdicts.ts';
 import type { Reading } from '../engine-context.ts';
 import { findAbandoned, listLeases, statusHere } from '../leases/find-lease.ts';
-import { findInterruption } from '../recovery/interruption.ts';
+import { findInterruption } from '../recovery/turn-log.ts';
 import type { ListedThread, ThreadSummary } from './read-listed.ts';
 
 export type ListOptions = {

@@ -13,7 +13,7 @@ import {
 } from '../../thread/thread-state.ts';
 import { iso } from '../../time/clock.ts';
 import type { Reading } from '../engine-context.ts';
-import type { Interruption } from '../recovery/interruption.ts';
+import type { Interruption } from '../recovery/turn-log.ts';
 import { findNextRole, workflowNameOf } from './gather-facts.ts';
 
 /** A thread in a list. */

@@ -11,7 +11,7 @@ import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
 import { listWorkflows, WorkflowNotFound } from '../../workflow/registry/find-workflow.ts';
 import { subWorkflowOf } from '../children/sub-workflow.ts';
 import { bindingFor, type Config } from '../config/config.ts';
-import { findUnkept } from '../limits/unkept-limits.ts';
+import { findUnkept } from '../limits/limits.ts';
 import { assertFinding, type Diagnosis, problem, warning } from './diagnosis.ts';
 
 /** Each workflow that a name leads to from here; `undefined` where it cannot be loaded. */

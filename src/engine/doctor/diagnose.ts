@@ -28,10 +28,10 @@ import { listDamage } from '../../verify/verify-threads.ts';
 import { type Config, configRoot, loadConfig } from '../config/config.ts';
 import { LeaseDamaged } from '../engine-errors.ts';
 import { findAbandoned, findLeaseRecord, listLeases } from '../leases/find-lease.ts';
-import { describeInterruption, findInterruption, hintAtInterruption } from '../recovery/interruption.ts';
+import { describeInterruption, findInterruption, hintAtInterruption } from '../recovery/turn-log.ts';
 import type { KnownSecret } from '../redact/known-secrets.ts';
 import { diagnoseBindings, diagnoseLimits, diagnoseVariables, type KnownWorkflows } from './diagnose-bindings.ts';
-import { diagnoseWorkTrees } from './diagnose-work-trees.ts';
+import { diagnoseWorkTrees } from '../isolation/work-trees.ts';
 import { assertFinding, type Diagnosis, problem, throwShortage, warning } from './diagnosis.ts';
 
 /** The first git with everything that uwf asks of it: `merge-tree --write-tree` of 2.38. */

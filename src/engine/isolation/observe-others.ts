@@ -4,7 +4,7 @@ import type { OutsideChanges, WorkTreeChanges } from '../../git/worktree/file-no
 import type { GitPlace } from '../../git/process/run-git.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Machine, Telling } from '../engine-context.ts';
-import { gitPlace } from './work-tree-folder.ts';
+import { gitPlace } from './work-place.ts';
 
 /** The work trees that isolated agents are to leave alone, at one moment. It is a value of JSON. */
 export type ObservedOthers = Partial<Record<keyof OutsideChanges, ObservedWorkTree>>;

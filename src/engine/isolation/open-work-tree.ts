@@ -3,13 +3,15 @@ import { dirname, join } from 'node:path';
 import { runProgram } from '../../agent/processes/run-program.ts';
 import { messageOf, UwfError } from '../../errors.ts';
 import { errnoOf } from '../../git/format/object-errors.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
+import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { textOfPath } from '../../git/format/paths.ts';
 import { type GitPlace, runGit } from '../../git/process/run-git.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
 import { branchesMadeFor, mainWorkTree, noteThread, relink, type ThreadNote } from '../../git/repository/work-trees.ts';
+import type { ObjectBatch } from '../../git/stores/publish.ts';
 import { readCommit } from '../../git/stores/read.ts';
+import { isWithin } from '../../git/system/is-within.ts';
 import { makeFolders } from '../../git/system/write-files.ts';
 import { missingFiles, type Unrecordable } from '../../git/worktree/file-notes.ts';
 import { INCLUDE_FILE, noteCopied } from '../../git/worktree/find-changes.ts';
@@ -25,19 +27,19 @@ import {
   removeOwnWorkTree,
   treeOfFiles,
 } from '../../git/worktree/own-work-tree.ts';
-import { isWithin } from '../../git/system/is-within.ts';
-import { MAX_TIMER_MS } from '../../time/clock.ts';
+import { readHead, takeSnapshot } from '../../git/worktree/snapshot.ts';
 import { filesOfStep, findNewestRecorded } from '../../thread/step-files.ts';
 import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
+import { MAX_TIMER_MS } from '../../time/clock.ts';
+import { isThreadCommit } from '../../verify/find-chain.ts';
 import { admitSetup } from '../agents/admission.ts';
 import type { Deciding, Machine, Telling } from '../engine-context.ts';
 import type { Lease } from '../leases/lease.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
-import { readCheckedOut } from './choose-base.ts';
-import { findReusable, listWorkTrees, treeAt } from './find-reusable.ts';
-import { branchNames, gitPlace, workTreeFolder } from './work-tree-folder.ts';
+import { branchNames, gitPlace, type WantedBase, workTreeFolder, workTreesFolder } from './work-place.ts';
+import { findReusable, listWorkTrees, treeAt } from './work-trees.ts';
 
 const DEFAULT_TIMEOUT_MS = 600_000;
 
@@ -354,4 +356,65 @@ function isBelowOther(top: string, path: string): boolean {
 
 function pathsIn(listed: Buffer): string[] {
   return listed.toString('latin1').split('\0').slice(0, -1);
+}
+
+/** The base of a thread. `release` is called when the start is stored: the objects are protected until then. */
+type ChosenBase = { id: ObjectId; release: () => void };
+
+const release = (): void => {};
+
+/**
+ * Chooses the commit that the work tree of a new thread is made from: by default the one that is checked out.
+ *
+ * With `changes`, a commit of what is not committed is added to the batch.
+ * @throws {UwfError} `nothing-to-isolate` if nothing is checked out; `no-place-for-work-trees`
+ */
+export async function chooseBase(
+  engine: Machine,
+  batch: ObjectBatch,
+  wanted: WantedBase | undefined,
+): Promise<ChosenBase> {
+  // Now, not in the middle of a run.
+  workTreesFolder(engine);
+  if (wanted !== undefined && isObjectId(wanted) && (await isThreadCommit(engine.repository, wanted))) {
+    const hint = 'name a commit of your code; a thread goes on as a fork of it';
+    throw new UwfError(`${wanted} is a commit of a thread`, { code: 'base-is-thread', kind: 'usage', hint });
+  }
+  if (wanted !== undefined && wanted !== 'head' && wanted !== 'changes') return { id: wanted, release };
+  const head = await readCheckedOut(engine);
+  return wanted === 'changes' ? commitChanges(engine, batch, head) : { id: head, release };
+}
+
+/**
+ * Reads the commit that is checked out, or of a bare repository the one that its HEAD leads to.
+ * @throws {UwfError} `nothing-to-isolate` if there is none
+ */
+async function readCheckedOut(engine: Machine): Promise<ObjectId> {
+  const head = await readHead(engine.repository, gitPlace(engine).location);
+  if (head !== undefined) return head;
+  throw new UwfError('a work tree of its own needs a commit, and nothing is committed here', {
+    code: 'nothing-to-isolate',
+    kind: 'data',
+    hint: 'commit first, or name a revision with --from',
+  });
+}
+
+async function commitChanges(engine: Machine, batch: ObjectBatch, head: ObjectId): Promise<ChosenBase> {
+  const { repository, signal } = engine;
+  const snapshot = await takeSnapshot(repository, { ...gitPlace(engine), limits: snapshotLimits(engine), signal });
+  const { tree, shortfall, missing } = snapshot;
+  if (shortfall !== undefined || missing !== undefined) {
+    snapshot.release();
+    const what = shortfall ?? `${missing?.files[0]?.path}: ${missing?.files[0]?.reason}`;
+    throw new UwfError(`what is not committed cannot be recorded: ${what}`, {
+      code: 'changes-not-recorded',
+      kind: 'data',
+    });
+  }
+  if (tree === (await readCommit(repository.objects, head)).tree) return { id: head, release: snapshot.release };
+  for (const object of snapshot.objects) batch.add(object);
+  const who = { ...repository.committer, atMs: repository.now() };
+  const message = 'changes that were not committed\n';
+  const id = batch.addCommit({ tree, parents: [head], author: who, committer: who, message });
+  return { id, release: snapshot.release };
 }

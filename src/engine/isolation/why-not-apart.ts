@@ -17,7 +17,7 @@ import { isIsolated } from '../../workflow/definition.ts';
 import type { Machine } from '../engine-context.ts';
 import type { FinishedTurn, Step } from '../turn/step.ts';
 import type { TurnFiles } from '../workspace/record-workspace.ts';
-import { gitPlace, workTreeFolder } from './work-tree-folder.ts';
+import { gitPlace, workTreeFolder } from './work-place.ts';
 
 /**
  * Says why a finished turn is held, although its reply was accepted: its files could not be recorded completely, or have

@@ -8,10 +8,13 @@ import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { collectRefs } from '../../schema/find-links.ts';
 import { schemaWords } from '../../schema/walk-schema.ts';
 import type { AttemptDraft } from '../../thread/draft-commit.ts';
+import type { TraceDraft } from '../../thread/step-trace.ts';
 import { resolveLinks } from '../../thread/thread-cas.ts';
 import { failureReason } from '../../thread/thread-state.ts';
+import type { Telling } from '../engine-context.ts';
+import { findOpenTurns, type OpenTurn, seal, type Sealed, unseal } from '../recovery/turn-log.ts';
 import type { Redaction } from '../redact/redaction.ts';
-import type { PreparedStep, TurnEnd } from './step.ts';
+import type { ChosenStep, PreparedStep, TurnEnd } from './step.ts';
 
 /** The reply of one try. The engine itself also suspends, when a clock or a budget ran out. */
 export type TryReply = Exclude<AgentReply, Suspension> | (Omit<Suspension, 'cause'> & { cause: SuspendCause });
@@ -64,7 +67,7 @@ export function uncheckedReply(
 type ReplyParts = { text?: string | undefined; meta?: JsonObject | undefined };
 
 /** A reply in one text: fields that an agent reported apart from its text are front matter again. */
-export function wholeText({ text = '', meta }: ReplyParts): string {
+function wholeText({ text = '', meta }: ReplyParts): string {
   return meta === undefined ? text : `---\n${renderFields(meta)}---\n${text}`;
 }
 
@@ -129,4 +132,48 @@ export function askAgain(prompt: string, errors: readonly string[], isSameSessio
   const list = errors.map((error) => `- ${error}`).join('\n');
   const correction = `# Your last reply was not accepted\n\n${list}\n\nGive the whole reply again, corrected.\n`;
   return isSameSession ? correction : `${prompt}\n${correction}`;
+}
+
+/** A reply as its agent gave it, and what belongs to it. */
+type ArrivedReply = { reply: TryReply; session: string | undefined; trace: TraceDraft | undefined };
+
+/** A turn whose reply has arrived in a process that has ended since. */
+export type ArrivedTurn = { turn: OpenTurn; arrived: ArrivedReply };
+
+/** Encrypts a reply: it was not searched for secrets yet. */
+export function sealArrived({ sealKey }: Pick<Telling, 'sealKey'>, arrived: ArrivedReply): Sealed {
+  return seal(arrived, sealKey());
+}
+
+/**
+ * Finds the reply that an earlier process got for the turn that is about to be taken, and did not live to store: no agent runs
+ * for it. A person who wants another role or agent gets that.
+ */
+export async function findArrived({ engine, state, choice }: ChosenStep): Promise<ArrivedTurn | undefined> {
+  const turn = (await findOpenTurns(engine.repository, state.id)).at(-1);
+  const { again, role, agent } = choice;
+  if (turn === undefined || turn.role !== role || (agent !== undefined && turn.agent.name !== agent)) return undefined;
+  const isSame = turn.head === (again?.step.commit.id ?? state.head.id) && turn.again?.word === again?.word;
+  const arrived = isSame ? readArrived(engine, turn) : undefined;
+  return arrived && { turn, arrived };
+}
+
+function readArrived({ sealKey }: Pick<Telling, 'sealKey'>, { arrived }: OpenTurn): ArrivedReply | undefined {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- What was encrypted is what `sealArrived` was given.
+  return arrived && (unseal(arrived, sealKey()) as ArrivedReply | undefined);
+}
+
+/** What is to be stored of a turn that will have no outcome of its own: its tries, of which the last was cut off. */
+export function attemptsOf(engine: Telling, turn: OpenTurn): AttemptDraft[] {
+  const { refused, used, arrivedAtMs, isHeld } = turn;
+  const arrived = readArrived(engine, turn);
+  // What a program does that reports nothing has no cost that could be lost.
+  if (used === null && arrivedAtMs === undefined) return refused;
+  const errors = [isHeld ? 'the turn was held, and is not stored' : 'the turn was interrupted'];
+  const last = { errors, usage: used, interrupted: true } as const;
+  if (arrived === undefined) return [...refused, { text: '', ...last }];
+  const redaction = engine.redaction().passingPart();
+  const text = redaction.text(wholeText(arrived.reply));
+  const isClean = redaction.failure === undefined;
+  return [...refused, { text: isClean ? text : '', ...last, redacted: redaction.taken }];
 }

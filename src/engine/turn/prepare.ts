@@ -15,21 +15,18 @@ import { findStart, findStepByNumber } from '../../thread/thread-chain.ts';
 import { callerCommit, type ThreadState } from '../../thread/thread-state.ts';
 import { isPerson } from '../../schema/built-in/workflow.ts';
 import { isIsolated, type RoleDefinition, type WorkflowDefinition } from '../../workflow/definition.ts';
-import { admitWish, commonRequest, prepareAgent } from '../agents/prepare-agent.ts';
-import { readSession } from '../agents/sessions.ts';
+import { admitWish, commonRequest, prepareAgent } from '../agents/admission.ts';
+import { readSession } from './step-folder.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
 import type { Deciding, Reading } from '../engine-context.ts';
 import { findOpenTurns } from '../recovery/turn-log.ts';
 import { isRecording, snapshotMode } from '../workspace/record-workspace.ts';
 import { roomFor } from '../config/config.ts';
 import { allowanceOf, catchUpUnderBudget } from '../limits/allowance.ts';
-import { combineLimits, findLimitReached } from '../limits/limits.ts';
-import { watchUsage } from '../limits/unkept-limits.ts';
+import { combineLimits, findLimitReached, TurnClock, watchUsage } from '../limits/limits.ts';
 import { runTreeOf } from '../limits/enter-run-tree.ts';
-import { TurnClock } from '../limits/turn-clock.ts';
 import { compactIfLarge } from '../verbs/compact.ts';
-import { workingPlace } from '../isolation/working-top.ts';
-import { workingFolder } from '../workspace/working-folder.ts';
+import { workingFolder, workingPlace } from '../isolation/work-place.ts';
 import type { ChosenStep, PreparedStep, RoleChoice } from './step.ts';
 
 /**

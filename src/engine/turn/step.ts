@@ -18,9 +18,7 @@ import type { ChildEnd, TurnCalls } from '../children/turn-calls.ts';
 import type { EngineContext, Reading } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import type { Lease } from '../leases/lease.ts';
-import type { Allowance } from '../limits/limits.ts';
-import type { TurnClock } from '../limits/turn-clock.ts';
-import type { UsageWatch } from '../limits/unkept-limits.ts';
+import type { Allowance, TurnClock, UsageWatch } from '../limits/limits.ts';
 import type { Redaction } from '../redact/redaction.ts';
 
 // The values of one step. The first three are one value that grows: each stage of `takeStep` adds to it what it finds out.

@@ -8,8 +8,8 @@ import { askAgent } from '../agents/ask-agent.ts';
 import type { Machine, Reading, Telling } from '../engine-context.ts';
 import { agentName } from '../../thread/step-view.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
-import { prepareAgent } from '../agents/prepare-agent.ts';
-import { readSession } from '../agents/sessions.ts';
+import { prepareAgent } from '../agents/admission.ts';
+import { readSession } from '../turn/step-folder.ts';
 
 export type AskOptions = {
   /** The step whose agent is asked, by its number; default: the last. */

@@ -11,9 +11,9 @@ import type { LeaseOptions, Machine, Telling } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { CannotBeAsked } from '../engine-errors.ts';
 import type { Lease } from '../leases/lease.ts';
-import { prepareAgent } from '../agents/prepare-agent.ts';
+import { prepareAgent } from '../agents/admission.ts';
 import { tellTaken } from '../engine-context.ts';
-import { Interrupted } from '../limits/turn-clock.ts';
+import { Interrupted } from '../limits/limits.ts';
 import { roomFor } from '../config/config.ts';
 import { withThread } from '../leases/with-thread.ts';
 

@@ -1,7 +1,7 @@
 import { findBlock } from '../../workflow/definition.ts';
 import { failureReason } from '../../thread/thread-state.ts';
 import { type AgentRecord, isPerson } from '../../schema/built-in/workflow.ts';
-import { prepareRecord } from '../agents/prepare-agent.ts';
+import { prepareRecord } from '../agents/admission.ts';
 import { blockRecord } from '../blocks/prepare-block.ts';
 import { pinnedSubWorkflow, subWorkflowOf } from '../children/sub-workflow.ts';
 import { getBinding } from '../config/config.ts';

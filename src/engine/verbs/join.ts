@@ -5,7 +5,7 @@ import type { Machine, Telling } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { describeOver } from '../describe/gather-facts.ts';
-import { Interrupted } from '../limits/turn-clock.ts';
+import { Interrupted } from '../limits/limits.ts';
 import { readCurrent } from '../leases/with-thread.ts';
 
 const POLL_MS = 50;

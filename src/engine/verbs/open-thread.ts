@@ -5,7 +5,7 @@ import { admitThreads } from '../agents/admission.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import type { Machine, Telling } from '../engine-context.ts';
 import { openWorkTree } from '../isolation/open-work-tree.ts';
-import { gitPlace, workTreeFolder } from '../isolation/work-tree-folder.ts';
+import { gitPlace, workTreeFolder } from '../isolation/work-place.ts';
 import { LeaseHeld } from '../leases/lease.ts';
 import { withThread } from '../leases/with-thread.ts';
 

@@ -12,7 +12,7 @@ import type { RoleChoice } from '../turn/step.ts';
 import { bindingFor, roomFor } from '../config/config.ts';
 import type { Deciding } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
-import { readSession } from '../agents/sessions.ts';
+import { readSession } from '../turn/step-folder.ts';
 
 /** What the next agent of a thread would be told. */
 export type ContextPreview = {

@@ -11,7 +11,7 @@ import { outlineSuspension } from '../../thread/exchange.ts';
 import { findThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CommitOf, ThreadState } from '../../thread/thread-state.ts';
-import { admitWish, commonRequest } from '../agents/prepare-agent.ts';
+import { admitWish, commonRequest } from '../agents/admission.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { findWaitingChildren } from '../children/waiting-children.ts';
 import { bindingFor } from '../config/config.ts';

@@ -3,8 +3,7 @@ import { admitThreads } from '../agents/admission.ts';
 import type { EngineContext, LeaseOptions, Machine } from '../engine-context.ts';
 import type { ThreadOver } from '../events.ts';
 import type { Lease } from '../leases/lease.ts';
-import { inSlot } from '../leases/slot.ts';
-import { readCurrent, withThread } from '../leases/with-thread.ts';
+import { inSlot, readCurrent, withThread } from '../leases/with-thread.ts';
 import type { StepOutcome, TurnWish } from '../turn/step.ts';
 import { runUntilOver, storePending, takeStep } from '../turn.ts';
 

@@ -9,13 +9,12 @@ import type { Limits, WorkflowDefinition } from '../../workflow/definition.ts';
 import { encodeWorkflow, writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
 import { prepareHashing } from '../../cas/hash.ts';
 import { assertValid } from '../../schema/validate.ts';
-import { admitWorkflow } from '../agents/admission.ts';
+import { admitWorkflow, prepareRecord } from '../agents/admission.ts';
 import { bindingFor, getBinding } from '../config/config.ts';
 import { subWorkflowOf } from '../children/sub-workflow.ts';
 import type { Machine, Telling } from '../engine-context.ts';
 import { describeThread, type ThreadView } from '../describe/describe.ts';
-import { prepareRecord } from '../agents/prepare-agent.ts';
-import { type WantedBase, wantsIsolation } from '../isolation/working-top.ts';
+import { type WantedBase, wantsIsolation } from '../isolation/work-place.ts';
 import { tellTaken } from '../engine-context.ts';
 import { schemaWords } from '../../schema/walk-schema.ts';
 import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
@@ -95,7 +94,7 @@ export async function start(
     Object.assign(children, pinned.children);
   }
   const isApart = options.base !== undefined || wantsIsolation(definition);
-  const { chooseBase } = isApart ? await import('../isolation/choose-base.ts') : {};
+  const { chooseBase } = isApart ? await import('../isolation/open-work-tree.ts') : {};
   const base = await chooseBase?.(engine, batch, options.base);
   const state = await startThread(repository, batch, {
     id,

@@ -1,6 +1,5 @@
 import type { NodeHash } from '../../cas/hash.ts';
-import { ownKey } from '../../engine/describe/describe-children.ts';
-import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
+import { describeThread, ownKey, type ThreadView } from '../../engine/describe/describe.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { formatDuration } from '../../text/wording.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';

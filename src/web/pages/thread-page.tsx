@@ -1,7 +1,6 @@
 import { type Html, Page, PageLink } from '../parts/page.tsx';
 import { formatUsage } from '../../agent/format-usage.ts';
-import { describeThread, type ThreadView } from '../../engine/describe/describe.ts';
-import { foldChildren, ownKey } from '../../engine/describe/describe-children.ts';
+import { describeThread, foldChildren, ownKey, type ThreadView } from '../../engine/describe/describe.ts';
 import { plural } from '../../text/wording.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';

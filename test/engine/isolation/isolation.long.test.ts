@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createEngine } from '../../../src/engine/engine.ts';
 import type { Config } from '../../../src/engine/config/config.ts';
-import { findAsideWorkTrees } from '../../../src/engine/isolation/find-reusable.ts';
+import { findAsideWorkTrees } from '../../../src/engine/isolation/work-trees.ts';
 import { collectGarbage } from '../../../src/engine/maintenance/collect-garbage.ts';
 import { parseObjectId, type ObjectId } from '../../../src/git/format/object-id.ts';
 import { linkedWorkTrees, markUnfinished, noteThread, readThreadNote } from '../../../src/git/repository/work-trees.ts';

@@ -11,8 +11,8 @@ import {
   prepareLeaseFolder,
   replaceRecordFile,
 } from '../../../src/engine/leases/lease.ts';
-import { inSlot } from '../../../src/engine/leases/slot.ts';
-import { Interrupted } from '../../../src/engine/limits/turn-clock.ts';
+import { inSlot } from '../../../src/engine/leases/with-thread.ts';
+import { Interrupted } from '../../../src/engine/limits/limits.ts';
 import { identityOf, type ProcessIdentity } from '../../../src/git/system/process-identity.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import type { Repository } from '../../../src/git/repository.ts';

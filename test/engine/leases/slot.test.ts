@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EngineContext } from '../../../src/engine/engine-context.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
-import { inSlot } from '../../../src/engine/leases/slot.ts';
-import { Interrupted } from '../../../src/engine/limits/turn-clock.ts';
+import { inSlot } from '../../../src/engine/leases/with-thread.ts';
+import { Interrupted } from '../../../src/engine/limits/limits.ts';
 import { createSlotFixture, stateOf, type SlotFixture } from './slot-fixture.ts';
 
 let folder: string;

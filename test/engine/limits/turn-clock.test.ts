@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { TurnClock } from '../../../src/engine/limits/turn-clock.ts';
+import { TurnClock } from '../../../src/engine/limits/limits.ts';
 
 test('what waits for the end of a turn goes with the turn, and not with the engine', async () => {
   const engine = new AbortController();

@@ -1,7 +1,7 @@
 import { testAgent } from '../../../agent/load/test-agent.ts';
 import { usesIn, withFilesOf } from '../../../engine/agents/admission.ts';
 import { withTrialThread } from '../../../engine/agents/trial-thread.ts';
-import { findUnkept, reportedIn } from '../../../engine/limits/unkept-limits.ts';
+import { findUnkept, reportedIn } from '../../../engine/limits/limits.ts';
 import { configRoot } from '../../../engine/config/config.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { configHere } from '../../open/open-config.ts';

@@ -1,6 +1,6 @@
 import { eachThread, inOrder, isLongList, type ListOptions } from '../../../engine/describe/list-threads.ts';
 import type { ThreadSummary } from '../../../engine/describe/read-listed.ts';
-import type { Interruption } from '../../../engine/recovery/interruption.ts';
+import type { Interruption } from '../../../engine/recovery/turn-log.ts';
 import type { ListChange } from '../../../engine/describe/follow-threads.ts';
 import type { UwfError } from '../../../errors.ts';
 import { type SuspendCause, suspendCauses } from '../../../schema/built-in/thread-start.ts';
@@ -179,7 +179,7 @@ With --remote it lists the threads of a remote, newest first, by the names of it
       out.hint(isFiltered ? 'no thread is like that' : noneActive);
     }
     for (const { thread, interruption } of seen.interrupted) {
-      const { describeInterruption, hintAtInterruption } = await import('../../../engine/recovery/interruption.ts');
+      const { describeInterruption, hintAtInterruption } = await import('../../../engine/recovery/turn-log.ts');
       out.hint(`thread ${thread}: ${describeInterruption(interruption)}; ${hintAtInterruption(thread, interruption)}`);
     }
     if (seen.hasDamagedRefs) out.hint("the refs of corrupt threads are damaged; 'uwf doctor' says which and how");

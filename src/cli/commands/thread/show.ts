@@ -1,6 +1,13 @@
-import { type ChildView, foldChildren, ownKey, waitingChildren } from '../../../engine/describe/describe-children.ts';
-import { describeThread, hintToAnswer, type ThreadView } from '../../../engine/describe/describe.ts';
-import { describeInterruption, hintAtInterruption } from '../../../engine/recovery/interruption.ts';
+import {
+  type ChildView,
+  describeThread,
+  foldChildren,
+  hintToAnswer,
+  ownKey,
+  type ThreadView,
+  waitingChildren,
+} from '../../../engine/describe/describe.ts';
+import { describeInterruption, hintAtInterruption } from '../../../engine/recovery/turn-log.ts';
 import type { SuspensionOutline } from '../../../thread/exchange.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument, threadFields } from '../../command-line/shared-arguments.ts';

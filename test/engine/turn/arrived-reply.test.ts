@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../src/json.ts';
 import { createRedactor } from '../../../src/redaction/create-redactor.ts';
 import type { Redactor } from '../../../src/redaction/redactor.ts';
 import type { Act } from '../../helpers/plot.ts';
-import { scenario, statuses, type Scenario } from '../../helpers/scenario.ts';
+import { scenario, type Scenario, statuses } from '../../helpers/scenario.ts';
 
 const usage = { inputTokens: 70, outputTokens: 30, turns: 2, costUsd: 0.25 };
 const sealKey = (): Uint8Array => Buffer.alloc(32, 7);

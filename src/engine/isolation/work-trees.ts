@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { GitPlace } from '../../git/process/run-git.ts';
@@ -18,23 +18,24 @@ import {
 } from '../../git/repository/work-trees.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { sizeOf } from '../../git/system/files.ts';
-import { hasOwnSubmoduleCommits, removeOwnWorkTree, treeOfFiles } from '../../git/worktree/own-work-tree.ts';
 import { isWithin } from '../../git/system/is-within.ts';
+import { hasOwnSubmoduleCommits, removeOwnWorkTree, treeOfFiles } from '../../git/worktree/own-work-tree.ts';
 import { orElse, tryTo } from '../../or-else.ts';
-import { findThread } from '../../thread/find-thread.ts';
+import { findThread, listPointers } from '../../thread/find-thread.ts';
 import { filesOfStep } from '../../thread/step-files.ts';
 import { readThreadCommit, type ThreadCommit } from '../../thread/thread-commit.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import { readState } from '../../thread/thread-state.ts';
+import { type Diagnosis, warning } from '../doctor/diagnosis.ts';
 import { mayBeAtWork } from '../leases/find-lease.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
-import { gitPlace, type WorkTreesContext, workTreesFolder } from './work-tree-folder.ts';
+import { gitPlace, type WorkTreesContext, workTreesFolder } from './work-place.ts';
 
 /** A work tree that was made for a thread. */
 type ThreadWorkTree = { top: string; note: ThreadNote };
 
 /** A work tree of a thread as the repository records it, with the branches that were made for it. */
-export type ListedWorkTree = LinkedWorkTree & { note: ThreadNote | undefined; branches: readonly MadeBranch[] };
+type ListedWorkTree = LinkedWorkTree & { note: ThreadNote | undefined; branches: readonly MadeBranch[] };
 
 /**
  * Lists the work trees of threads, also those that are elsewhere since the repository was moved or `isolation.folder` changed.
@@ -163,7 +164,7 @@ export function findAsideWorkTrees(engine: WorkTreesContext): string[] {
  * bring them here when it goes on.
  * @param all the work trees of threads
  */
-export async function findStrayWorkTrees(
+async function findStrayWorkTrees(
   engine: WorkTreesContext,
   all: readonly ListedWorkTree[],
 ): Promise<{ top: string; thread?: ThreadId }[]> {
@@ -191,10 +192,7 @@ type KnownWorkTree = {
  * Tells of the work trees of threads that no process works on, but for those that are elsewhere.
  * @param all the work trees of threads
  */
-export async function sortWorkTrees(
-  engine: WorkTreesContext,
-  all: readonly ListedWorkTree[],
-): Promise<KnownWorkTree[]> {
+async function sortWorkTrees(engine: WorkTreesContext, all: readonly ListedWorkTree[]): Promise<KnownWorkTree[]> {
   const git = gitPlace(engine);
   const folder = realPath(workTreesFolder(engine));
   const sorted: KnownWorkTree[] = [];
@@ -224,4 +222,115 @@ async function isThreadOver(engine: WorkTreesContext, thread: string): Promise<b
 function isUnfinished({ repository }: WorkTreesContext, top: string): boolean {
   const thread = basename(top);
   return isThreadId(thread) && !mayBeAtWork(repository, thread);
+}
+
+/** So many names are told of things that one command removes. */
+const MAX_NAMED = 5;
+/** A thread that others have and that has not gone on here for so long may be over there. */
+const LONG_UNTOUCHED_MS = 86_400_000;
+
+/**
+ * Names the work trees that are left of threads: those that `uwf gc` removes, those that stay because they have files that no
+ * snapshot of their thread has, those in another folder, and branches without a work tree.
+ * @param shared the threads that a remote had at the last fetch
+ */
+export async function diagnoseWorkTrees(engine: WorkTreesContext, shared: ReadonlySet<string>): Promise<Diagnosis[]> {
+  if (engine.repository.location === undefined) return [];
+  const all = listWorkTrees(engine, gitPlace(engine));
+  const wayOut = (top: string): string => {
+    const remove = `take from it what you need, and remove it with 'git worktree remove --force ${top}'`;
+    // git keeps the branch, and without the work tree nothing tells that uwf made it.
+    const made = all.find((tree) => tree.top === top)?.branches.map(({ branch }) => branch.slice('refs/heads/'.length));
+    return made === undefined || made.length === 0
+      ? remove
+      : `${remove}, then its branch with 'git branch -D ${made.join(' ')}'`;
+  };
+  const aside = findAsideWorkTrees(engine).map((top) =>
+    warning(
+      'work-tree-aside',
+      `${top} has files that no snapshot has: its thread went on elsewhere meanwhile`,
+      wayOut(top),
+    ),
+  );
+  const sorted = await sortWorkTrees(engine, all);
+  const left = sorted
+    .filter(({ kind }) => kind === 'unrecorded')
+    .map(({ top, thread }) =>
+      warning(
+        'work-tree-left',
+        `${top} has files that no snapshot has, or commits of a submodule that no remote has, and thread ${thread} is over`,
+        wayOut(top),
+      ),
+    );
+  const over = sorted.filter(({ kind }) => kind === 'recorded').map(({ top }) => top);
+  const untouched = sorted
+    .filter(({ kind, thread, top }) => kind === 'open' && shared.has(thread) && isUntouched(engine, all, top))
+    .map(({ top }) => top);
+  const elsewhere = (await findStrayWorkTrees(engine, all)).map(({ top, thread }) =>
+    warning(
+      'work-tree-elsewhere',
+      `${top} is the work tree of a thread, and such work trees are in ${workTreesFolder(engine)} now`,
+      thread === undefined
+        ? `'uwf gc' removes it if a snapshot has its files; if not, ${wayOut(top)}`
+        : `'uwf thread open ${thread}' moves it there, as does the thread's next step`,
+    ),
+  );
+  return [
+    ...aside,
+    ...left,
+    ...elsewhere,
+    ...oneOf(
+      'work-tree-over',
+      'work trees are left of threads that are over, or not here any more',
+      over,
+      () => "'uwf gc' removes them and their branches",
+    ),
+    ...oneOf(
+      'work-tree-untouched',
+      'work trees are of threads that have not gone on here for a day',
+      untouched,
+      () => "'uwf fetch' brings the ends of those that are over elsewhere; 'uwf gc' then removes what is left of them",
+    ),
+    ...oneOf(
+      'branch-left',
+      'branches are left of threads that are over, or not here any more',
+      await findLeftBranches(engine),
+      (named) =>
+        `'git log HEAD..<branch>' shows what only a branch has; 'git branch -D ${named.join(' ')}' removes them`,
+    ),
+  ];
+}
+
+/** One warning of all names. */
+function oneOf(
+  code: string,
+  what: string,
+  names: readonly string[],
+  hint: (named: readonly string[]) => string,
+): Diagnosis[] {
+  if (names.length === 0) return [];
+  const named = names.slice(0, MAX_NAMED);
+  const more = names.length > named.length ? ` and ${names.length - named.length} more` : '';
+  return [warning(code, `${what}: ${named.join(', ')}${more}`, hint(named))];
+}
+
+function isUntouched({ repository }: WorkTreesContext, all: readonly ListedWorkTree[], top: string): boolean {
+  const gitDir = all.find((tree) => tree.top === top)?.gitDir;
+  const { mtimeMs = Infinity } = (gitDir !== undefined && statSync(gitDir, { throwIfNoEntry: false })) || {};
+  return mtimeMs < repository.now() - LONG_UNTOUCHED_MS;
+}
+
+/** The branches whose names are those of threads' work trees, where there is neither the work tree nor an open thread. */
+async function findLeftBranches(engine: WorkTreesContext): Promise<string[]> {
+  const { repository } = engine;
+  const made = linkedWorkTrees(gitPlace(engine).location).flatMap(branchesMadeFor);
+  const kept = new Set<string>(made.map(({ branch }) => branch));
+  const open = await listPointers(repository, { active: true }, { damaged: () => undefined });
+  return (await repository.refs.list('refs/heads/uwf/'))
+    .filter(({ name }) => !kept.has(name))
+    .map(({ name }) => name.slice('refs/heads/'.length))
+    .filter((name) => {
+      const [, end] = /-([0-9a-hjkmnp-tv-z]{6}|[0-9a-hjkmnp-tv-z]{10}|[0-9a-hjkmnp-tv-z]{26})$/u.exec(name) ?? [];
+      return end !== undefined && !open.some(({ id }) => id.toLowerCase().endsWith(end));
+    });
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { workingFolder } from '../../../src/engine/workspace/working-folder.ts';
+import { workingFolder } from '../../../src/engine/isolation/work-place.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 
 /** A repository with a folder, a linked work tree beside it, a folder elsewhere, and links to all of them. */
