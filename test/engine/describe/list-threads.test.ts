@@ -39,7 +39,7 @@ describe('a list of some of many threads', () => {
     for (const thread of threads) await addManySteps(writer, thread, 20, 0);
     const { repository, read } = watched(await open());
     expect(await listThreads(readingContext(repository), { text: 'Poem' })).toEqual([]);
-    expect(read.length).toBeLessThanOrEqual(3 * 30);
+    expect(read.length).toBeLessThanOrEqual(3 * 35);
   });
 
   test('by status reads of the others only what tells their status, and goes on until there are enough', async () => {
