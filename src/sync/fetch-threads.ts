@@ -299,7 +299,6 @@ type Received = { refs: RemoteRef[]; refused: Refusal[] };
 type Expectations = {
   here: SortedRefs;
   removed: RemovedThreads;
-  /** Threads that the user named. */
   named: ReadonlySet<ThreadId>;
   /** Threads whose refs here cannot be read: they are not overwritten. */
   damaged: ReadonlySet<ThreadId>;

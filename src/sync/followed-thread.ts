@@ -75,7 +75,6 @@ export class FollowedThread {
 
   /**
    * Looks at the remote, and fetches what has changed.
-   * @throws {RemoteUnreachable}
    * @throws {ThreadNotFound} if the thread was removed
    * @throws {UwfError} `thread-refused` if what the remote has is not sound
    */

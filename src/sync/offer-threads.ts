@@ -125,7 +125,6 @@ type Seen = OutgoingVerdict & {
   threads: readonly ObjectId[];
   /** Its parents that are commits of the user's code; for a snapshot, what was checked out. */
   code: ReadonlyMap<ObjectId, readonly ObjectId[] | undefined>;
-  /** The thread that it starts. */
   starts?: ThreadId;
 };
 

@@ -47,7 +47,6 @@ import {
 export type Selection = {
   /** Names or patterns. */
   refs: readonly string[];
-  /** Threads that the user named. */
   named: ReadonlySet<ThreadId>;
   /** What the user named and no ref has: the remote's archive may list it. */
   unknown: readonly string[];
@@ -138,7 +137,6 @@ type FetchPlan = {
   /** Forks that keep commits which the other edits drop. Their refs are created first. */
   forks: FetchPart[];
   parts: FetchPart[];
-  /** Edits of tracking refs. */
   tracking: RefEdit[];
   held: Held[];
   /** Refs whose counterparts here cannot be read: they stay as they are, and the others are fetched. */

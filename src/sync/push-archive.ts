@@ -43,7 +43,6 @@ const MOVED = 'others push to the archive at the same time; push again';
 /** Only as a tracking ref: the list here, all of which the remote has. */
 const SENT_REF = parseRefName('refs/uwf/archive/sent');
 
-/** What a push of the archive did. */
 type ArchivePush = Required<Pick<PushReport, 'archived' | 'held' | 'rejected'>> & {
   /** The archived threads that the remote had nothing of. */
   threads: ThreadChange[];

@@ -272,7 +272,6 @@ type PushScope = ReadonlySet<ThreadId> | undefined;
 /** Edits of others that a push carries: claims of a worker. */
 export type PushFence = { edits: readonly PushEdit[]; settle: (results: readonly PushResult[]) => void };
 
-/** What one push starts from. */
 type PushFacts = {
   /** The remote's refs, as far as they are known. Their commits may be missing here. */
   there: readonly RemoteRef[];

@@ -151,7 +151,6 @@ export function hold(reason: string): Reconciled {
   return { edits: [], claims: [], held: reason };
 }
 
-/** Removes all refs of a thread from this repository. */
 function removeRefs({ thread, here }: Pick<ThreadSides, 'thread' | 'here'>): Reconciled {
   const edits = here.map((tip) => deletionOf(thread, tip));
   return { edits, claims: [], change: { thread, change: 'removed', head: null, before: here[0]?.id ?? null } };

@@ -252,7 +252,6 @@ export type ArchiveThere = {
 /**
  * Opens the list of a remote's archive. If the list is not here yet, fetches it, and nothing else.
  * @param there the remote's refs
- * @throws {RemoteUnreachable} as `Remote`
  */
 export async function openArchiveThere(
   repository: Repository,
@@ -283,7 +282,6 @@ export function tipOfArchived({ end, endedOn }: ArchivedThread): Tip {
 /**
  * Fetches the list of a remote's archive, and nothing else, and checks it.
  * @returns what its ref is at, and what is wrong with it; a list with a fault is not stored
- * @throws {RemoteUnreachable} as `Remote`
  */
 async function bringList(
   repository: Repository,

@@ -33,7 +33,6 @@ type Options = Pick<SyncOptions, 'env' | 'signal'>;
  * and no worker takes them until {@link letGoOn}.
  * @param by the worker that stops it, and why; absent: a person, under the name that git has for them
  * @returns the claims of workers that were replaced
- * @throws {RemoteUnreachable}
  */
 export async function stopWork(
   repository: Repository,
@@ -67,10 +66,7 @@ export async function stoppedAmong({ objects }: Repository, there: readonly Remo
   return stopped;
 }
 
-/**
- * Removes the claims that stop the work on threads of a remote: workers take them again.
- * @throws {RemoteUnreachable}
- */
+/** Removes the claims that stop the work on threads of a remote: workers take them again. */
 export async function letGoOn(
   repository: Repository,
   remote: Remote,
@@ -82,10 +78,7 @@ export async function letGoOn(
   );
 }
 
-/**
- * Removes all claims from threads that are over: the workers that have them stop.
- * @throws {RemoteUnreachable}
- */
+/** Removes all claims from threads that are over: the workers that have them stop. */
 export async function removeClaims(
   repository: Repository,
   remote: Remote,

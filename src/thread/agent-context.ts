@@ -34,7 +34,6 @@ export type ContextParent = {
 
 /** The history of a thread for an agent's prompt: the newest steps, and the exchange with people. */
 export type ContextHistory = {
-  /** The number of all steps. */
   total: number;
   /** How many steps the role took, and the number of the last of them; 0 if none. */
   own: { visits: number; last: number };
@@ -264,7 +263,6 @@ function paragraphs(...texts: readonly string[]): string {
   return texts.filter((text) => text.trim() !== '').join('\n\n');
 }
 
-/** The content of a summary. */
 type SummaryParts = {
   task: string;
   /** Oldest first. */

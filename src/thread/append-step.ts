@@ -186,7 +186,6 @@ function assertLinked({ linked }: StepDraft, scratch: Scratch): void {
   if (missing !== undefined) throw new LinkTakenBack(missing);
 }
 
-/** The file of a copied node. */
 function fileOf(node: EncodedNode): NodeFile {
   return { path: node.type === META_SCHEMA ? typePath(node.hash) : artifactPath(node), node };
 }

@@ -28,7 +28,6 @@ const LIST_MS = Date.UTC(2038, 0, 1);
 /** A line of the list. */
 export type ArchivedThread = {
   id: ThreadId;
-  /** Its end commit. */
   end: ObjectId;
   /** The UTC day of its end: `2026-11-21`. */
   endedOn: string;
@@ -82,7 +81,6 @@ export class ArchiveList {
     return tree;
   }
 
-  /** Finds a thread by its whole id. */
   async find(id: ThreadId): Promise<ArchivedThread | undefined> {
     for await (const line of this.startingWith(id)) return line;
     return undefined;

@@ -21,7 +21,6 @@ import { ACTIVE_PREFIX, dayOfEnd, type ThreadId, threadOfRef, type ThreadPointer
 const MAX_TOGETHER = 5_000;
 const MAX_TRIES = 20;
 
-/** How threads are archived. */
 type ArchiveOptions = {
   /** The URL of the repository that has them, if this one will not keep them. */
   place?: string;

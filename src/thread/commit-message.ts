@@ -20,7 +20,6 @@ export type Beside = {
   text: string;
   /** Of a start: the name of its workflow. */
   workflow?: string | undefined;
-  /** Of a turn: its agent. */
   agent?: AgentRecord | undefined;
   /** Of a step: who is next by the rules, a role or `__end__`; absent where that was not worked out. */
   next?: string | undefined;
@@ -28,9 +27,7 @@ export type Beside = {
   last?: { agent: AgentRecord | undefined; meta: JsonObject } | undefined;
 };
 
-/** The node of a commit, and its hash. */
 type Event = ThreadEvent & { hash: NodeHash };
-/** A stored commit: its node and its message. */
 type Told = ThreadEvent & { commit: Pick<Commit, 'message'> };
 
 /**

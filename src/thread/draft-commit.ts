@@ -19,7 +19,6 @@ export type CommitDraft = {
   kind: ThreadCommitKind;
   /** The node that makes it a thread's commit; its file is named after the kind. */
   node: EncodedNode;
-  /** The other nodes of the tree. */
   files: readonly NodeFile[];
   /** Existing trees and files that are added as they are. Folders with nodes have an index of their own. */
   subtrees?: readonly { path: string; mode?: '040000' | '100644'; id: ObjectId }[];
@@ -64,7 +63,6 @@ export type AttemptDraft = {
   text: string;
   errors: readonly string[];
   usage: Usage | null;
-  /** What was redacted in it. */
   redacted?: Redacted | undefined;
   /** Whether the turn ended before an outcome of it was stored. */
   interrupted?: true | undefined;

@@ -21,7 +21,6 @@ export type RefusedReply = {
 
 /** A suspended turn: its role, the reason, and what was said. */
 export type Suspension = {
-  /** The hash of its node. */
   suspension: NodeHash;
   role: string;
   reason: string;
@@ -37,10 +36,7 @@ export type Suspension = {
   due?: string;
 };
 
-/**
- * Reads what was said in a turn that ended in a suspension.
- * @throws {CorruptThread} if a part of it is not in the commit
- */
+/** Reads what was said in a turn that ended in a suspension. */
 export async function readSuspension(repository: Repository, commit: CommitOf<'suspend'>): Promise<Suspension> {
   const { role, reason, cause, react, usage, due } = commit.node;
   const text = await readReply(repository, commit);
@@ -49,10 +45,7 @@ export async function readSuspension(repository: Repository, commit: CommitOf<'s
   return { suspension: commit.hash, role, reason, cause, text, refused, trace: react, usage, ...dueAt };
 }
 
-/**
- * Reads the rejected replies of a turn.
- * @throws {CorruptThread} if one is not in the commit
- */
+/** Reads the rejected replies of a turn. */
 export async function readRefused(repository: Repository, commit: Turn): Promise<RefusedReply[]> {
   const refused: RefusedReply[] = [];
   for (const attempt of commit.node.attempts) {
@@ -74,7 +67,6 @@ async function read<Name extends keyof Payloads>(
   return payloadOf(await readNodeAt(repository, entryOf(commit, hash, type)), type);
 }
 
-/** The index entry of a turn's node. */
 function entryOf(commit: Turn, hash: NodeHash, type: TypeName): IndexEntry {
   const entry = commit.index.find((candidate) => candidate.hash === hash);
   if (entry === undefined) throw new CorruptThread(commit.id, `it has no ${type} ${hash}`);

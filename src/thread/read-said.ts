@@ -32,7 +32,6 @@ export type Said = {
 
 /** A person's answer that resumes a thread. */
 export type Resumption = {
-  /** The hash of its own node. */
   resumption: NodeHash;
   /** What it answers: a suspension, or the end of a thread that was resumed. */
   suspension: NodeHash;
@@ -57,10 +56,7 @@ export async function readSaid(repository: Repository, thread: string, options: 
   return readSaidUpTo(repository, (await getThread(repository, thread)).head, options);
 }
 
-/**
- * Reads the texts of a thread up to a commit, as {@link readSaid} does.
- * @throws {CorruptThread} if a commit on the way is damaged
- */
+/** Reads the texts of a thread up to a commit, as {@link readSaid} does. */
 export async function readSaidUpTo(
   repository: Repository,
   from: ObjectId,

@@ -30,7 +30,6 @@ import { PINS_REF, type ThreadId, type ThreadPointer } from './thread-id.ts';
 
 /** Where a secret is stored. Never the secret. */
 export type SecretPlace = SecretHit & {
-  /** The commit that brought it in. */
   commit: ObjectId;
   /** Which step the commit is; null where it is none. */
   step: number | null;
@@ -43,13 +42,11 @@ export type SecretPlace = SecretHit & {
 /** Where a file has a secret: its path, the line or its name, and the rule. */
 export type FileHit = SecretHit & { file: string };
 
-/** A commit of uwf to be scanned. */
 type ScannedCommit = {
   id: ObjectId;
   tree: ObjectId;
   /** As in {@link SecretPlace}. */
   step: number | null;
-  /** The nodes of its tree by path. */
   nodes: Iterable<readonly [path: string, node: StoredNode]>;
   /** Commits of code whose files were there before it. */
   code: readonly ObjectId[];
@@ -119,7 +116,6 @@ export class SecretScan {
     return places;
   }
 
-  /** Scans the files of a tree that are not in other trees. */
   async scanFiles(tree: ObjectId, others: readonly ObjectId[]): Promise<FileHit[]> {
     const found: FileHit[] = [];
     await this.#scanTree(tree, others, '', (file, hits) => {

@@ -51,11 +51,7 @@ type StepFiles = {
   missing: NonNullable<Step['node']['workspace']>['missing'];
 };
 
-/**
- * Finds the files that a step recorded; `undefined` if it recorded none.
- *
- * @throws {CorruptThread} if its node names another tree than its commit has
- */
+/** Finds the files that a step recorded; `undefined` if it recorded none. */
 export async function filesOfStep(repository: Repository, step: Step): Promise<StepFiles | undefined> {
   const recorded = await findRecordedFiles(repository.objects, step);
   if (recorded === undefined) return undefined;
@@ -114,11 +110,7 @@ export async function findRecordedBefore(repository: Repository, commit: ThreadC
   throw new CorruptThread(commit.id, `its totals name ${recorded}, which recorded no files`);
 }
 
-/**
- * Lists how the files that one step left differ from those of another; `undefined` if one of them recorded none.
- *
- * @throws {GitFailed} {GitNotFound} if git cannot compare them
- */
+/** Lists how the files that one step left differ from those of another; `undefined` if one of them recorded none. */
 export async function diffSnapshots(
   repository: Repository,
   env: GitEnvironment,
@@ -134,8 +126,6 @@ export async function diffSnapshots(
 /**
  * Lists how the files that a step left differ from those of a tree, with where their contents are; `undefined` if the step
  * recorded none.
- *
- * @throws {GitFailed} {GitNotFound} if git cannot compare them
  */
 export async function diffContents(
   repository: Repository,

@@ -29,7 +29,6 @@ export type Trace = {
  * @param which.limit only the last so many
  * @param which.before only those in front of this one: its number, or the beginning of its hash
  * @throws {UwfError} `unknown-turn` if there is none like `which.before`
- * @throws {CorruptThread} if a part of it is not in the commit
  */
 export async function readTrace(
   repository: Repository,

@@ -33,7 +33,6 @@ const PAUSE_EVERY = 100;
  *
  * It ends at the start, even if that has a parent (the caller's commit, for a child thread). Commits are read as the caller
  * asks for them.
- * @throws {CorruptThread} if a commit is no part of a thread, or the chain ends before a start
  */
 export function readChain(repository: Repository, from: ObjectId): AsyncGenerator<ThreadCommit, void, void> {
   return walkChain(from, (id) => readThreadCommit(repository, id));
@@ -67,8 +66,6 @@ export type LightCommit = LightStep | LightStart | CommitOf<'suspend' | 'resume'
 /**
  * Walks a thread as `readChain` does, newest first, for lists and logs. Of a step or start it reads three objects: the commit,
  * the tree and the node, but not the index.
- *
- * @throws {CorruptThread} if a commit is no part of a thread, or the chain ends before a start
  */
 export function readLightChain(repository: Repository, from: ObjectId): AsyncGenerator<LightCommit, void, void> {
   return walkChain(from, (id) => readLightCommit(repository, id));
@@ -148,10 +145,7 @@ export async function findStart(repository: Repository, from: ObjectId): Promise
   }
 }
 
-/**
- * Reads the start of the thread that a commit belongs to. The commit's totals name it, and its node has the hash.
- * @throws {CorruptThread} if there is none
- */
+/** Reads the start of the thread that a commit belongs to. The commit's totals name it, and its node has the hash. */
 export async function startOf(repository: Repository, from: LightCommit): Promise<LightStart> {
   if (from.kind === 'start') return from;
   const start = await readLightCommit(repository, from.node.totals.start);
@@ -241,7 +235,6 @@ export type ReadSteps = { steps: StepEntry[]; start: CommitOf<'start'> | undefin
  * Reads the last steps up to a commit of a thread, and nothing before them.
  *
  * @param limit how many at most
- * @throws {CorruptThread} if a commit on the way is damaged
  */
 export async function readSteps(repository: Repository, from: ObjectId, limit: number): Promise<ReadSteps> {
   const commits: CommitOf<'step'>[] = [];

@@ -92,7 +92,6 @@ export function findEventFile<File extends { path: string }>(
 /**
  * Reads a commit of a thread, and checks the hash of its node.
  * @param known the commit, where it has been read already
- * @throws {CorruptThread} if its tree has none of the five node files, or a damaged one
  */
 export async function readThreadCommit(repository: NodeReader, id: ObjectId, known?: Commit): Promise<ThreadCommit> {
   const commit = known ?? (await readCommit(repository.objects, id));
@@ -137,7 +136,6 @@ export function eventIn(kind: ThreadCommitKind, node: Node): ThreadEvent {
  * Checks that the node of a commit is of the type that its file promises.
  *
  * @throws {NewerFormat} {BeforeFormat} if it is of a type that this version of uwf does not know
- * @throws {CorruptThread} if it is of another type
  */
 function assertKind(id: ObjectId, kind: ThreadCommitKind, { type, payload }: Node): void {
   if (type === builtIn[fileTypes[kind]]) return;
@@ -160,10 +158,7 @@ export async function findNodeAt(
   return entry && (await readNodeAt(repository, entry));
 }
 
-/**
- * Reads the text of a content node that lies in a thread's commit.
- * @throws {CorruptThread} if the commit does not have it, or it is no content
- */
+/** Reads the text of a content node that lies in a thread's commit. */
 export async function readTextAt(repository: Repository, commit: ThreadCommit, path: string): Promise<string> {
   const node = await findNodeAt(repository, commit, path);
   if (node?.type !== builtIn.content) throw new CorruptThread(commit.id, `${path} is no content node`);

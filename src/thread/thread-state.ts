@@ -59,8 +59,6 @@ export type StartedThread = Pick<ThreadState, 'start'>;
 
 /**
  * Reads the state of a thread: its head, which tells what the commits before it come to, those back to the last step, and its start.
- *
- * @throws {CorruptThread} if its chain is not what storage promises
  */
 export async function readState(repository: Repository, id: ThreadId, from: ObjectId): Promise<ThreadState> {
   const place = await readPlace(repository, from);
@@ -133,7 +131,6 @@ export type Tally = Readonly<Omit<Totals, 'roles' | 'skips'>> & {
   skips: readonly ObjectId[];
 };
 
-/** What the totals count of a commit. */
 type CountedCommit = ThreadEvent & { id: ObjectId; commit: Pick<Commit, 'parents'> };
 
 /** The totals as the node of the next commit has them. */
@@ -245,7 +242,6 @@ function isCalling({ childThreads, leftUsage }: Pick<ThreadStep, 'childThreads' 
   return childThreads.length > 0 || leftUsage !== undefined;
 }
 
-/** A node that says what children have used. */
 type CallingNode = { leftUsage?: UsageByRole | undefined } & Partial<Pick<ThreadStep, 'role' | 'childUsage'>>;
 
 /** What the children have used that a step took in or left, or an end cut off, by the roles that called them. */

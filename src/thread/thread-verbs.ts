@@ -38,7 +38,6 @@ export type ThreadParent = {
   role: string;
   /** The caller's head commit at that moment: the parent of the child's start. */
   head: ObjectId;
-  /** Identifies the call. */
   call: ThreadCall;
 };
 

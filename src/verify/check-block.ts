@@ -114,7 +114,6 @@ export type BlockBasis = {
   passed: () => void;
 };
 
-/** The meta of a block's step. */
 type BlockMeta = { status: string; order: readonly string[]; branches: JsonObject };
 
 /** A branch by the step of its block, with the commit of its end. */
@@ -318,7 +317,6 @@ async function checkJoin(
   return { fault: `its join is not decided by the ${taken.length} of ${total} branches that it took in` };
 }
 
-/** A branch that was taken in, and the commit of its end. */
 type EndedBranch = TakenBranch & { commit: ObjectId };
 
 /**

@@ -30,7 +30,6 @@ type CheckBasis = {
   before: { progress: ThreadProgress; replay: Replay; tally: Tally } | undefined;
   /** The caller's commit, which is the parent of a child's start. */
   caller: CommitPlace | undefined;
-  /** The further parents that are commits of threads. */
   threads: ReadonlyMap<ObjectId, CommitPlace>;
 };
 
@@ -187,7 +186,6 @@ function checkOrder(commit: ThreadCommit, before: ThreadProgress, report: Report
   }
 }
 
-/** Checks what a commit's node says that the commits before it come to. */
 function checkTotals(commit: ThreadCommit, before: Tally, report: ReportFault): void {
   if (commit.kind === 'start') return;
   const { totals } = commit.node;
@@ -261,7 +259,6 @@ export function checkParents(
   for (const what of missing) report(null, `no parent of it is ${what}, which its node asks for`);
 }
 
-/** The nodes of other threads' commits that have to be further parents. */
 function hashesAskedFor(commit: ThreadCommit, before: ThreadProgress): NodeHash[] {
   if (commit.kind === 'step') {
     const { childThreads, replaces } = commit.node;

@@ -210,10 +210,8 @@ function checkPinned({ pinned }: CommitFiles, nodes: Iterable<StoredNode>, repor
 /** The nodes that a tree has to contain, by path; and nodes with several possible paths, by each of them. */
 type ExpectedFiles = { paths: Map<string, NodeHash>; choices: Map<string, Choice> };
 
-/** A node that has to be at one of several paths. */
 type Choice = { paths: readonly string[]; hash: NodeHash };
 
-/** Reads a node that a node links to. */
 type ReadNode = (hash: NodeHash) => Promise<Node>;
 
 /**

@@ -31,7 +31,6 @@ export type IncomingTip = {
   /** The remote's name for it. */
   ref: string;
   id: ObjectId;
-  /** The thread, if it is a ref of a thread. */
   thread?: { id: ThreadId; isHistory: boolean };
   /** The workflow, if it is the ref of a registry. */
   workflow?: string;

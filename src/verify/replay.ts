@@ -29,7 +29,6 @@ const MAX_DEFINITIONS = 50;
 /** How much memory the steps of a fetched thread may take. */
 const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
 
-/** A workflow, and what its rules can see of a thread's steps. */
 type Rules = { definition: WorkflowDefinition; seen: StepsSeen };
 
 /**
@@ -48,7 +47,6 @@ export class Replayer {
     this.budget = budget;
   }
 
-  /** Begins the replay of a thread. */
   begin(start: CommitOf<'start'>, prompt: string): Replay {
     return new Replay(this, start, prompt);
   }
@@ -103,7 +101,6 @@ export class Replay {
     history.begin(roles, await Promise.all(newest.map((step) => this.#viewOf(step))));
   }
 
-  /** Adds a step, for the decisions after it. */
   async add(commit: CommitOf<'step'>, text: string, nodes: NodeSource): Promise<void> {
     const history = await this.#historyOf(nodes);
     history.add(await this.#viewOf({ commit, text }));
@@ -277,7 +274,6 @@ type Again = {
 };
 
 type Turn = CommitOf<'step' | 'suspend'>;
-/** A decision that gives a role the turn. */
 type Giving = Extract<Decision, { kind: 'role' }>;
 /** The thread of a turn. */
 type Place = { definition: WorkflowDefinition; start: CommitOf<'start'>; task: string; nodes: NodeSource };

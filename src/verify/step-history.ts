@@ -100,7 +100,6 @@ export class StepHistory {
   }
 }
 
-/** Keeps only some members of a step. */
 function narrowed(view: StepView, members: ReadonlySet<string>): StepView {
   return { ...BLANK_STEP, ...Object.fromEntries(Object.entries(view).filter(([member]) => members.has(member))) };
 }

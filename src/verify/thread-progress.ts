@@ -16,7 +16,6 @@ export class ThreadProgress {
   head: Pick<ThreadCommit, 'id' | 'kind' | 'hash' | 'commit'>;
   /** The newest step; `undefined` before the first. */
   last: { hash: NodeHash; oid: ObjectId | undefined; ancestors: readonly NodeHash[]; at: CommittedState } | undefined;
-  /** How many steps there are. */
   steps = 0;
   /** The kind of the first commit after the newest step. */
   #pause: ThreadCommit['kind'] | undefined;
@@ -49,10 +48,7 @@ export class ThreadProgress {
     this.#own.add(id);
   }
 
-  /**
-   * Adds the next commit.
-   * @throws {CorruptThread} if it is another start
-   */
+  /** Adds the next commit. */
   advance({ id, hash, commit, index, ...event }: ThreadCommit): void {
     const { kind } = event;
     if (kind === 'start') throw new CorruptThread(id, 'a second start in one chain');
@@ -104,7 +100,6 @@ export class ThreadProgress {
 
 /** The place of a commit: its thread, and the last step up to it. Small, because many are kept. */
 export type CommitPlace = {
-  /** The kind of the commit, and its node. */
   kind: ThreadCommit['kind'];
   hash: NodeHash;
   oid?: ObjectId | undefined;
@@ -123,7 +118,6 @@ export type CommitPlace = {
 type StartPlace = Pick<ThreadStart, 'depth' | 'parentThread' | 'parentState' | 'parentRole'> & {
   hash: NodeHash;
   oid?: ObjectId | undefined;
-  /** The node of its workflow. */
   workflow?: IndexEntry | undefined;
   /** The definitions pinned for its calls, by the names of their folders in `children/`; absent if there are none. */
   pinned?: ReadonlyMap<string, NodeHash>;
@@ -157,7 +151,6 @@ export function commitPlaceOf(
   };
 }
 
-/** The blob of the node that makes a commit one of a thread. */
 function oidOfNode({ kind, index }: Pick<ThreadCommit, 'kind' | 'index'>): ObjectId | undefined {
   return index.find(({ path }) => path === `${kind}.json`)?.oid;
 }
@@ -192,10 +185,7 @@ function readStartPlace({ hash, node, index }: CommitOf<'start'>): StartPlace {
   };
 }
 
-/**
- * Reads the place of a commit, without further checks.
- * @throws {CorruptThread} if it is no sound part of a thread
- */
+/** Reads the place of a commit, without further checks. */
 export async function readCommitPlace(repository: Repository, id: ObjectId): Promise<CommitPlace> {
   const { head, start, last = start } = await readPlace(repository, id);
   return commitPlaceOf(head, start, { state: last.hash, stateOid: oidOfNode(last), stateAt: committedAt(last) });

@@ -40,7 +40,6 @@ import { type Replay, Replayer } from './replay.ts';
 import type { TimeBudget } from './step-history.ts';
 import { type CommitPlace, commitPlaceOf, readCommitPlace, ThreadProgress } from './thread-progress.ts';
 
-/** The result for one thread. */
 type ThreadFaults = {
   /** How many commits were checked, with those of child threads. */
   commits: number;
@@ -175,7 +174,6 @@ export class Verification {
     this.#last = this.#origin && before && fault === undefined ? { head, verified: before } : undefined;
   }
 
-  /** Finds the commits of a chain that are to be checked. */
   async #descend(head: ObjectId, nesting: number): ReturnType<typeof findChain> {
     const { limits } = this.#origin ?? {};
     const isKnown = (id: ObjectId): boolean | Promise<boolean> =>
@@ -301,7 +299,6 @@ export class Verification {
   }
 }
 
-/** Adds the nodes of a caller that the start of its child names. */
 function addCaller(known: KnownNodes, { start, state, stateOid }: CommitPlace): void {
   known.addOneBehind(start.hash, start.oid);
   known.addOneBehind(state, stateOid);
@@ -327,7 +324,6 @@ function textPathOf({ kind }: Pick<ThreadCommit, 'kind'>): string | undefined {
  *
  * @param known has no nodes yet
  * @param lookup by which a new hash is compared with those of commits that are not read
- * @throws {CorruptThread} if the commit is no part of a thread
  */
 async function resumeVerification(
   known: KnownNodes,
@@ -387,7 +383,6 @@ async function resumeReplay(
   await replay.resume(roles, steps, known);
 }
 
-/** The parents other than the previous commit of the same thread. */
 function furtherParents({ kind, commit: { parents } }: ThreadCommit): readonly ObjectId[] {
   return kind === 'start' ? parents : parents.slice(1);
 }

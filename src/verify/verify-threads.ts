@@ -215,7 +215,6 @@ async function checkTree(cache: NodeCache, tree: ObjectId, report: ReportFault):
   await checkNodes(nodes, combineSources(known, repositoryNodes(repository)), new Set(), report);
 }
 
-/** All prefixes of uwf's refs. */
 const PREFIXES: readonly string[] = [ACTIVE_PREFIX, HISTORY_PREFIX, WORKFLOWS_PREFIX, 'refs/uwf/'];
 
 /** Lists the damage of uwf's refs, each once. */

@@ -128,7 +128,6 @@ async function readSteps(repository: Repository, head: ObjectId): Promise<Steps>
   throw new CorruptThread(head, 'its chain has no start');
 }
 
-/** Reads what a step recorded. */
 async function recordedBy({ objects }: Repository, step: CommitOf<'step'>): Promise<RecordedFiles> {
   const recorded = await findRecordedFiles(objects, step);
   if (recorded === undefined) throw new TypeError('a step without files has no snapshot');
