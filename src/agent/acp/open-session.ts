@@ -77,6 +77,7 @@ export async function openSession(
   const place = { cwd, mcpServers: config.mcp === false ? [] : [uwfMcpServer(request)] };
   const isRefusal = (error: unknown): boolean => error instanceof RequestError && !isAuthRequired(error);
   const { method, info } = await enter(agent, about, config, place, left?.id, isRefusal);
+  past.id = info.sessionId;
   if (method === 'session/load') await past.untilQuiet();
   // Qwen Code 0.15 loads any session, one that it has never had too.
   const isContinued = method === 'session/resume' || (method === 'session/load' && past.hasMessages);
@@ -95,10 +96,14 @@ export async function openSession(
 export class PastReader {
   /** Whether the agent has reported messages of the past. */
   hasMessages = false;
+  /** The session, once it is known. */
+  id: string | undefined;
   #updates = 0;
 
-  read({ update }: JsonObject): void {
+  read({ update, sessionId }: JsonObject): void {
     this.#updates += 1;
+    // A helper of the agent may have a session of its own.
+    if (this.id !== undefined && typeof sessionId === 'string' && sessionId !== this.id) return;
     const kind = isJsonObject(update) ? update['sessionUpdate'] : undefined;
     this.hasMessages ||= kind === 'user_message_chunk' || kind === 'agent_message_chunk';
   }

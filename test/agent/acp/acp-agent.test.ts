@@ -40,16 +40,6 @@ describe('a turn', () => {
     expect(reply).toMatchObject({ usage: { inputTokens: 700, costUsd: 0.25 } });
   });
 
-  test('takes what was said after the last tool call for the reply', async () => {
-    const { text } = await runScripted(['work', 'reply']);
-    expect(text).toBe('---\n$status: done\n---\nDo the work.\n');
-  });
-
-  test('leaves out what another session of the agent says', async () => {
-    const { text } = await runScripted(['aside', 'reply', 'aside']);
-    expect(text).toBe('---\n$status: done\n---\nDo the work.\n');
-  });
-
   test('that ends with a tool call replies with what was said before it', async () => {
     const { text, events } = await runScripted(['reply', 'openCall']);
     expect(text).toBe('---\n$status: done\n---\nDo the work.\n');
@@ -75,8 +65,12 @@ describe('a turn', () => {
     expect(await agent.run({ ...request, attempt: 1, session: 'session-1' })).not.toHaveProperty('meta');
   });
 
-  test('is not disturbed by what is no message of the protocol', async () => {
-    const { reply } = await runScripted(['--noisy', 'malformed', 'reply']);
+  test.each([
+    ['what was said after the last tool call', ['work', 'reply']],
+    ['nothing of what another session of the agent says', ['aside', 'reply', 'aside']],
+    ['nothing of what is no message of the protocol', ['--noisy', 'malformed', 'reply']],
+  ])('replies with %s', async (_, words) => {
+    const { reply } = await runScripted(words);
     expect(reply).toMatchObject({ kind: 'reply', text: '---\n$status: done\n---\nDo the work.\n' });
   });
 });
@@ -286,21 +280,14 @@ describe('an agent that does not come to work', () => {
 });
 
 describe('an agent that fails', () => {
-  test('with an error gives a failed try with its words', async () => {
-    const { reply } = await runScripted(['error']);
-    expect(reply).toMatchObject({
-      kind: 'failed-attempt',
-      reason: expect.stringContaining('the model is overloaded'),
-    });
-  });
-
-  test('of a prompt that is too long suspends, since another try would be as long', async () => {
-    const { reply } = await runScripted(['tooLong']);
-    expect(reply).toMatchObject({
-      kind: 'failed-attempt',
-      isFinal: true,
-      reason: expect.stringMatching(/prompt is too long: 210000.*compact the thread/u),
-    });
+  test.each([
+    ['error', { reason: expect.stringContaining('the model is overloaded') }],
+    // Another try would be as long.
+    ['tooLong', { isFinal: true, reason: expect.stringMatching(/prompt is too long: 210000.*compact the thread/u) }],
+    ['nullAnswer', { reason: expect.stringContaining("answer to 'session/prompt' is no object") }],
+  ])('by %s gives a failed try with its words', async (scenario, expected) => {
+    const { reply } = await runScripted([scenario]);
+    expect(reply).toMatchObject({ kind: 'failed-attempt', ...expected });
   });
 
   test('by dying gives a failed try with what it had said and printed, and leaves nothing behind', async () => {
@@ -331,14 +318,6 @@ describe('an agent that fails', () => {
     const reason = reply.kind === 'failed-attempt' ? reply.reason : '';
     expect(reason).toContain('characters were left out here');
     expect(reason.length).toBeLessThan(5000);
-  });
-
-  test('by answering a prompt with null gives a failed try that says so', async () => {
-    const { reply } = await runScripted(['nullAnswer']);
-    expect(reply).toMatchObject({
-      kind: 'failed-attempt',
-      reason: expect.stringContaining("answer to 'session/prompt' is no object"),
-    });
   });
 
   test('by dying is started again for the next try', async () => {
