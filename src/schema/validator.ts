@@ -5,7 +5,6 @@ import { META_SCHEMA } from '../cas/node-hash.ts';
 import { isShortOfFiles } from '../git/format/object-errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
-import { compareAsJson } from './compare-as-json.ts';
 import { createAjv } from './create-ajv.ts';
 import { isSurelyOfDraft } from './generated-checks.ts';
 import { faultOfDraft, InvalidSchema, readableErrors, type SchemaError } from './schema-error.ts';
@@ -100,8 +99,12 @@ function validatorOf(check: ValidateFunction, needsBox: boolean): Validator {
       const isValid = needsBox ? runInTimeBox(() => check(value), timeoutMs) : check(value);
       return isValid ? [] : readableErrors(check.errors);
     } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      return [{ path: '', message: 'is nested too deep to be checked against its schema' }];
+      if (error instanceof RangeError)
+        return [{ path: '', message: 'is nested too deep to be checked against its schema' }];
+      // Ajv compares objects by their `valueOf` and `toString`. A value that has members of these names has no such methods.
+      if (!(error instanceof TypeError)) throw error;
+      const message = "cannot be compared with what its schema allows: it has a property 'valueOf' or 'toString'";
+      return [{ path: '', message }];
     }
   };
 }
@@ -147,10 +150,7 @@ const loading = new Map<boolean, Promise<Ajv2020>>();
 function loadAjv(isBare: boolean): Promise<Ajv2020> {
   const known = loading.get(isBare);
   if (known !== undefined) return known;
-  const ajv = createAjv({}, isBare).then((made) => {
-    compareAsJson(made);
-    return made;
-  });
+  const ajv = createAjv({}, isBare);
   loading.set(isBare, ajv);
   return ajv;
 }
