@@ -1,5 +1,5 @@
 import { UwfError } from '../errors.ts';
-import { ObjectMissing, ObjectTooLarge } from '../git/format/object-errors.ts';
+import { ObjectMissing, ObjectTooLarge } from '../git/format/errors.ts';
 import { isObjectId, type ObjectId } from '../git/format/object-id.ts';
 import type { Commit, TreeLine } from '../git/format/objects.ts';
 import { type ObjectReader, readAnyTree, readBlob, readCommit } from '../git/stores/read.ts';

@@ -4,7 +4,7 @@ import type { TreeEntry } from '../git/format/objects.ts';
 import type { ObjectBatch } from '../git/stores/publish.ts';
 import { isJsonObject } from '../json.ts';
 import { formatIndex, INDEX_NAME, type IndexEntry } from './commit-nodes.ts';
-import { assertNodeFits } from './limits.ts';
+import { assertNodeFits } from './canonical.ts';
 import { ARTIFACT_TYPE } from './node-hash.ts';
 import type { EncodedNode, Node } from './node.ts';
 

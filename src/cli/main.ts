@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts';
-import { asEnvironmentError } from '../git/format/object-errors.ts';
+import { asEnvironmentError } from '../git/format/errors.ts';
 import { environmentIn, createCliEnvironment, type CliEnvironment } from './process/cli-environment.ts';
 import { EXIT, exitCodeOf } from './errors/exit-code.ts';
 import { findCommand } from './command-line/find-command.ts';

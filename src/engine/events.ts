@@ -1,5 +1,5 @@
 import type { NodeHash } from '../cas/hash.ts';
-import type { MissingFiles, WorkTreeChanges } from '../git/worktree/file-notes.ts';
+import type { MissingFiles, WorkTreeChanges } from '../git/format/paths.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Usage } from '../agent/contract.ts';
 import type { JsonValue } from '../json.ts';

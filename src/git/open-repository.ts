@@ -7,8 +7,7 @@ import { absoluteGitEnvironment } from './repository/git-directory.ts';
 import { FALLBACK_COMMITTER, readRepositoryFormat } from './repository/repository-config.ts';
 import { isMadeForThread, mainWorkTree } from './repository/work-trees.ts';
 import { openDiskStores } from './stores/disk/open-disk-stores.ts';
-import { assertNoLinks } from './system/state-files.ts';
-import { rememberSharing } from './system/write-files.ts';
+import { assertNoLinks, rememberSharing } from './system/files.ts';
 
 /** Facts that callers hand to the library, which does not look for them. */
 export type OpenOptions = DiscoverOptions & {

@@ -14,7 +14,7 @@ import type { Repository } from '../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 import { inPlaceOf } from '../or-else.ts';
 import { builtIn, payloadOf, typeNameOf } from '../schema/built-in.ts';
-import { schemaWords } from '../schema/walk-schema.ts';
+import { schemaWords } from '../schema/typed-schema.ts';
 import { readRefused } from '../thread/exchange.ts';
 import { getThread } from '../thread/find-thread.ts';
 import { readSaid } from '../thread/read-said.ts';

@@ -23,6 +23,8 @@ import {
 } from './built-in/thread-start.ts';
 import { type ThreadStep, threadStepSchema } from './built-in/thread-step.ts';
 import {
+  type AgentRecord,
+  agentSchema,
   type Artifact,
   artifactSchema,
   type Attempt,
@@ -35,10 +37,6 @@ import {
   reactToolCallSchema,
   type ReactTurn,
   reactTurnSchema,
-} from './built-in/turn-nodes.ts';
-import {
-  type AgentRecord,
-  agentSchema,
   type Role,
   roleSchema,
   roleSchemaSchema,

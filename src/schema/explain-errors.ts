@@ -1,8 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import { isJsonObject, type JsonObject, type JsonValue, setMember } from '../json.ts';
 import { didYouMean } from '../text/nearest-name.ts';
-import { atPointer, resolveLocalRef, type SchemaPath } from './walk-schema.ts';
-import { type SchemaWords, wordsOf } from './typed-schema.ts';
+import { atPointer, resolveLocalRef, type SchemaPath, type SchemaWords, wordsOf } from './typed-schema.ts';
 
 // What ajv finds wrong with a file that people write, said in the words of its schema. This is the one place where an error of ajv
 // becomes a sentence about a file; `json-schema/schema-error.ts` says errors of replies to agents.

@@ -3,7 +3,7 @@ import { isNodeHash, type NodeHash } from '../cas/hash.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 import { orElse } from '../or-else.ts';
 import { runInTimeBox } from './time-box.ts';
-import { applicators } from './walk-schema.ts';
+import { applicators } from './typed-schema.ts';
 
 /** The key of an inline pointer, `{ "$cas": "<hash>" }`. */
 export const CAS_KEY = '$cas';

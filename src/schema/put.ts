@@ -19,11 +19,10 @@ import {
 } from '../cas/node.ts';
 import { parseScratchRef, putScratch, typePath } from '../cas/scratch.ts';
 import { UwfError } from '../errors.ts';
-import { ObjectMissing, ObjectTooLarge } from '../git/format/object-errors.ts';
+import { ObjectMissing, ObjectTooLarge } from '../git/format/errors.ts';
 import { formatOfId, hashObject, type ObjectId, type ObjectType } from '../git/format/object-id.ts';
 import { parseRefName } from '../git/format/refs.ts';
-import { RefMoved, type RefName } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import { RefMoved, type RefName, type Repository } from '../git/repository.ts';
 import { ObjectBatch, publish } from '../git/stores/publish.ts';
 import type { JsonValue } from '../json.ts';
 import { builtIn, encodeBuiltIn, isThreadType, typeNameOf } from './built-in.ts';

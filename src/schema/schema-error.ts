@@ -3,7 +3,7 @@ import { UwfError } from '../errors.ts';
 import { isJsonObject, type JsonValue, mapValues } from '../json.ts';
 import { withArticle } from '../text/wording.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
-import { keywordsOfForm, type SchemaPath, subschemas } from './walk-schema.ts';
+import { keywordsOfForm, type SchemaPath, subschemas } from './typed-schema.ts';
 
 /** A value is not a JSON Schema (draft 2020-12) that uwf can work with. */
 export class InvalidSchema extends UwfError {

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { UwfError } from '../errors.ts';
-import { isShortOfFiles, TooManyOpenFiles } from '../git/format/object-errors.ts';
+import { isShortOfFiles, TooManyOpenFiles } from '../git/format/errors.ts';
 import { runInTime } from '../time/run-in-time.ts';
 
 /** A value could not be checked against a schema in the time a check may take. */

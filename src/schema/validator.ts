@@ -1,15 +1,14 @@
 import type { Ajv2020, ValidateFunction } from 'ajv/dist/2020.js';
-import { canonicalJson } from '../cas/canonical.ts';
-import { MAX_SCHEMA_BYTES } from '../cas/limits.ts';
+import { canonicalJson, MAX_SCHEMA_BYTES } from '../cas/canonical.ts';
 import { META_SCHEMA } from '../cas/node-hash.ts';
-import { isShortOfFiles } from '../git/format/object-errors.ts';
+import { isShortOfFiles } from '../git/format/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
 import { DIALECT } from './built-in/schema-parts.ts';
 import { createAjv } from './create-ajv.ts';
 import { isSurelyOfDraft } from './generated-checks.ts';
 import { faultOfDraft, InvalidSchema, readableErrors, type SchemaError } from './schema-error.ts';
 import { runInTimeBox, ValidationTimeout } from './time-box.ts';
-import { applicators, references, subschemas } from './walk-schema.ts';
+import { applicators, references, subschemas } from './typed-schema.ts';
 
 /** Returns the errors of a value; an empty list means that it is valid. */
 export type Validator = (value: JsonValue) => SchemaError[];

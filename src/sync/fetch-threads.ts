@@ -1,9 +1,7 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { BrokenRef, type RefDamage } from '../git/format/ref-errors.ts';
-import type { ObjectStore } from '../git/object-store.ts';
-import type { RefEdit } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import { BrokenRef, type RefDamage } from '../git/format/errors.ts';
+import type { ObjectStore, RefEdit, Repository } from '../git/repository.ts';
 import { againIfMoved, ObjectBatch, publish } from '../git/stores/publish.ts';
 import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import type { IncomingObjects, Remote, RemoteRef } from '../git/transport/remote.ts';

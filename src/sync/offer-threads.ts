@@ -1,8 +1,7 @@
 import type { Commit } from '../git/format/objects.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { type CommitLine, listCommits } from '../git/process/revisions.ts';
-import type { RefName } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { RefName, Repository } from '../git/repository.ts';
 import { readCommit } from '../git/stores/read.ts';
 import type { PushEdit, RemoteRef } from '../git/transport/remote.ts';
 import { nodeOfMessage } from '../thread/commit-message.ts';

@@ -1,7 +1,6 @@
 import { findRunning } from '../engine/leases/find-lease.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { RefEdit } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { RefEdit, Repository } from '../git/repository.ts';
 import type { ObjectBatch } from '../git/stores/publish.ts';
 import { matcherOf } from '../git/transport/git-output.ts';
 import type { Remote, RemoteRef } from '../git/transport/remote.ts';

@@ -1,9 +1,8 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { parseRefName } from '../git/format/refs.ts';
-import type { Ref } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
-import { absoluteUrl } from '../git/repository/choose-remote.ts';
+import type { Ref, Repository } from '../git/repository.ts';
+import { absoluteUrl } from '../git/repository/own-programs.ts';
 import { ObjectBatch } from '../git/stores/publish.ts';
 import type { PushEdit, Remote, RemoteRef } from '../git/transport/remote.ts';
 import {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { CommitLine } from '../git/process/revisions.ts';
-import type { RefName } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { RefName, Repository } from '../git/repository.ts';
 import {
   isDone,
   type PushEdit,

@@ -6,8 +6,7 @@
 
 import type { Commit } from '../git/format/objects.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import type { ObjectStore } from '../git/object-store.ts';
-import type { RefEdit } from '../git/ref-store.ts';
+import type { ObjectStore, RefEdit } from '../git/repository.ts';
 import { ObjectBatch } from '../git/stores/publish.ts';
 import { type ObjectReader, readCommit } from '../git/stores/read.ts';
 import { forkIdFor } from '../thread/new-thread-id.ts';

@@ -1,8 +1,7 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { parseRefName } from '../git/format/refs.ts';
-import type { RefEdit, RefName } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { RefEdit, RefName, Repository } from '../git/repository.ts';
 import { againIfMoved } from '../git/stores/publish.ts';
 import type { FetchedRefs } from '../git/transport/open-remote.ts';
 import type { FetchRequest, Remote, RemoteRef } from '../git/transport/remote.ts';

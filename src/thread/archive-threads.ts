@@ -1,7 +1,6 @@
 import type { ObjectId } from '../git/format/object-id.ts';
 import { parseRefName } from '../git/format/refs.ts';
-import type { Ref, RefEdit, RefName } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { Ref, RefEdit, RefName, Repository } from '../git/repository.ts';
 import { againIfMoved, ObjectBatch, publish } from '../git/stores/publish.ts';
 import { type ObjectReader, readCommit } from '../git/stores/read.ts';
 import {

@@ -1,7 +1,7 @@
 import type { NodeHash } from '../cas/hash.ts';
 import { type NodeFile, writeNodeTree } from '../cas/node-tree.ts';
 import { type EncodedNode, encodeNode } from '../cas/node.ts';
-import { cutToFit } from '../cas/limits.ts';
+import { cutToFit } from '../cas/canonical.ts';
 import { UwfError } from '../errors.ts';
 import { type Commit, encodeCommit } from '../git/format/objects.ts';
 import type { ObjectId } from '../git/format/object-id.ts';

@@ -1,8 +1,7 @@
 import { isNodeHash } from '../cas/node-hash.ts';
-import { BrokenRef, type RefDamage } from '../git/format/ref-errors.ts';
+import { BrokenRef, type RefDamage } from '../git/format/errors.ts';
 import { isRefName } from '../git/format/refs.ts';
-import type { Ref, WantedRefs } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { Ref, Repository, WantedRefs } from '../git/repository.ts';
 import { ambiguousThread, ThreadNotFound } from './thread-errors.ts';
 import {
   ACTIVE_PREFIX,

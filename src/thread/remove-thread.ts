@@ -1,13 +1,11 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { storing } from '../git/format/object-errors.ts';
+import { storing } from '../git/format/errors.ts';
 import { isObjectId, type ObjectFormat, type ObjectId } from '../git/format/object-id.ts';
 import { parseRefName } from '../git/format/refs.ts';
-import type { RefEdit, RefName } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { RefEdit, RefName, Repository } from '../git/repository.ts';
 import { ObjectBatch } from '../git/stores/publish.ts';
-import { readDerivedFile, writeDerivedFile } from '../git/system/state-files.ts';
-import { namesIn } from '../git/system/files.ts';
+import { namesIn, readDerivedFile, writeDerivedFile } from '../git/system/files.ts';
 import { takeOut } from './archive-threads.ts';
 import { NoRefOfItsOwn } from './thread-errors.ts';
 import { activeRef, isThreadId, REMOTES_PREFIX, scratchRef, type ThreadId, type ThreadPointer } from './thread-id.ts';

@@ -3,12 +3,11 @@ import { readCommitNodes, readNodeAt } from '../cas/commit-nodes.ts';
 import type { NodeHash } from '../cas/hash.ts';
 import type { StoredNode } from '../cas/node.ts';
 import { PINNED_FOLDER } from '../cas/node-tree.ts';
-import { ObjectMissing, ObjectTooLarge } from '../git/format/object-errors.ts';
+import { ObjectMissing, ObjectTooLarge } from '../git/format/errors.ts';
 import { isObjectId, type ObjectId } from '../git/format/object-id.ts';
 import { pathAsText } from '../git/format/paths.ts';
 import { kindOfMode, type TreeLine } from '../git/format/objects.ts';
-import type { RefName } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { RefName, Repository } from '../git/repository.ts';
 import {
   type ObjectReader,
   readAnyTree,

@@ -7,7 +7,7 @@ import { UwfError } from '../errors.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonObject } from '../json.ts';
 import { builtIn, payloadOf, type Payloads } from '../schema/built-in.ts';
-import type { ReactSession, TurnTokens } from '../schema/built-in/turn-nodes.ts';
+import type { ReactSession, TurnTokens } from '../schema/built-in/workflow.ts';
 import { contentNode } from './draft-commit.ts';
 import { CorruptThread } from './thread-errors.ts';
 import type { CommitOf } from './thread-state.ts';

@@ -13,7 +13,7 @@ import {
 } from '../cas/node.ts';
 import { isArtifact, listScratch, removeFromScratch } from '../cas/scratch.ts';
 import { UwfError } from '../errors.ts';
-import { ObjectMissing } from '../git/format/object-errors.ts';
+import { ObjectMissing } from '../git/format/errors.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import type { JsonValue } from '../json.ts';

@@ -1,7 +1,7 @@
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { parseRefName } from '../git/format/refs.ts';
-import type { RefName } from '../git/ref-store.ts';
+import type { RefName } from '../git/repository.ts';
 
 /**
  * The name of a thread: a ULID, 26 characters of Crockford's Base32 in upper case. The first ten are the time at which it

@@ -2,7 +2,7 @@ import type { NodeHash } from '../cas/hash.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Commit } from '../git/format/objects.ts';
 import type { Repository } from '../git/repository.ts';
-import { isOfOutside } from '../git/worktree/file-notes.ts';
+import { isOfOutside } from '../git/format/paths.ts';
 import { setMember } from '../json.ts';
 import {
   addUsage,

@@ -1,11 +1,10 @@
 import type { NodeHash } from '../cas/hash.ts';
-import { assertTextFits, cutToFit, MAX_REASON_BYTES } from '../cas/limits.ts';
+import { assertTextFits, cutToFit, MAX_REASON_BYTES } from '../cas/canonical.ts';
 import type { NodeFile } from '../cas/node-tree.ts';
 import { encodeNode } from '../cas/node.ts';
 import { pathName } from '../cas/path-name.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
-import { RefMoved } from '../git/ref-store.ts';
-import type { Repository } from '../git/repository.ts';
+import { RefMoved, type Repository } from '../git/repository.ts';
 import { type ObjectBatch, publish } from '../git/stores/publish.ts';
 import type { JsonObject } from '../json.ts';
 import { inPlaceOf } from '../or-else.ts';

@@ -1,14 +1,13 @@
 import { prepareHashing } from '../cas/hash.ts';
 import { lookupOf } from '../cas/lookup.ts';
-import { countOf, NODE_LIMITS, whyNoJson } from '../cas/limits.ts';
+import { countOf, NODE_LIMITS, whyNoJson } from '../cas/canonical.ts';
 import { PINNED_FOLDER } from '../cas/node-tree.ts';
 import { typePath } from '../cas/scratch.ts';
 import { type Commit, kindOfMode, parseCommit, readTreeLines, type TreeLine } from '../git/format/objects.ts';
-import { CorruptObject, ObjectTooLarge } from '../git/format/object-errors.ts';
+import { CorruptObject, ObjectTooLarge } from '../git/format/errors.ts';
 import { type GitObject, type ObjectId, objectIdBytes } from '../git/format/object-id.ts';
 import { quotePath } from '../git/format/paths.ts';
-import type { ObjectStore } from '../git/object-store.ts';
-import type { Repository } from '../git/repository.ts';
+import type { ObjectStore, Repository } from '../git/repository.ts';
 import { ObjectBatch } from '../git/stores/publish.ts';
 import { readCommit, readTree, readTyped } from '../git/stores/read.ts';
 import type { IncomingObjects } from '../git/transport/remote.ts';

@@ -1,5 +1,5 @@
 import { INDEX_NAME, readCommitNodes } from '../cas/commit-nodes.ts';
-import { ObjectMissing } from '../git/format/object-errors.ts';
+import { ObjectMissing } from '../git/format/errors.ts';
 import { alone, type ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { readAnyTree, readCommit } from '../git/stores/read.ts';

@@ -1,11 +1,11 @@
 import { INDEX_NAME, type IndexEntry, nodesBehind, parseIndex } from '../cas/commit-nodes.ts';
 import { type NodeHash, prepareHashing } from '../cas/hash.ts';
-import { MAX_SCHEMA_BYTES } from '../cas/limits.ts';
+import { MAX_SCHEMA_BYTES } from '../cas/canonical.ts';
 import type { Lookup } from '../cas/lookup.ts';
 import { PINNED_FOLDER } from '../cas/node-tree.ts';
 import { combineSources, decodeNode, HashCollision, type NodeSource, type StoredNode } from '../cas/node.ts';
 import { UwfError } from '../errors.ts';
-import { ObjectTooLarge } from '../git/format/object-errors.ts';
+import { ObjectTooLarge } from '../git/format/errors.ts';
 import { alone, formatOfId, type ObjectId } from '../git/format/object-id.ts';
 import { type Commit, encodeCommit, parseCommit, type TreeEntry, type TreeMode } from '../git/format/objects.ts';
 import type { Repository } from '../git/repository.ts';

@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { readDerivedFile, tryToWriteDerivedFile } from '../git/system/state-files.ts';
-import { namesIn } from '../git/system/files.ts';
+import { namesIn, readDerivedFile, tryToWriteDerivedFile } from '../git/system/files.ts';
 import type { Repository } from '../git/repository.ts';
 import type { ThreadPointer } from '../thread/thread-id.ts';
 

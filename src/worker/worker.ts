@@ -7,7 +7,7 @@
 
 import { messageOf, UwfError } from '../errors.ts';
 import { plural } from '../text/wording.ts';
-import { asEnvironmentError } from '../git/format/object-errors.ts';
+import { asEnvironmentError } from '../git/format/errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import { RemoteUnreachable } from '../git/transport/git-output.ts';
 import { assertThere, explainGone } from '../git/repository/git-directory.ts';

@@ -2,7 +2,7 @@ import ts, { type SourceFile, type Statement } from '@typescript/typescript6';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 
 /** A file of declarations: all that an entry of the package offers. */
 type Entry = { file: SourceFile; exported: ReadonlySet<string>; declarations: ReadonlyMap<string, Statement[]> };

@@ -16,7 +16,7 @@ import { createRequire } from 'node:module';
 import { EOL, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 
 type Loader = { load(name: string): { say(): string }; keep(command: string): void };
 type CreateLoader = (folder: string, argv: readonly string[], env: Readonly<Record<string, string>>) => Loader;

@@ -8,7 +8,7 @@ import {
 } from '../../src/cas/commit-nodes.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { writeNodeTree } from '../../src/cas/node-tree.ts';
-import { ObjectMissing } from '../../src/git/format/object-errors.ts';
+import { ObjectMissing } from '../../src/git/format/errors.ts';
 import { parseObjectId, type ObjectId } from '../../src/git/format/object-id.ts';
 import type { TreeEntry } from '../../src/git/format/objects.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';

@@ -4,10 +4,9 @@ import { nodesBehind } from '../../src/cas/commit-nodes.ts';
 import { HashCollision } from '../../src/cas/node.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { hashObject, parseObjectId } from '../../src/git/format/object-id.ts';
-import { CorruptObject, ObjectMissing } from '../../src/git/format/object-errors.ts';
+import { CorruptObject, ObjectMissing } from '../../src/git/format/errors.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
-import type { ObjectStore } from '../../src/git/object-store.ts';
-import type { Repository } from '../../src/git/repository.ts';
+import type { ObjectStore, Repository } from '../../src/git/repository.ts';
 import { createMemoryRepository } from '../helpers/memory-repository.ts';
 import { commitFiles, commitNodes, textNode } from './commit-of-nodes.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { assertNodeFits, countOf, MAX_SCHEMA_BYTES, NODE_LIMITS, whyNoJson } from '../../src/cas/limits.ts';
+import { assertNodeFits, countOf, MAX_SCHEMA_BYTES, NODE_LIMITS, whyNoJson } from '../../src/cas/canonical.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const limits = { maxDepth: 3, maxValues: 6 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { assertTextFits, cutToFit, faultOfLength, MAX_REASON_BYTES, MAX_TEXT_BYTES } from '../../src/cas/limits.ts';
+import { assertTextFits, cutToFit, faultOfLength, MAX_REASON_BYTES, MAX_TEXT_BYTES } from '../../src/cas/canonical.ts';
 
 test('the limits are those that documents name', () => {
   expect([MAX_TEXT_BYTES, MAX_REASON_BYTES]).toEqual([2_097_152, 65_536]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { shells } from '../../src/cli/commands/completion.ts';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import { activeRef } from '../../src/thread/thread-id.ts';
 import { createLoopRepository, runCommand } from '../helpers/cli.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 import { createLoopRepository, loopReplies } from '../helpers/cli.ts';
 import { installAgent } from '../helpers/install-agent.ts';
 import { isolatedGitEnvironment } from '../helpers/temporary-repository.ts';

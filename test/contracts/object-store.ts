@@ -2,10 +2,10 @@ import { deflateSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodeCommit, encodeTree } from '../../src/git/format/objects.ts';
-import { CorruptObject, ObjectTooLarge } from '../../src/git/format/object-errors.ts';
+import { CorruptObject, ObjectTooLarge } from '../../src/git/format/errors.ts';
 import { hashObject, parseObjectId } from '../../src/git/format/object-id.ts';
 import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
-import type { ObjectStore } from '../../src/git/object-store.ts';
+import type { ObjectStore } from '../../src/git/repository.ts';
 import { blob, emptyTree } from './store-fixture.ts';
 import type { CreateFixture } from './store-fixture.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { UwfError } from '../../src/errors.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import { BrokenPackedRefs, BrokenRef, RefNameConflict } from '../../src/git/format/ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef, RefNameConflict } from '../../src/git/format/errors.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
-import { RefMoved } from '../../src/git/ref-store.ts';
+import { RefMoved } from '../../src/git/repository.ts';
 import { ref, writeCommits } from './store-fixture.ts';
 import type { CreateFixture, StoreFixture } from './store-fixture.ts';
 

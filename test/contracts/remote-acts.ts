@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { parseObjectId } from '../../src/git/format/object-id.ts';
 import type { FetchRequest, IncomingObjects, PushEdit } from '../../src/git/transport/remote.ts';
-import type { RefName } from '../../src/git/ref-store.ts';
+import type { RefName } from '../../src/git/repository.ts';
 import type { RemoteFixture, RemoteSide } from './remote-fixture.ts';
 import { ref } from './store-fixture.ts';
 

@@ -2,9 +2,8 @@ import type * as NodeFs from 'node:fs';
 import { encodeCommit, encodeTree } from '../../src/git/format/objects.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
-import type { ObjectStore } from '../../src/git/object-store.ts';
+import type { ObjectStore, RefName, RefStore } from '../../src/git/repository.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
-import type { RefName, RefStore } from '../../src/git/ref-store.ts';
 
 /** What the contract suites need of an implementation: an empty repository, and a way to look behind its back. */
 export type StoreFixture = {

@@ -7,7 +7,7 @@ import { checkValue } from '../../src/agent/extract/extract-reply.ts';
 import { configSchema } from '../../src/engine/config/config-schema.ts';
 import { parseConfigFile } from '../../src/engine/config/parse-config.ts';
 import { isJsonObject, type JsonObject } from '../../src/json.ts';
-import { atPointer } from '../../src/schema/walk-schema.ts';
+import { atPointer } from '../../src/schema/typed-schema.ts';
 import { codesIn, keyTable } from './key-table.ts';
 import { root } from './live-document.ts';
 

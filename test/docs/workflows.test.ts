@@ -6,7 +6,7 @@ import { liquidEngine } from '../../src/expression/template/liquid-engine.ts';
 import { BRANCHES, CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/analysis/syntax-tree.ts';
 import { workflowFileSchema } from '../../src/workflow/notation/editor-schema.ts';
 import { isJsonObject } from '../../src/json.ts';
-import { atPointer } from '../../src/schema/walk-schema.ts';
+import { atPointer } from '../../src/schema/typed-schema.ts';
 import { validateWorkflow } from '../../src/workflow/check/validate-workflow.ts';
 import { codesIn, keyTable } from './key-table.ts';
 import { root, testDocument } from './live-document.ts';

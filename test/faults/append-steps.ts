@@ -3,7 +3,7 @@ import { openDiskStores } from '../../src/git/stores/disk/open-disk-stores.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';
 import type { GitObject } from '../../src/git/format/object-id.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
-import { RefMoved } from '../../src/git/ref-store.ts';
+import { RefMoved } from '../../src/git/repository.ts';
 
 /**
  * Appends commits to refs that others append to as well, and asks again whenever somebody was faster.

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../helpers/temporary-repository.ts';
 import { allCommands, createDamageScene, flip, reading, type DamageScene } from './damaged-files.ts';
 

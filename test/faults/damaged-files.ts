@@ -103,7 +103,7 @@ async function fill(repository: CliRepository): Promise<Names> {
   const [step] = (await json(['step', 'list', ended])) as { step: string }[];
   const state = join(repository.dir, '.git', 'uwf');
   const { writeSession } = await import('../../src/engine/turn/step-folder.ts');
-  const { derivedContent } = await import('../../src/git/system/state-files.ts');
+  const { derivedContent } = await import('../../src/git/system/files.ts');
   writeSession(
     await repository.open(),
     { threadId: idle, role: 'checker', agent: 'script' },

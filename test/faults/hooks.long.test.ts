@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
 
 /** Commits all that is there, as agents do. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 import { createLoopRepository } from '../helpers/cli.ts';
 import { isolatedGitEnvironment } from '../helpers/temporary-repository.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 import { cloneCliRepository, createCliRepository, type CliRepository } from '../helpers/cli.ts';
 import {
   createTemporaryFolder,

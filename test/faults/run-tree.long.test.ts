@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { orElse } from '../../src/or-else.ts';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 import { createCliRepository, type CliRepository } from '../helpers/cli.ts';
 import { startModelServer } from '../helpers/model-server.ts';
 import { createTemporaryRepository, isolatedGitEnvironment } from '../helpers/temporary-repository.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 import { isolatedGitEnvironment } from './temporary-repository.ts';
 
 /** What a terminal showed, and how the command ended. */

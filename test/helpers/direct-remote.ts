@@ -3,7 +3,7 @@ import { parseCommit, parseTree } from '../../src/git/format/objects.ts';
 import type { GitObject, ObjectId } from '../../src/git/format/object-id.ts';
 import { leadsTo } from '../../src/sync/reconcile-thread.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
-import { RefMoved, type RefEdit } from '../../src/git/ref-store.ts';
+import { type RefEdit, RefMoved, type Repository } from '../../src/git/repository.ts';
 import type {
   FetchRequest,
   IncomingObjects,
@@ -12,7 +12,6 @@ import type {
   Remote,
   RemoteRef,
 } from '../../src/git/transport/remote.ts';
-import type { Repository } from '../../src/git/repository.ts';
 
 type Stores = Pick<Repository, 'objects' | 'refs'>;
 

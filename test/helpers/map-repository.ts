@@ -1,7 +1,6 @@
-import { CorruptObject } from '../../src/git/format/object-errors.ts';
+import { CorruptObject } from '../../src/git/format/errors.ts';
 import { hashObject, type GitObject, type ObjectId } from '../../src/git/format/object-id.ts';
-import { RefMoved, type RefName } from '../../src/git/ref-store.ts';
-import type { Repository } from '../../src/git/repository.ts';
+import { RefMoved, type RefName, type Repository } from '../../src/git/repository.ts';
 
 /** A repository in two maps, for tests that need thousands of commits and the bytes of objects. */
 export type MapRepository = Repository & {

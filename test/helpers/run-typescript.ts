@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 
 /** How a script ended: its exit code, or the signal that killed it. */
 export type ScriptOutcome = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };

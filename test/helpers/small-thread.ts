@@ -1,7 +1,6 @@
 import { ObjectBatch, publish } from '../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import type { RefName } from '../../src/git/ref-store.ts';
-import type { Repository } from '../../src/git/repository.ts';
+import type { RefName, Repository } from '../../src/git/repository.ts';
 
 const who = { name: 'A U Thor', email: 'author@example.com', atMs: 1_795_262_400_000 };
 

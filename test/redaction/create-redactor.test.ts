@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 
 import { readRedact } from '../../src/engine/config/config-schema.ts';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 import { allowHashOf } from '../../src/redaction/finder.ts';
 import { createRedactor } from '../../src/redaction/create-redactor.ts';
 import type { JsonValue } from '../../src/json.ts';

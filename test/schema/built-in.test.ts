@@ -12,7 +12,7 @@ import {
   typeNames,
 } from '../../src/schema/built-in.ts';
 import type { TypeName } from '../../src/schema/built-in.ts';
-import { subschemas } from '../../src/schema/walk-schema.ts';
+import { subschemas } from '../../src/schema/typed-schema.ts';
 import { refs } from '../../src/schema/links.ts';
 import { validate } from '../../src/schema/validate.ts';
 import { compileSchema } from '../../src/schema/validator.ts';

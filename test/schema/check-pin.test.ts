@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Node } from '../../src/cas/node.ts';
-import { ObjectMissing, ObjectTooLarge } from '../../src/git/format/object-errors.ts';
+import { ObjectMissing, ObjectTooLarge } from '../../src/git/format/errors.ts';
 import { hashObject, type ObjectId, type ObjectType } from '../../src/git/format/object-id.ts';
 import type { Repository } from '../../src/git/repository.ts';
 import { builtIn } from '../../src/schema/built-in.ts';

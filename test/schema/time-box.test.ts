@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { TooManyOpenFiles } from '../../src/git/format/object-errors.ts';
+import { TooManyOpenFiles } from '../../src/git/format/errors.ts';
 import { runInTimeBox, ValidationTimeout } from '../../src/schema/time-box.ts';
 import { allowFiles } from '../helpers/few-files.ts';
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseNodeHash, prepareHashing } from '../../src/cas/hash.ts';
 import { encodeNode, MemorySource, NodeNotFound } from '../../src/cas/node.ts';
-import { TooManyOpenFiles } from '../../src/git/format/object-errors.ts';
+import { TooManyOpenFiles } from '../../src/git/format/errors.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { builtIn, encodeBuiltIns } from '../../src/schema/built-in.ts';
 import { validate } from '../../src/schema/validate.ts';

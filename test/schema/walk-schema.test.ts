@@ -7,7 +7,7 @@ import {
   resolveLocalRef,
   schemaWords,
   subschemas,
-} from '../../src/schema/walk-schema.ts';
+} from '../../src/schema/typed-schema.ts';
 
 const pathsIn = (schema: JsonValue): string[] => [...subschemas(schema)].map(({ path }) => path.join('/'));
 

@@ -2,7 +2,7 @@ import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../src/git/system/package-root.ts';
+import { packageRoot } from '../../src/git/system/process-identity.ts';
 
 const run = (...options: string[]): SpawnSyncReturns<string> =>
   spawnSync(process.execPath, [join(packageRoot(), 'scripts/demo.js'), ...options], { encoding: 'utf8' });

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { BrokenPackedRefs, BrokenRef, type RefDamage } from '../../src/git/format/ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef, type RefDamage } from '../../src/git/format/errors.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import type { RefName, WantedRefs } from '../../src/git/ref-store.ts';
-import type { Repository } from '../../src/git/repository.ts';
+import type { RefName, Repository, WantedRefs } from '../../src/git/repository.ts';
 import { findDamaged, findEnded, findThread, getThread, newestActive } from '../../src/thread/find-thread.ts';
 import { ThreadNotFound } from '../../src/thread/thread-errors.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';

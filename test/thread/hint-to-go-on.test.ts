@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ThreadCommit } from '../../src/thread/thread-commit.ts';
 import { failureReason, hintToGoOn, hintToResume, type WhyItWaits } from '../../src/thread/thread-state.ts';
-import { describeOutside } from '../../src/git/worktree/file-notes.ts';
+import { describeOutside } from '../../src/git/format/paths.ts';
 import { parseThreadId } from '../../src/thread/thread-id.ts';
 
 const id = parseThreadId('01KTWEWZ760000000000000000');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
-import { RefMoved } from '../../src/git/ref-store.ts';
+import { RefMoved } from '../../src/git/repository.ts';
 import { agentNode } from '../../src/thread/draft-commit.ts';
 import { appendStep, keepAsFork, moveThread } from '../../src/thread/append-step.ts';
 import { resumeThread, suspendThread } from '../../src/thread/thread-verbs.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { RefMoved } from '../../src/git/ref-store.ts';
+import { RefMoved } from '../../src/git/repository.ts';
 import { parseRefName } from '../../src/git/format/refs.ts';
 import { archiveThreads } from '../../src/thread/archive-threads.ts';
 import { findThread, getThread } from '../../src/thread/find-thread.ts';

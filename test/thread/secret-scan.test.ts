@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ObjectTooLarge } from '../../src/git/format/object-errors.ts';
+import { ObjectTooLarge } from '../../src/git/format/errors.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import type { TreeEntry } from '../../src/git/format/objects.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';

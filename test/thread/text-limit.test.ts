@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { extractReply } from '../../src/agent/extract/extract-reply.ts';
-import { cutToFit, MAX_REASON_BYTES, MAX_TEXT_BYTES, NODE_LIMITS, TextTooLong } from '../../src/cas/limits.ts';
+import { cutToFit, MAX_REASON_BYTES, MAX_TEXT_BYTES, NODE_LIMITS, TextTooLong } from '../../src/cas/canonical.ts';
 import { InvalidSchema } from '../../src/schema/schema-error.ts';
 import { compileSchema } from '../../src/schema/validator.ts';
 import { appendStep } from '../../src/thread/append-step.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { encodeCommit } from '../../src/git/format/objects.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
-import type { ObjectStore } from '../../src/git/object-store.ts';
+import type { ObjectStore } from '../../src/git/repository.ts';
 import { CarriedObjects, INCOMING_LIMITS } from '../../src/verify/check-incoming.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { store, storeTree } from './forge-commit.ts';

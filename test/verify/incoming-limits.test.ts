@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CorruptObject, ObjectTooLarge } from '../../src/git/format/object-errors.ts';
+import { CorruptObject, ObjectTooLarge } from '../../src/git/format/errors.ts';
 import type { ObjectId } from '../../src/git/format/object-id.ts';
 import { boundedObjects, INCOMING_LIMITS, type IncomingLimits } from '../../src/verify/check-incoming.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';

@@ -10,7 +10,7 @@ import type {
   SessionModeState,
 } from '@agentclientprotocol/sdk/unstable';
 import { messageOf } from '../../errors.ts';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import { AgentBroken, AgentNotAuthorized } from '../agent-errors.ts';
 import type { AgentRequest } from '../contract.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isWithin } from '../../git/system/is-within.ts';
+import { isWithin } from '../../git/system/files.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 import { shellQuoted } from '../../text/wording.ts';

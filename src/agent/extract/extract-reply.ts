@@ -1,6 +1,6 @@
 import type * as Yaml from 'yaml';
 import type { Alias, CST, Document, LineCounter, Node } from 'yaml';
-import { faultOfLength, MAX_REASON_BYTES } from '../../cas/limits.ts';
+import { faultOfLength, MAX_REASON_BYTES } from '../../cas/canonical.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { validateAgainst } from '../../schema/validate-against.ts';
 import { splitFrontMatter } from './front-matter.ts';

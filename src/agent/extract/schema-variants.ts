@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { applicators, resolveLocalRef } from '../../schema/walk-schema.ts';
+import { applicators, resolveLocalRef } from '../../schema/typed-schema.ts';
 import { checkValue, extractReply } from './extract-reply.ts';
 
 /** More shapes than an instruction can usefully show; the rest is left out of it, never out of the validation. */

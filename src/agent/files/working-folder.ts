@@ -1,13 +1,13 @@
 import { constants, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { isNotThere } from '../../git/format/object-errors.ts';
+import { isNotThere } from '../../git/format/errors.ts';
 import { isDotGit } from '../../git/format/paths.ts';
 import { type GitPlace, runGit } from '../../git/process/run-git.ts';
 import type { GitEnvironment, RepositoryLocation } from '../../git/repository.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { forSearchIn, realPath } from '../../git/repository/git-directory.ts';
-import { isWithin } from '../../git/system/is-within.ts';
+import { isWithin } from '../../git/system/files.ts';
 import { mapValues } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 import { WorkingFolderMissing } from '../processes/start-program.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isNotThere } from '../../git/format/object-errors.ts';
+import { isNotThere } from '../../git/format/errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Agent, AgentReply, AgentRequest, PackageDescriptor } from '../contract.ts';
 import { describeBuiltIn } from '../describe-built-in.ts';

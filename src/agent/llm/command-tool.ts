@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path';
-import { isWithin } from '../../git/system/is-within.ts';
+import { isWithin } from '../../git/system/files.ts';
 import {
   integerSchema,
   listSchema,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { errnoOf } from '../../git/format/errors.ts';
 import { isJsonObject, parseJson } from '../../json.ts';
 import { isNumber, isString, objectOf, recordOf } from '../../shape.ts';
 import { AgentNotAuthorized, RequestRefused } from '../agent-errors.ts';

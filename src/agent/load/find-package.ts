@@ -1,7 +1,6 @@
 import { dirname, join, sep } from 'node:path';
-import { NODE_LIMITS, whyNoJson } from '../../cas/limits.ts';
-import { kindOfPath } from '../../git/repository/git-directory.ts';
-import { readFileInside } from '../../git/repository/read-file-inside.ts';
+import { NODE_LIMITS, whyNoJson } from '../../cas/canonical.ts';
+import { kindOfPath, readFileInside } from '../../git/repository/git-directory.ts';
 import { isJsonObject, type JsonObject, type JsonValue, mapTexts } from '../../json.ts';
 import { orElse } from '../../or-else.ts';
 

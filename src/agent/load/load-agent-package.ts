@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../json.ts';
 import { nearestName } from '../../text/nearest-name.ts';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import { AgentBroken, AgentMissing } from '../agent-errors.ts';
 import type { Agent, AgentPackage, PackageDescriptor } from '../contract.ts';
 import { builtInAgents } from './agent-binding.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { errnoOf } from '../../git/format/errors.ts';
 import { identityOf, ownIdentity, processFields, type ProcessIdentity } from '../../git/system/process-identity.ts';
 import { monotonicMs } from '../../time/clock.ts';
 import { orElse, tryTo } from '../../or-else.ts';

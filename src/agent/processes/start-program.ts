@@ -5,7 +5,7 @@ import { delimiter, resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { messageOf, UwfError } from '../../errors.ts';
-import { errnoOf, isShortOfFiles, TooManyOpenFiles } from '../../git/format/object-errors.ts';
+import { errnoOf, isShortOfFiles, TooManyOpenFiles } from '../../git/format/errors.ts';
 import { isExecutable } from '../../git/repository/git-directory.ts';
 import { AgentBroken, AgentMissing } from '../agent-errors.ts';
 

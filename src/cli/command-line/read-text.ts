@@ -5,9 +5,9 @@ import type { TextOption } from './command.ts';
 import { type CliEnvironment, canAsk } from '../process/cli-environment.ts';
 import { UsageError } from '../errors/usage-error.ts';
 import { within } from '../../agent/processes/within.ts';
-import { NODE_LIMITS, tooManyBytes } from '../../cas/limits.ts';
+import { NODE_LIMITS, tooManyBytes } from '../../cas/canonical.ts';
 import { messageOf, UwfError } from '../../errors.ts';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { errnoOf } from '../../git/format/errors.ts';
 import { READ } from '../../git/system/files.ts';
 import { orElse } from '../../or-else.ts';
 

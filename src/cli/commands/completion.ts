@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { UsageError } from '../errors/usage-error.ts';
 

@@ -1,5 +1,5 @@
 import { listThreads } from '../../engine/describe/list-threads.ts';
-import { listRemotes } from '../../git/repository/choose-remote.ts';
+import { listRemotes } from '../../git/repository/own-programs.ts';
 import { lineOfStored } from '../../thread/commit-message.ts';
 import { findByPrefix, getThread, listPointers } from '../../thread/find-thread.ts';
 import { readSteps } from '../../thread/thread-chain.ts';

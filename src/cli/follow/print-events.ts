@@ -2,7 +2,7 @@ import { formatUsage } from '../../agent/format-usage.ts';
 import type { EngineEvent, SlotHolder, ThreadOver } from '../../engine/events.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
 import { formatDuration, formatTime } from '../../text/wording.ts';
-import { describeMissing, describeOutside } from '../../git/worktree/file-notes.ts';
+import { describeMissing, describeOutside } from '../../git/format/paths.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Palette } from '../output/palette.ts';
 import { redactedLine } from '../output/findings.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../../json.ts';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import { hintAtName, UsageError } from '../errors/usage-error.ts';
 
 /** A workflow that comes with uwf, as files to be copied. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
-import { createDurableFile } from '../../git/system/write-files.ts';
+import { createDurableFile } from '../../git/system/files.ts';
 import { orElse, succeeds, tryTo } from '../../or-else.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -5,14 +5,13 @@ import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { takeLease } from '../../engine/leases/lease.ts';
 import { UwfError } from '../../errors.ts';
-import { makeFolders, share } from '../../git/system/write-files.ts';
-import { asStorageError } from '../../git/format/object-errors.ts';
+import { APPEND, makeFolders, share } from '../../git/system/files.ts';
+import { asStorageError } from '../../git/format/errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from './cli-environment.ts';
 import { ADOPT_LEASE } from '../open/open-engine.ts';
-import { APPEND } from '../../git/system/state-files.ts';
 
 /**
  * Runs a command on a thread in a process of its own, which goes on when this one has ended.

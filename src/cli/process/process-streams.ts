@@ -1,5 +1,5 @@
 import { orElse } from '../../or-else.ts';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { errnoOf } from '../../git/format/errors.ts';
 import { UwfError } from '../../errors.ts';
 import { fstatSync, statSync, writeSync } from 'node:fs';
 import { onClosedPipe } from './signals.ts';

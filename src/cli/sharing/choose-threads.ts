@@ -1,6 +1,6 @@
 import type { Config } from '../../engine/config/config.ts';
 import type { Repository } from '../../git/repository.ts';
-import { listRemotes } from '../../git/repository/choose-remote.ts';
+import { listRemotes } from '../../git/repository/own-programs.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import type { ChooseNew, NewThread } from '../../sync/new-threads.ts';

@@ -6,7 +6,7 @@ import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { listCommits, resolveRevision } from '../../git/process/revisions.ts';
 import type { Repository } from '../../git/repository.ts';
-import { listRemotes } from '../../git/repository/choose-remote.ts';
+import { listRemotes } from '../../git/repository/own-programs.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { readHead } from '../../git/worktree/snapshot.ts';
 import { claimRef, findClaim } from '../../sync/claims.ts';

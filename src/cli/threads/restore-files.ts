@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { describeMissing } from '../../git/worktree/file-notes.ts';
+import { describeMissing } from '../../git/format/paths.ts';
 import type { Repository } from '../../git/repository.ts';
 import { type RestoredStep, restoreStep } from '../../thread/step-files.ts';
 import type { CommitOf } from '../../thread/thread-state.ts';

@@ -6,7 +6,7 @@ import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { ownPrograms, ownProgramsFor, type GitUse } from '../../git/repository/own-programs.ts';
-import { isWithin } from '../../git/system/is-within.ts';
+import { isWithin } from '../../git/system/files.ts';
 import type { RunView } from '../follow/run-view.ts';
 import type { Palette } from '../output/palette.ts';
 import { canAskForConsent, trustsAll, type CliEnvironment } from '../process/cli-environment.ts';

@@ -1,7 +1,7 @@
 import type { AgentRequest } from '../../agent/contract.ts';
 import { prepareHashing } from '../../cas/hash.ts';
 import { ObjectBatch } from '../../git/stores/publish.ts';
-import type { RefEdit } from '../../git/ref-store.ts';
+import type { RefEdit } from '../../git/repository.ts';
 import { startThread } from '../../thread/thread-verbs.ts';
 import { newThreadId } from '../../thread/new-thread-id.ts';
 import { activeRef, scratchRef, type ThreadId } from '../../thread/thread-id.ts';

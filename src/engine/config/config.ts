@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { join } from 'node:path';
 
 import type { AgentBinding } from '../../agent/load/agent-binding.ts';
-import { readFileInside } from '../../git/repository/read-file-inside.ts';
+import { readFileInside } from '../../git/repository/git-directory.ts';
 import { READ, readRegularFile } from '../../git/system/files.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isMadeForThread, mainWorkTree } from '../../git/repository/work-trees.ts';
@@ -23,7 +23,7 @@ import {
   UnknownAgent,
 } from './config-schema.ts';
 import type { AgentReference, ConfigSetting, ParsedConfig } from './parse-config.ts';
-import { isNotThere } from '../../git/format/object-errors.ts';
+import { isNotThere } from '../../git/format/errors.ts';
 import { mapValues } from '../../json.ts';
 
 /** What is configured here: which agent does which role, and limits. Agents are bound here and nowhere else. */

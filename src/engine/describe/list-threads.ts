@@ -1,7 +1,6 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises';
-import { isShortOfFiles } from '../../git/format/object-errors.ts';
+import { type BrokenPackedRefs, BrokenRef, isShortOfFiles, type RefDamage } from '../../git/format/errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import { type BrokenPackedRefs, BrokenRef, type RefDamage } from '../../git/format/ref-errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findEnded, listPointers, newestActive, type OnDamage, threadOfDamage } from '../../thread/find-thread.ts';
 import { NewerFormat } from '../../thread/thread-errors.ts';

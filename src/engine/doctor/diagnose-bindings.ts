@@ -1,6 +1,6 @@
 import type { KnownReports } from '../../agent/load/load-agent.ts';
 import type { UwfError } from '../../errors.ts';
-import { BrokenPackedRefs } from '../../git/format/ref-errors.ts';
+import { BrokenPackedRefs } from '../../git/format/errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { isJsonObject, type JsonValue } from '../../json.ts';
 import { listNames, nearestName } from '../../text/nearest-name.ts';

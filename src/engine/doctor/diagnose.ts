@@ -5,7 +5,7 @@ import type { AgentBinding } from '../../agent/load/agent-binding.ts';
 import { checkAgent } from '../../agent/load/load-agent.ts';
 import { findProgram } from '../../agent/processes/start-program.ts';
 import { messageOf, UwfError } from '../../errors.ts';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { errnoOf } from '../../git/format/errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import {
   type Examination,
@@ -16,7 +16,7 @@ import {
 } from '../../git/maintenance/repack.ts';
 import { isOlderGit } from '../../git/process/run-git.ts';
 import type { GitEnvironment, Repository, RepositoryLocation } from '../../git/repository.ts';
-import { placeInside } from '../../git/repository/read-file-inside.ts';
+import { placeInside } from '../../git/repository/git-directory.ts';
 import { KEEP_MS } from '../../git/stores/disk/pack-writer.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { orElse } from '../../or-else.ts';

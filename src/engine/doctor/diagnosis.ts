@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { isShortOfFiles } from '../../git/format/object-errors.ts';
+import { isShortOfFiles } from '../../git/format/errors.ts';
 
 /** Something about this repository or machine that will hurt. */
 export type Diagnosis = {

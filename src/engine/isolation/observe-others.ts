@@ -1,6 +1,6 @@
 import { changesBetween, observeWorkTree, type ObservedWorkTree } from '../../git/worktree/observe-work-tree.ts';
 import { mainWorkTree, readThreadNote } from '../../git/repository/work-trees.ts';
-import type { OutsideChanges, WorkTreeChanges } from '../../git/worktree/file-notes.ts';
+import type { OutsideChanges, WorkTreeChanges } from '../../git/format/paths.ts';
 import type { GitPlace } from '../../git/process/run-git.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Machine, Telling } from '../engine-context.ts';

@@ -2,18 +2,16 @@ import { constants, cpSync, existsSync, lstatSync, renameSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { runProgram } from '../../agent/processes/run-program.ts';
 import { messageOf, UwfError } from '../../errors.ts';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { errnoOf } from '../../git/format/errors.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
-import { textOfPath } from '../../git/format/paths.ts';
+import { missingFiles, textOfPath, type Unrecordable } from '../../git/format/paths.ts';
 import { type GitPlace, runGit } from '../../git/process/run-git.ts';
 import type { RepositoryLocation } from '../../git/repository.ts';
 import { realPath, withoutPlaces } from '../../git/repository/git-directory.ts';
 import { branchesMadeFor, mainWorkTree, noteThread, relink, type ThreadNote } from '../../git/repository/work-trees.ts';
 import type { ObjectBatch } from '../../git/stores/publish.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import { isWithin } from '../../git/system/is-within.ts';
-import { makeFolders } from '../../git/system/write-files.ts';
-import { missingFiles, type Unrecordable } from '../../git/worktree/file-notes.ts';
+import { isWithin, makeFolders } from '../../git/system/files.ts';
 import { INCLUDE_FILE, noteCopied } from '../../git/worktree/find-changes.ts';
 import {
   findOwnWorkTree,

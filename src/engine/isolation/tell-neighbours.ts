@@ -2,7 +2,7 @@ import type { RepositoryLocation } from '../../git/repository.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { linkedWorkTrees } from '../../git/repository/work-trees.ts';
 import { ownIdentity } from '../../git/system/process-identity.ts';
-import { isWithin } from '../../git/system/is-within.ts';
+import { isWithin } from '../../git/system/files.ts';
 import { type AgentRecord, BLOCK_PACKAGE } from '../../schema/built-in/workflow.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { Isolation } from '../../workflow/definition.ts';

@@ -6,7 +6,7 @@ import {
   nameSome,
   type OutsideChanges,
   unresolvedIn,
-} from '../../git/worktree/file-notes.ts';
+} from '../../git/format/paths.ts';
 import { findOwnWorkTree } from '../../git/worktree/own-work-tree.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { filesOfStep } from '../../thread/step-files.ts';

@@ -17,8 +17,7 @@ import {
   type ThreadNote,
 } from '../../git/repository/work-trees.ts';
 import { readCommit } from '../../git/stores/read.ts';
-import { sizeOf } from '../../git/system/files.ts';
-import { isWithin } from '../../git/system/is-within.ts';
+import { isWithin, sizeOf } from '../../git/system/files.ts';
 import { hasOwnSubmoduleCommits, removeOwnWorkTree, treeOfFiles } from '../../git/worktree/own-work-tree.ts';
 import { orElse, tryTo } from '../../or-else.ts';
 import { findThread, listPointers } from '../../thread/find-thread.ts';

@@ -5,10 +5,8 @@ import type { JsonObject } from '../../json.ts';
 import { isThreadId, type ThreadId } from '../../thread/thread-id.ts';
 import type { EngineEvent } from '../events.ts';
 import { mayBeAtWork } from '../leases/find-lease.ts';
-import { makeFolders, share } from '../../git/system/write-files.ts';
-import { APPEND, writeOwnFile } from '../../git/system/state-files.ts';
+import { APPEND, makeFolders, namesIn, share, writeOwnFile } from '../../git/system/files.ts';
 import { join } from 'node:path';
-import { namesIn } from '../../git/system/files.ts';
 import { monotonicMs } from '../../time/clock.ts';
 
 /** A journal that has grown so large makes room for a new one; the one before that goes. */

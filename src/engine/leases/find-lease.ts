@@ -1,7 +1,7 @@
 import { constants, statSync } from 'node:fs';
 import { uptime } from 'node:os';
 import { join } from 'node:path';
-import { asStorageError, isNotThere, isShortOfFiles } from '../../git/format/object-errors.ts';
+import { asStorageError, isNotThere, isShortOfFiles } from '../../git/format/errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { namesIn, READ, readRegularFile } from '../../git/system/files.ts';
 import { isAlive, type ProcessIdentity } from '../../git/system/process-identity.ts';

@@ -4,9 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endGroupLedBy, isGroupAlive } from '../../agent/processes/process-group.ts';
 import { UwfError } from '../../errors.ts';
-import { errnoOf, isNotThere, storing } from '../../git/format/object-errors.ts';
+import { errnoOf, isNotThere, storing } from '../../git/format/errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { isOlderThan } from '../../git/system/files.ts';
+import { isOlderThan, makeFolders, replaceFile, share } from '../../git/system/files.ts';
 import {
   formatIdentity,
   identityOf,
@@ -15,8 +15,6 @@ import {
   parseIdentity,
   type ProcessIdentity,
 } from '../../git/system/process-identity.ts';
-import { replaceFile } from '../../git/system/state-files.ts';
-import { makeFolders, share } from '../../git/system/write-files.ts';
 import { orElse, tryTo } from '../../or-else.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { handOverFailed, LeaseDamaged } from '../engine-errors.ts';

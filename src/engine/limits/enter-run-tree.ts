@@ -1,10 +1,9 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
-import { storing } from '../../git/format/object-errors.ts';
+import { storing } from '../../git/format/errors.ts';
 import type { Repository } from '../../git/repository.ts';
-import { makeFolders, share } from '../../git/system/write-files.ts';
-import { isFarFromNow, namesIn } from '../../git/system/files.ts';
+import { isFarFromNow, makeFolders, namesIn, share } from '../../git/system/files.ts';
 import {
   formatIdentity,
   isAlive,

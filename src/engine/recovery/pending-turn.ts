@@ -1,12 +1,18 @@
 import { constants, existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf, UwfError } from '../../errors.ts';
-import { asStorageError, errnoOf, isNotThere } from '../../git/format/object-errors.ts';
+import { asStorageError, errnoOf, isNotThere } from '../../git/format/errors.ts';
 import type { GitObject, ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertThere } from '../../git/repository/git-directory.ts';
-import { READ, readRegularFile } from '../../git/system/files.ts';
-import { createDurableFile, makeFolders, removeFile, syncFolder } from '../../git/system/write-files.ts';
+import {
+  createDurableFile,
+  makeFolders,
+  READ,
+  readRegularFile,
+  removeFile,
+  syncFolder,
+} from '../../git/system/files.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { isJsonObject, parseJson } from '../../json.ts';
 import { orElse, succeeds } from '../../or-else.ts';

@@ -2,7 +2,7 @@ import { type IndexEntry, nodesBehind, readCommitNodes, readNodeAt } from '../..
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { PINNED_FOLDER, type Subtree, type TreeFile, writeNodeTree } from '../../cas/node-tree.ts';
 import { type EncodedNode, encodeNode, getNode, type Node, type StoredNode } from '../../cas/node.ts';
-import { ObjectTooLarge } from '../../git/format/object-errors.ts';
+import { ObjectTooLarge } from '../../git/format/errors.ts';
 import { isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { type Commit, kindOfMode, type TreeLine } from '../../git/format/objects.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -22,7 +22,7 @@ import { builtIn, isThreadType, payloadOf, type TypeName, typeNameOf } from '../
 import type { ThreadStart } from '../../schema/built-in/thread-start.ts';
 import type { AgentRecord } from '../../schema/built-in/workflow.ts';
 import { schemaOfMeta } from '../../schema/links.ts';
-import { schemaWords } from '../../schema/walk-schema.ts';
+import { schemaWords } from '../../schema/typed-schema.ts';
 import { type Beside, messageOfCommit, nextOfMessage } from '../../thread/commit-message.ts';
 import { MAX_FILE_BYTES } from '../../thread/draft-commit.ts';
 import { callIdFor } from '../../thread/new-thread-id.ts';

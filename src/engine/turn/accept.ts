@@ -6,7 +6,7 @@ import { checkReply } from '../../moderator/check-reply.ts';
 import { CheckFailed } from '../../moderator/moderator-errors.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-start.ts';
 import { collectRefs } from '../../schema/find-links.ts';
-import { schemaWords } from '../../schema/walk-schema.ts';
+import { schemaWords } from '../../schema/typed-schema.ts';
 import type { AttemptDraft } from '../../thread/draft-commit.ts';
 import type { TraceDraft } from '../../thread/step-trace.ts';
 import { resolveLinks } from '../../thread/thread-cas.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UwfError } from '../../errors.ts';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { errnoOf } from '../../git/format/errors.ts';
 import { assertThere } from '../../git/repository/git-directory.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import { roleWhileUndecided } from '../../moderator/decision.ts';

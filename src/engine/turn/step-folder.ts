@@ -3,13 +3,11 @@ import { mkdtempSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endStrays, findStrays } from '../../agent/processes/process-group.ts';
-import { storing } from '../../git/format/object-errors.ts';
+import { storing } from '../../git/format/errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { readIfThere } from '../../git/repository/git-directory.ts';
-import { namesIn, sizeOf } from '../../git/system/files.ts';
+import { makeFolders, namesIn, readDerivedJson, share, sizeOf, tryToWriteDerivedFile } from '../../git/system/files.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../../git/system/process-identity.ts';
-import { readDerivedJson, tryToWriteDerivedFile } from '../../git/system/state-files.ts';
-import { makeFolders, share } from '../../git/system/write-files.ts';
 import type { JsonObject } from '../../json.ts';
 import { tryTo } from '../../or-else.ts';
 import { isString, objectOf, recordOf } from '../../shape.ts';

@@ -2,7 +2,7 @@ import type { Agent, AgentRequest, Usage } from '../../agent/contract.ts';
 import type { Redacted, UsageByRole } from '../../schema/built-in/schema-parts.ts';
 import type { NodeHash } from '../../cas/hash.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
-import type { OutsideChanges } from '../../git/worktree/file-notes.ts';
+import type { OutsideChanges } from '../../git/format/paths.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Decision, DecisionContext } from '../../moderator/decision.ts';

@@ -16,7 +16,7 @@ import type { Machine, Telling } from '../engine-context.ts';
 import { describeThread, type ThreadView } from '../describe/describe.ts';
 import { type WantedBase, wantsIsolation } from '../isolation/work-place.ts';
 import { tellTaken } from '../engine-context.ts';
-import { schemaWords } from '../../schema/walk-schema.ts';
+import { schemaWords } from '../../schema/typed-schema.ts';
 import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
 import { validateWorkflow } from '../../workflow/check/validate-workflow.ts';
 import { combineLimits } from '../limits/limits.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endGroupLedBy, isGroupAlive } from '../../agent/processes/process-group.ts';
 import { isAlive, type ProcessIdentity } from '../../git/system/process-identity.ts';
-import { errnoOf } from '../../git/format/object-errors.ts';
+import { errnoOf } from '../../git/format/errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

@@ -5,9 +5,8 @@ import { messageOf } from '../../errors.ts';
 import { discoverRepository } from '../../git/repository/discover.ts';
 import { forSearchIn } from '../../git/repository/git-directory.ts';
 import { isMadeForThread } from '../../git/repository/work-trees.ts';
-import { pathAsText } from '../../git/format/paths.ts';
+import { describeMissing, type MissingFiles, pathAsText } from '../../git/format/paths.ts';
 import { forgetCopied, INCLUDE_FILE } from '../../git/worktree/find-changes.ts';
-import { describeMissing, type MissingFiles } from '../../git/worktree/file-notes.ts';
 import {
   readHead,
   SnapshotRefused,

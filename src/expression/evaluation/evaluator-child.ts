@@ -6,7 +6,7 @@ import type { Interface } from 'node:readline';
 import type { JsonValue } from '../../json.ts';
 import { assertPiped } from '../../git/process/run-git.ts';
 import { orElse } from '../../or-else.ts';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import { cpuTimeOf, type EvaluationTask } from './evaluate-here.ts';
 import {
   growthSince,

@@ -1,6 +1,6 @@
 import { isWellFormed } from '../../text/wording.ts';
 import { orElse } from '../../or-else.ts';
-import { CorruptObject, UnwritableObject } from './object-errors.ts';
+import { CorruptObject, UnwritableObject } from './errors.ts';
 import { hashObject, isObjectId, type ObjectFormat, type ObjectId, objectIdBytes } from './object-id.ts';
 import { isDotGit } from './paths.ts';
 

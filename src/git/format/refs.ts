@@ -1,7 +1,7 @@
 import { isWellFormed } from '../../text/wording.ts';
-import type { Ref, RefName, WantedRefs } from '../ref-store.ts';
+import type { Ref, RefName, WantedRefs } from '../repository.ts';
 import { type ObjectId, toObjectId } from './object-id.ts';
-import { BrokenPackedRefs, BrokenRef, InvalidRefName } from './ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef, InvalidRefName } from './errors.ts';
 
 const pseudoRef = /^[A-Z][A-Z_]*$/;
 // oxlint-disable-next-line no-control-regex -- git forbids exactly these bytes

@@ -18,7 +18,16 @@ import type { GitEnvironment, Repository, RepositoryLocation } from '../reposito
 import { readIfThere } from '../repository/git-directory.ts';
 import { contentOf, isStaleKeep, keeperOf, removeStalePackKeeps } from '../stores/disk/pack-writer.ts';
 import { objectFolderOf } from '../stores/quarantine.ts';
-import { isOlderThan, namesIn, sizeOf } from '../system/files.ts';
+import {
+  derivedContent,
+  isOlderThan,
+  makeFolders,
+  namesIn,
+  readDerivedJson,
+  removeFile,
+  share,
+  sizeOf,
+} from '../system/files.ts';
 import {
   formatIdentity,
   identityOf,
@@ -27,8 +36,6 @@ import {
   parseIdentity,
   type ProcessIdentity,
 } from '../system/process-identity.ts';
-import { derivedContent, readDerivedJson } from '../system/state-files.ts';
-import { makeFolders, removeFile, share } from '../system/write-files.ts';
 
 // Each step is a pack of its own. `git repack --geometric=2 -d` joins packs so that each has at least twice as many objects as
 // the next smaller one: a few packs are left, and an object is packed again only as often as the repository doubles. It prunes

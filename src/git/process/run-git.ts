@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { UwfError } from '../../errors.ts';
 import { tryTo } from '../../or-else.ts';
-import { HINT_OF_MISSING, notInRepository, TooManyOpenFiles } from '../format/object-errors.ts';
+import { HINT_OF_MISSING, notInRepository, TooManyOpenFiles } from '../format/errors.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 
 /** The program `git` is not on the PATH. */

@@ -4,10 +4,8 @@ import { parseJson } from '../../json.ts';
 import { arrayOf, isString, objectOf, stringThat } from '../../shape.ts';
 import { isObjectId, type ObjectId } from '../format/object-id.ts';
 import { isRefName } from '../format/refs.ts';
-import type { RefName } from '../ref-store.ts';
-import type { RepositoryLocation } from '../repository.ts';
-import { namesIn } from '../system/files.ts';
-import { share } from '../system/write-files.ts';
+import type { RefName, RepositoryLocation } from '../repository.ts';
+import { namesIn, share } from '../system/files.ts';
 import { readIfThere, realPath, targetOfGitFile } from './git-directory.ts';
 import { configuredWorkTree, readRepositoryConfig } from './repository-config.ts';
 

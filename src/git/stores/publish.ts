@@ -1,8 +1,7 @@
-import { ObjectTooLarge } from '../format/object-errors.ts';
+import { ObjectTooLarge } from '../format/errors.ts';
 import { type GitObject, hashObject, type ObjectFormat, type ObjectId } from '../format/object-id.ts';
 import { type Commit, encodeCommit, encodeTree, type TreeEntry } from '../format/objects.ts';
-import { type RefEdit, RefMoved } from '../ref-store.ts';
-import type { Repository } from '../repository.ts';
+import { type RefEdit, RefMoved, type Repository } from '../repository.ts';
 
 /**
  * Writes objects and then moves refs to them. All new objects enter a repository this way.

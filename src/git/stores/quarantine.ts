@@ -1,15 +1,13 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
-import { asStorageError, storing } from '../format/object-errors.ts';
+import { asStorageError, storing } from '../format/errors.ts';
 import { isObjectId, type GitObject, type ObjectFormat, type ObjectId } from '../format/object-id.ts';
-import type { ObjectStore } from '../object-store.ts';
+import type { GitEnvironment, ObjectStore, RepositoryLocation } from '../repository.ts';
 import { runGit, type GitRun } from '../process/run-git.ts';
-import type { GitEnvironment, RepositoryLocation } from '../repository.ts';
 import { repositoryGone } from '../repository/git-directory.ts';
 import { DiskObjectStore, readLooseObject, writeLooseObject } from './disk/open-disk-stores.ts';
 import { abandonPack, KEEP_MS, newPackName, PackKeep, removeStalePackKeeps } from './disk/pack-writer.ts';
-import { makeFolders, share, syncFolder } from '../system/write-files.ts';
-import { isOlderThan, sizeOf } from '../system/files.ts';
+import { isOlderThan, makeFolders, share, sizeOf, syncFolder } from '../system/files.ts';
 import { formatIdentity, isAlive, ownIdentity, parseIdentity } from '../system/process-identity.ts';
 import { succeeds } from '../../or-else.ts';
 

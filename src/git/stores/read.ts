@@ -6,10 +6,10 @@ import {
   type TreeEntry,
   type TreeLine,
 } from '../format/objects.ts';
-import { CorruptObject, ObjectMissing } from '../format/object-errors.ts';
+import { CorruptObject, ObjectMissing } from '../format/errors.ts';
 import { formatOfId, objectIdBytes } from '../format/object-id.ts';
 import type { ObjectId, ObjectType } from '../format/object-id.ts';
-import type { ObjectStore, ReadOptions } from '../object-store.ts';
+import type { ObjectStore, ReadOptions } from '../repository.ts';
 
 /** The half of an object store that reading needs. */
 export type ObjectReader = Pick<ObjectStore, 'read'>;

@@ -5,21 +5,22 @@ import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
 import { inPlaceOf, orElse } from '../../or-else.ts';
 import {
+  BrokenPackedRefs,
   FULL_DISK,
+  InvalidRefName,
   isNotThere,
   ObjectMissing,
+  RefLocked,
+  RefNameConflict,
   StorageFull,
   StorageReadOnly,
   storing,
-} from '../format/object-errors.ts';
+} from '../format/errors.ts';
 import { isObjectId, type ObjectFormat, type ObjectId, objectIdBytes } from '../format/object-id.ts';
-import { BrokenPackedRefs, InvalidRefName, RefLocked, RefNameConflict } from '../format/ref-errors.ts';
 import { isRefName } from '../format/refs.ts';
 import { GitEnded, GitFailed, GitNotFound, type GitPlace, type GitStart, spawnGit } from '../process/run-git.ts';
-import { type RefEdit, RefMoved, type RefName } from '../ref-store.ts';
-import type { RepositoryLocation } from '../repository.ts';
-import { isSettled } from '../system/files.ts';
-import { syncFolder } from '../system/write-files.ts';
+import { type RefEdit, RefMoved, type RefName, type RepositoryLocation } from '../repository.ts';
+import { isSettled, syncFolder } from '../system/files.ts';
 import { refPath } from './disk/read-refs.ts';
 import { inTurn } from './publish.ts';
 

@@ -1,7 +1,8 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
 import { orElse } from '../../or-else.ts';
-import { errnoOf } from '../format/object-errors.ts';
+import { errnoOf } from '../format/errors.ts';
 
 /**
  * The process that a file belongs to: enough for another process to tell later whether it still runs.
@@ -117,4 +118,32 @@ export function processFields(pid: number): string[] {
   // The name of the program comes before, in parentheses, and may itself have spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return ['Z', 'X', ''].includes(fields[0] ?? '') ? [] : fields;
+}
+
+let found: string | undefined;
+
+/**
+ * Finds the folder that uwf is installed in: the nearest one upward from this module whose `package.json` is uwf's own.
+ *
+ * Works in the sources, in the library's bundle and in the command's bundle. The path is absolute, and is found once per process.
+ * @throws {Error} if no such folder exists: the installation is broken
+ */
+export function packageRoot(): string {
+  found ??= findPackageRoot(import.meta.dirname);
+  return found;
+}
+
+function findPackageRoot(startFolder: string): string {
+  for (let folder = startFolder; ; folder = dirname(folder)) {
+    if (isPackageRoot(folder)) return folder;
+    if (folder === dirname(folder)) {
+      throw new Error(`no package.json of uwf in ${startFolder} or above: the installation is broken`);
+    }
+  }
+}
+
+function isPackageRoot(folder: string): boolean {
+  // Folders without a manifest, or with one that is not JSON, are simply not it.
+  const manifest = orElse((): unknown => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')), undefined);
+  return typeof manifest === 'object' && manifest !== null && 'name' in manifest && manifest.name === 'uwf';
 }

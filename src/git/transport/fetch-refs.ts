@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UwfError } from '../../errors.ts';
-import { storing } from '../format/object-errors.ts';
+import { storing } from '../format/errors.ts';
 import { isObjectId, type ObjectId } from '../format/object-id.ts';
 import { printable } from '../format/paths.ts';
 import { isRefName } from '../format/refs.ts';
-import type { ObjectStore, WrittenObjects } from '../object-store.ts';
+import type { ObjectStore, WrittenObjects } from '../repository.ts';
 import { durablePacks, GitFailed, runGit } from '../process/run-git.ts';
 import { Quarantine, removeKeeps } from '../stores/quarantine.ts';
 import {

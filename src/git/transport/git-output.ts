@@ -1,5 +1,5 @@
 import { UwfError } from '../../errors.ts';
-import { FULL_DISK, StorageFull } from '../format/object-errors.ts';
+import { FULL_DISK, StorageFull } from '../format/errors.ts';
 import { isObjectId } from '../format/object-id.ts';
 import { printable } from '../format/paths.ts';
 import { GitFailed, type GitRun, runGit } from '../process/run-git.ts';

@@ -1,6 +1,6 @@
 import { existsSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { asStorageError } from '../format/object-errors.ts';
+import { asStorageError } from '../format/errors.ts';
 import type { ObjectFormat } from '../format/object-id.ts';
 import type { RemoteRef } from './remote.ts';
 import type { GitEnvironment, RepositoryLocation } from '../repository.ts';

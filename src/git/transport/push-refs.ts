@@ -1,11 +1,10 @@
 import { copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inPlaceOf } from '../../or-else.ts';
-import { asStorageError, errnoOf } from '../format/object-errors.ts';
+import { asStorageError, errnoOf } from '../format/errors.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import { GitFailed, type GitPlace, type GitRun, runGit } from '../process/run-git.ts';
-import { whileOpen } from '../system/files.ts';
-import { syncFolder } from '../system/write-files.ts';
+import { syncFolder, whileOpen } from '../system/files.ts';
 import { fetchRefs } from './fetch-refs.ts';
 import {
   asFullDisk,

@@ -1,9 +1,8 @@
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import { isRefName, parseRefName } from '../format/refs.ts';
-import type { ObjectStore, WrittenObjects } from '../object-store.ts';
+import type { ObjectStore, RefName, WrittenObjects } from '../repository.ts';
 import type { GitVariable } from '../process/git-variables.ts';
-import type { RefName } from '../ref-store.ts';
 
 /** A ref of a remote. Its name is not checked. */
 export type RemoteRef = { name: string; id: ObjectId };

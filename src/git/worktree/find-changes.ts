@@ -1,15 +1,14 @@
 import { accessSync, constants, type Dirent, lstatSync, readdirSync, readFileSync, rmSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { orElse } from '../../or-else.ts';
-import { errnoOf, isNotThere } from '../format/object-errors.ts';
+import { errnoOf, isNotThere } from '../format/errors.ts';
 import { GitFailed, type GitRun, runGit } from '../process/run-git.ts';
 import type { RepositoryLocation } from '../repository.ts';
 import { discoverRepository } from '../repository/discover.ts';
 import { withoutPlaces } from '../repository/git-directory.ts';
 import { ownPrograms } from '../repository/own-programs.ts';
-import { READ, readRegularFile } from '../system/files.ts';
-import { makeDerivedFolder, replaceFile, REWRITE, writeOwnFile } from '../system/state-files.ts';
-import { type Unrecordable, UNRESOLVED } from './file-notes.ts';
+import { makeDerivedFolder, READ, readRegularFile, replaceFile, REWRITE, writeOwnFile } from '../system/files.ts';
+import { type Unrecordable, UNRESOLVED } from '../format/paths.ts';
 
 /** A file or link that is new or may have changed; its path is in Latin-1. */
 export type ChangedFile = { path: string; bytes: number; isTracked: boolean };

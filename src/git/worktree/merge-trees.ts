@@ -1,8 +1,8 @@
-import { CorruptObject, ObjectMissing } from '../format/object-errors.ts';
+import { CorruptObject, ObjectMissing } from '../format/errors.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import { parseCommit } from '../format/objects.ts';
 import { pathAsText } from '../format/paths.ts';
-import type { ObjectStore } from '../object-store.ts';
+import type { ObjectStore } from '../repository.ts';
 import { differingPaths } from '../process/revisions.ts';
 import { type GitPlace, runGit } from '../process/run-git.ts';
 import { noteMarked } from './find-changes.ts';

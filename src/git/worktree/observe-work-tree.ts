@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { orElse } from '../../or-else.ts';
-import { pathAsText } from '../format/paths.ts';
+import { pathAsText, type WorkTreeChanges } from '../format/paths.ts';
 import { readIfThere } from '../repository/git-directory.ts';
 import { type GitPlace, runGit } from '../process/run-git.ts';
-import type { WorkTreeChanges } from './file-notes.ts';
 
 /** A work tree at one moment, as far as it takes to notice a change. It is a value of JSON. */
 export type ObservedWorkTree = {

@@ -6,8 +6,7 @@ import { inPlaceOf, orElse, tryTo } from '../../or-else.ts';
 import type { ObjectId } from '../format/object-id.ts';
 import { pathAsText } from '../format/paths.ts';
 import { GitFailed, type GitPlace, type GitRun, runGit } from '../process/run-git.ts';
-import type { RefName } from '../ref-store.ts';
-import type { Repository, RepositoryLocation } from '../repository.ts';
+import type { RefName, Repository, RepositoryLocation } from '../repository.ts';
 import { discoverRepository } from '../repository/discover.ts';
 import { realPath, withoutPlaces } from '../repository/git-directory.ts';
 import {

@@ -2,7 +2,7 @@ import { copyFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import { inPlaceOf, orElse } from '../../or-else.ts';
-import { isNotThere } from '../format/object-errors.ts';
+import { isNotThere } from '../format/errors.ts';
 import { type GitObject, isObjectId, type ObjectId, parseObjectId } from '../format/object-id.ts';
 import { isRefName, parseRefName } from '../format/refs.ts';
 import { GitEnded, GitFailed, runGit } from '../process/run-git.ts';
@@ -12,7 +12,7 @@ import { findOperation, isMadeForThread, type Operation, readMerging } from '../
 import { objectFolderOf, objectsApart, packLooseObjects, Quarantine, removeKeeps } from '../stores/quarantine.ts';
 import { type ObjectReader, readCommit } from '../stores/read.ts';
 import { findStats } from '../system/files.ts';
-import { describeMissing, missingFiles, type MissingFiles, type Unrecordable } from './file-notes.ts';
+import { describeMissing, missingFiles, type MissingFiles, type Unrecordable } from '../format/paths.ts';
 import {
   type ChangedFile,
   changedPaths,

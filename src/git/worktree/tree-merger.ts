@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
-import { ObjectMissing, storing } from '../format/object-errors.ts';
+import { ObjectMissing, storing } from '../format/errors.ts';
 import { type GitObject, hashObject, type ObjectFormat, type ObjectId, parseObjectId } from '../format/object-id.ts';
 import { encodeCommit, kindOfMode } from '../format/objects.ts';
 import { isDotGit } from '../format/paths.ts';

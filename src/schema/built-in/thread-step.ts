@@ -1,6 +1,6 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
-import type { OutsideChanges } from '../../git/worktree/file-notes.ts';
+import type { OutsideChanges } from '../../git/format/paths.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
 import {
   anyText,

@@ -5,8 +5,7 @@ import { UwfError } from '../../errors.ts';
 import { hashObject, isObjectId, type ObjectId } from '../../git/format/object-id.ts';
 import { isRefName } from '../../git/format/refs.ts';
 import { GitFailed, type GitPlace, runGit } from '../../git/process/run-git.ts';
-import { RefMoved } from '../../git/ref-store.ts';
-import type { GitEnvironment, Repository } from '../../git/repository.ts';
+import { type GitEnvironment, RefMoved, type Repository } from '../../git/repository.ts';
 import { ObjectBatch, publish, repositoryWith } from '../../git/stores/publish.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import {

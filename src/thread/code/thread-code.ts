@@ -9,7 +9,7 @@ import { branchesMadeFor, linkedWorkTrees } from '../../git/repository/work-tree
 import { ObjectBatch } from '../../git/stores/publish.ts';
 import { readCommit } from '../../git/stores/read.ts';
 import { repeatMerge } from '../../git/worktree/merge-trees.ts';
-import { nameSome, unresolvedIn } from '../../git/worktree/file-notes.ts';
+import { nameSome, unresolvedIn } from '../../git/format/paths.ts';
 import { isJsonObject } from '../../json.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { isString } from '../../shape.ts';

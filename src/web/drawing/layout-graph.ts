@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import type { GraphDrawing, GraphEdge, GraphLine, GraphNode } from './compute-layout.ts';
 
 /** A larger graph is not drawn. */

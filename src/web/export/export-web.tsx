@@ -10,7 +10,7 @@ import { plural } from '../../text/wording.ts';
 import type { Repository } from '../../git/repository.ts';
 import { iso } from '../../time/clock.ts';
 import { inPlaceOf } from '../../or-else.ts';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { hitsInText, scanThreads, type SecretHit, type SecretPlace, SecretScan } from '../../thread/secret-scan.ts';

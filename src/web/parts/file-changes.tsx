@@ -1,7 +1,7 @@
 import { diffLines, structuredPatch } from 'diff';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { plural } from '../../text/wording.ts';
-import { ObjectTooLarge } from '../../git/format/object-errors.ts';
+import { ObjectTooLarge } from '../../git/format/errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { FileContents } from '../../git/process/revisions.ts';
 import type { Repository } from '../../git/repository.ts';

@@ -8,7 +8,7 @@ import { prepareHashing } from '../../cas/hash.ts';
 import { createEngineContext } from '../../engine/engine-context.ts';
 import type { Repository } from '../../git/repository.ts';
 import { assertThere } from '../../git/repository/git-directory.ts';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import { createRedactor } from '../../redaction/create-redactor.ts';
 import { SecretScan } from '../../thread/secret-scan.ts';
 import { addFailures, addGuard, Sessions, type VisitOf, type WebApp } from './guard-routes.tsx';

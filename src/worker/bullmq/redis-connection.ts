@@ -6,7 +6,7 @@ import type { Redis, RedisOptions } from 'ioredis';
 import { findPackage } from '../../agent/load/find-package.ts';
 import { satisfiesRange } from '../../agent/version-range.ts';
 import { messageOf, UwfError } from '../../errors.ts';
-import { packageRoot } from '../../git/system/package-root.ts';
+import { packageRoot } from '../../git/system/process-identity.ts';
 import { QueueLost, type TellTrouble } from '../turn-queue.ts';
 
 /** A command that has no answer for this long has none: the connection is closed and made anew. */

@@ -1,7 +1,7 @@
 import { didYouMean, nearestName } from '../../text/nearest-name.ts';
 import { hintForDraft, InvalidSchema } from '../../schema/schema-error.ts';
 import { CAS_REF } from '../../schema/find-links.ts';
-import { atPointer, subschemas } from '../../schema/walk-schema.ts';
+import { atPointer, subschemas } from '../../schema/typed-schema.ts';
 import { assertSchema } from '../../schema/validate-against.ts';
 import type { Reduction, SourceRole } from '../notation/reduce-workflow.ts';
 import { schemaKeywords, schemaTypes } from '../notation/editor-schema.ts';

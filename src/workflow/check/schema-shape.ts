@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { applicators } from '../../schema/walk-schema.ts';
+import { applicators } from '../../schema/typed-schema.ts';
 import type { Path } from '../source/source-map.ts';
 
 /** One way in which a reply can satisfy a schema, as far as routing and templates care. */

@@ -5,9 +5,8 @@ import { orElse, succeeds } from '../../or-else.ts';
 import { repositoryNodes } from '../../cas/lookup.ts';
 import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';
-import { placeInside } from '../../git/repository/read-file-inside.ts';
-import type { RefName } from '../../git/ref-store.ts';
-import type { Repository } from '../../git/repository.ts';
+import { placeInside } from '../../git/repository/git-directory.ts';
+import type { RefName, Repository } from '../../git/repository.ts';
 import { nameFromPath, whyNoWorkflowName } from '../check/check-names.ts';
 import type { WorkflowDefinition } from '../definition.ts';
 import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
@@ -16,7 +15,7 @@ import { findWorkflow, WorkflowNotFound } from '../registry/find-workflow.ts';
 import { loadWorkflow } from '../nodes/load-workflow.ts';
 import { loadWorkflowFile, type LoadedWorkflowFile } from './load-workflow-file.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from '../registry/workflow-refs.ts';
-import { isWithin } from '../../git/system/is-within.ts';
+import { isWithin } from '../../git/system/files.ts';
 
 /** Where workflow files of a repository lie, relative to the folder they belong to. */
 const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, mapValues } from '../../json.ts';
-import { keywordsOfForm } from '../../schema/walk-schema.ts';
-import { withoutWords, wordsOf } from '../../schema/typed-schema.ts';
+import { keywordsOfForm, withoutWords, wordsOf } from '../../schema/typed-schema.ts';
 import { notationSchema } from './file-schema.ts';
 
 /**

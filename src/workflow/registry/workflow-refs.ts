@@ -1,6 +1,6 @@
 import { UwfError } from '../../errors.ts';
 import { parseRefName } from '../../git/format/refs.ts';
-import type { RefName } from '../../git/ref-store.ts';
+import type { RefName } from '../../git/repository.ts';
 import { whyNoWorkflowName } from '../check/check-names.ts';
 
 /** Where registered workflows live, one ref by name; each registration is a commit on it. */

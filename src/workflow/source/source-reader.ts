@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { UwfError } from '../../errors.ts';
-import { readFileInside } from '../../git/repository/read-file-inside.ts';
+import { readFileInside } from '../../git/repository/git-directory.ts';
 import { FileRefused } from '../../git/system/files.ts';
 
 /** Reads files for the parser. Tests and configurations have readers without a disk. */

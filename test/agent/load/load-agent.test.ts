@@ -7,7 +7,7 @@ import { builtInAgents } from '../../../src/agent/load/agent-binding.ts';
 import { checkAgent, createConfiguredAgent, recordedConfig } from '../../../src/agent/load/load-agent.ts';
 import { describeAgentPackage, loadAgentPackage } from '../../../src/agent/load/load-agent-package.ts';
 import { UwfError } from '../../../src/errors.ts';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
 import { assertSchema } from '../../../src/schema/validate-against.ts';
 import { agentRequest, temporaryFolder } from '../../helpers/agent-request.ts';
 

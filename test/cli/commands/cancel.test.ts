@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
 import { createCliRepository } from '../../helpers/cli.ts';
 import { isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 

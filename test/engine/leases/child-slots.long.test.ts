@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
 import { chain, config, createScene, until, type RunningUwf, type Scene } from '../../faults/scene.ts';
 import { installCallingAgent, type Called } from '../../helpers/calling-agent.ts';
 import { mostAtOnce } from './slot-fixture.ts';

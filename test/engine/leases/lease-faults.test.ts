@@ -10,7 +10,7 @@ import {
   prepareLeaseFolder,
   replaceRecordFile,
 } from '../../../src/engine/leases/lease.ts';
-import { StorageFull, StorageReadOnly, TooManyOpenFiles } from '../../../src/git/format/object-errors.ts';
+import { StorageFull, StorageReadOnly, TooManyOpenFiles } from '../../../src/git/format/errors.ts';
 import { ownIdentity } from '../../../src/git/system/process-identity.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { newThreadId } from '../../../src/thread/new-thread-id.ts';

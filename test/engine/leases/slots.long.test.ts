@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { chain, config, createScene, until, type Scene } from '../../faults/scene.ts';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
 import { mostAtOnce } from './slot-fixture.ts';
 
 const uwf = join(packageRoot(), 'bin', 'uwf.js');

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { asStorageError } from '../../../src/git/format/object-errors.ts';
+import { asStorageError } from '../../../src/git/format/errors.ts';
 import { print, scenario, type Scenario } from '../../helpers/scenario.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { loadConfig } from '../../../src/engine/config/config.ts';
 import { createEngine } from '../../../src/engine/engine.ts';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
 import { resolveWorkflow } from '../../../src/workflow/load/resolve-workflow.ts';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 

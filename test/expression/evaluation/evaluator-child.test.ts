@@ -10,7 +10,7 @@ import { EvaluatorChild } from '../../../src/expression/evaluation/evaluator-chi
 import type { EvaluationTask } from '../../../src/expression/evaluation/evaluate-here.ts';
 import { ExpressionTimeout } from '../../../src/expression/expression-errors.ts';
 import type { Scope } from '../../../src/expression/evaluation/scope.ts';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
 
 const BACKTRACKING = '$match("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", /(a+)+$/)';
 

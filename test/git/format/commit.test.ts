@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Commit, encodeCommit, parseCommit } from '../../../src/git/format/objects.ts';
-import { CorruptObject, UnwritableObject } from '../../../src/git/format/object-errors.ts';
+import { CorruptObject, UnwritableObject } from '../../../src/git/format/errors.ts';
 import { hashObject, parseObjectId } from '../../../src/git/format/object-id.ts';
 import { createTemporaryRepository, expectCleanFsck, runGit } from '../../helpers/temporary-repository.ts';
 

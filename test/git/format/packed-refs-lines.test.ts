@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BrokenPackedRefs } from '../../../src/git/format/ref-errors.ts';
+import { BrokenPackedRefs } from '../../../src/git/format/errors.ts';
 import { PackedRefsLines } from '../../../src/git/format/refs.ts';
 
 const path = '/repository/packed-refs';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { InvalidRefName } from '../../../src/git/format/ref-errors.ts';
+import { InvalidRefName } from '../../../src/git/format/errors.ts';
 import { isRefName, parseRefName } from '../../../src/git/format/refs.ts';
 
 const gitAccepts = (name: string): boolean => spawnSync('git', ['check-ref-format', name]).status === 0;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CorruptObject, UnwritableObject } from '../../../src/git/format/object-errors.ts';
+import { CorruptObject, UnwritableObject } from '../../../src/git/format/errors.ts';
 import { hashObject, parseObjectId } from '../../../src/git/format/object-id.ts';
 import { encodeTree, parseTree, type TreeEntry, type TreeMode } from '../../../src/git/format/objects.ts';
 import { createTemporaryRepository, expectCleanFsck, runGit } from '../../helpers/temporary-repository.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formatIdentity, identityOf, ownIdentity } from '../../../src/git/system/process-identity.ts';
 import { countPacks, repack, repackInBackground, type StartedRepacking } from '../../../src/git/maintenance/repack.ts';
-import { writeDerivedFile } from '../../../src/git/system/state-files.ts';
+import { writeDerivedFile } from '../../../src/git/system/files.ts';
 import { ObjectBatch, publish } from '../../../src/git/stores/publish.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import { parseRefName } from '../../../src/git/format/refs.ts';

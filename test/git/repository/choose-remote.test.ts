@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { bundlePathOf, withoutPassword } from '../../../src/git/repository/choose-remote.ts';
+import { bundlePathOf, withoutPassword } from '../../../src/git/repository/own-programs.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 const folder = createTemporaryFolder();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { readFileInside } from '../../../src/git/repository/read-file-inside.ts';
+import { readFileInside } from '../../../src/git/repository/git-directory.ts';
 import { FileRefused, readRegularFile } from '../../../src/git/system/files.ts';
 import { createTemporaryFolder, runGit } from '../../helpers/temporary-repository.ts';
 

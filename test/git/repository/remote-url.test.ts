@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { listGitVariables } from '../../../src/git/process/git-variables.ts';
-import { remoteUrl } from '../../../src/git/repository/choose-remote.ts';
+import { remoteUrl } from '../../../src/git/repository/own-programs.ts';
 import {
   createTemporaryRepository,
   isolatedGitEnvironment as env,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RefMoved } from '../../../src/git/ref-store.ts';
+import { RefMoved } from '../../../src/git/repository.ts';
 import { againIfMoved } from '../../../src/git/stores/publish.ts';
 import { parseRefName } from '../../../src/git/format/refs.ts';
 

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { ObjectBatch, publish } from '../../../src/git/stores/publish.ts';
-import { CorruptObject, ObjectMissing, ObjectTooLarge } from '../../../src/git/format/object-errors.ts';
+import { CorruptObject, ObjectMissing, ObjectTooLarge } from '../../../src/git/format/errors.ts';
 import { hashObject, parseObjectId } from '../../../src/git/format/object-id.ts';
 import type { GitObject } from '../../../src/git/format/object-id.ts';
-import type { WrittenObjects } from '../../../src/git/object-store.ts';
+import { RefMoved, type WrittenObjects } from '../../../src/git/repository.ts';
 import { readBlob, readCommit, readTree } from '../../../src/git/stores/read.ts';
 import { parseRefName } from '../../../src/git/format/refs.ts';
-import { RefMoved } from '../../../src/git/ref-store.ts';
 import { createMemoryRepository, expectCleanMemory } from '../../helpers/memory-repository.ts';
 
 const who = { name: 'A U Thor', email: 'author@example.com', atMs: 1_795_262_400_000 };

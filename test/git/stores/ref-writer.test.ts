@@ -12,11 +12,10 @@ import {
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { ObjectMissing } from '../../../src/git/format/object-errors.ts';
+import { BrokenRef, InvalidRefName, ObjectMissing, RefLocked } from '../../../src/git/format/errors.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import { BrokenRef, InvalidRefName, RefLocked } from '../../../src/git/format/ref-errors.ts';
 import { parseRefName } from '../../../src/git/format/refs.ts';
-import { RefMoved, type RefEdit } from '../../../src/git/ref-store.ts';
+import { type RefEdit, RefMoved } from '../../../src/git/repository.ts';
 import {
   openDiskStores,
   type DiskStores,

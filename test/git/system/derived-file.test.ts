@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { readDerivedFile, readDerivedJson, writeDerivedFile } from '../../../src/git/system/state-files.ts';
+import { readDerivedFile, readDerivedJson, writeDerivedFile } from '../../../src/git/system/files.ts';
 import { isNumber, isString, objectOf } from '../../../src/shape.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeFolders } from '../../../src/git/system/write-files.ts';
+import { makeFolders } from '../../../src/git/system/files.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 test('returns the topmost folder that was made', () => {

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
-import { readDerivedFile, writeDerivedFile } from '../../../src/git/system/state-files.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
+import { readDerivedFile, writeDerivedFile } from '../../../src/git/system/files.ts';
 import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
 import { heldToPermissions } from '../../helpers/held-to-permissions.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';

@@ -117,7 +117,7 @@ describe('the time to compile is limited', () => {
 });
 
 test('a schema is not refused because files cannot be opened', async () => {
-  const { TooManyOpenFiles } = await import('../../../src/git/format/object-errors.ts');
+  const { TooManyOpenFiles } = await import('../../../src/git/format/errors.ts');
   inBox = () => {
     throw new TooManyOpenFiles();
   };

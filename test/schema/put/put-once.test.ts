@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { encodeNode, MemorySource } from '../../../src/cas/node.ts';
 import { parseRefName } from '../../../src/git/format/refs.ts';
-import { RefMoved } from '../../../src/git/ref-store.ts';
+import { RefMoved } from '../../../src/git/repository.ts';
 import { hashObject, type GitObject } from '../../../src/git/format/object-id.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { putNode, putSchema, schemaRef } from '../../../src/schema/put.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseRefName } from '../../../src/git/format/refs.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import type { WantedRefs } from '../../../src/git/ref-store.ts';
+import type { WantedRefs } from '../../../src/git/repository.ts';
 import {
   type ArchivedThread,
   findArchived,

@@ -1,6 +1,6 @@
-import { ObjectTooLarge } from '../../../src/git/format/object-errors.ts';
+import { ObjectTooLarge } from '../../../src/git/format/errors.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
-import type { RefName } from '../../../src/git/ref-store.ts';
+import type { RefName } from '../../../src/git/repository.ts';
 import { checkIncoming, type CheckOptions, type IncomingTip } from '../../../src/verify/check-incoming.ts';
 import { threadOfRef } from '../../../src/thread/thread-id.ts';
 import { createMapRepository, type MapRepository } from '../../helpers/map-repository.ts';

@@ -2,7 +2,7 @@ import { build, type Plugin } from 'esbuild';
 import { builtinModules } from 'node:module';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
 
 /** Node's modules as scripts of browsers. */
 const nodeLibraries = join(packageRoot(), 'node_modules/@jspm/core/nodelibs/browser');

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
 import { closeBrowserAfterwards, isWithoutBrowser, logIn, openProfile } from './browser-fixture.ts';
 import { createShowcase, type Showcase } from './showcase.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../../src/git/system/package-root.ts';
+import { packageRoot } from '../../../src/git/system/process-identity.ts';
 import { loadQueuePackages, RANGES } from '../../../src/worker/bullmq/redis-connection.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 

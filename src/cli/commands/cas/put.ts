@@ -10,7 +10,7 @@ import { hashObject } from '../../../git/format/object-id.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { readCommit } from '../../../git/stores/read.ts';
 import { builtIn, type Artifact } from '../../../schema/built-in.ts';
-import { schemaWords } from '../../../schema/walk-schema.ts';
+import { schemaWords } from '../../../schema/typed-schema.ts';
 import { putNode } from '../../../schema/put.ts';
 import { schemaOfType } from '../../../schema/links.ts';
 import { PINS_REF } from '../../../thread/thread-id.ts';

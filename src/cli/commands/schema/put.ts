@@ -2,7 +2,7 @@ import { repositoryNodes } from '../../../cas/lookup.ts';
 import { getNode } from '../../../cas/node.ts';
 import { hashObject } from '../../../git/format/object-id.ts';
 import { encodeBuiltIn, typeNameOf } from '../../../schema/built-in.ts';
-import { schemaWords } from '../../../schema/walk-schema.ts';
+import { schemaWords } from '../../../schema/typed-schema.ts';
 import { putSchema } from '../../../schema/put.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { readJson } from '../../command-line/parse-value.ts';

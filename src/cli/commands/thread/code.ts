@@ -1,7 +1,7 @@
 import type { CommitLine } from '../../../git/process/revisions.ts';
 import { realPath } from '../../../git/repository/git-directory.ts';
-import { describeMissing } from '../../../git/worktree/file-notes.ts';
-import { isWithin } from '../../../git/system/is-within.ts';
+import { describeMissing } from '../../../git/format/paths.ts';
+import { isWithin } from '../../../git/system/files.ts';
 import { changedFiles, diffCode, findCode, listNewCommits } from '../../../thread/code/thread-code.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';

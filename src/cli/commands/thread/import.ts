@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { importThread } from '../../../engine/verbs/import-thread.ts';
-import { errnoOf } from '../../../git/format/object-errors.ts';
+import { errnoOf } from '../../../git/format/errors.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { foldGathered } from '../../open/fold-gathered.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';

@@ -9,7 +9,7 @@ import { statusOfHead, type ThreadStatus } from '../../../thread/thread-state.ts
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { WrongThreadState } from '../../../thread/thread-errors.ts';
 import { readThreadNote } from '../../../git/repository/work-trees.ts';
-import { describeMissing } from '../../../git/worktree/file-notes.ts';
+import { describeMissing } from '../../../git/format/paths.ts';
 import { UwfError } from '../../../errors.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { threadArgument } from '../../command-line/shared-arguments.ts';

@@ -3,11 +3,16 @@ import { existsSync, fstatSync, mkdirSync, openSync, realpathSync, statSync, wri
 import { basename, dirname, join, resolve } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { orElse } from '../../../or-else.ts';
-import { CorruptObject, errnoOf, isNotThere, ObjectTooLarge } from '../../format/object-errors.ts';
+import { CorruptObject, errnoOf, isNotThere, ObjectTooLarge } from '../../format/errors.ts';
 import { type GitObject, hashObject, isObjectType, type ObjectFormat, type ObjectId } from '../../format/object-id.ts';
-import type { ObjectStore, ReadOptions, WrittenObjects } from '../../object-store.ts';
-import type { RefStore } from '../../ref-store.ts';
-import type { GitEnvironment, RepositoryLocation } from '../../repository.ts';
+import type {
+  GitEnvironment,
+  ObjectStore,
+  ReadOptions,
+  RefStore,
+  RepositoryLocation,
+  WrittenObjects,
+} from '../../repository.ts';
 import { readIfThere } from '../../repository/git-directory.ts';
 import { isSettled, namesIn, READ, readAt, whileOpen } from '../../system/files.ts';
 import type { RefWriter } from '../ref-writer.ts';

@@ -3,7 +3,7 @@ import { lstatSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import { orElse, tryTo } from '../../../or-else.ts';
-import { asStorageError, errnoOf } from '../../format/object-errors.ts';
+import { asStorageError, errnoOf } from '../../format/errors.ts';
 import {
   type GitObject,
   hashObject,
@@ -12,8 +12,18 @@ import {
   objectIdBytes,
   type ObjectType,
 } from '../../format/object-id.ts';
-import type { WrittenObjects } from '../../object-store.ts';
-import { FileRefused, isOlderThan, namesIn, readRegularFile } from '../../system/files.ts';
+import type { WrittenObjects } from '../../repository.ts';
+import {
+  createDurableFile,
+  createFile,
+  FileRefused,
+  isOlderThan,
+  makeFolders,
+  namesIn,
+  readRegularFile,
+  removeFile,
+  syncFolder,
+} from '../../system/files.ts';
 import {
   formatIdentity,
   isAlive,
@@ -21,7 +31,6 @@ import {
   parseIdentity,
   type ProcessIdentity,
 } from '../../system/process-identity.ts';
-import { createDurableFile, createFile, makeFolders, removeFile, syncFolder } from '../../system/write-files.ts';
 
 /** git makes packs read-only: nothing ever changes them. */
 const PACK_MODE = 0o444;

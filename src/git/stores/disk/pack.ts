@@ -2,7 +2,7 @@ import { constants } from 'node:buffer';
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { constants as zlib, inflateSync } from 'node:zlib';
 import { orElse } from '../../../or-else.ts';
-import { CorruptObject, errnoOf, ObjectTooLarge } from '../../format/object-errors.ts';
+import { CorruptObject, errnoOf, ObjectTooLarge } from '../../format/errors.ts';
 import {
   type GitObject,
   isObjectId,

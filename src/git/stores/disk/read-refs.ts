@@ -1,9 +1,8 @@
 import { type BigIntStats, closeSync, type Dirent, fstatSync, openSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { orElse } from '../../../or-else.ts';
-import { errnoOf, isNotThere } from '../../format/object-errors.ts';
+import { BrokenPackedRefs, BrokenRef, errnoOf, isNotThere, type RefDamage } from '../../format/errors.ts';
 import type { ObjectId } from '../../format/object-id.ts';
-import { BrokenPackedRefs, BrokenRef, type RefDamage } from '../../format/ref-errors.ts';
 import {
   assertPrefix,
   isPassedOver,
@@ -14,8 +13,7 @@ import {
   parseLooseRef,
   soundRefs,
 } from '../../format/refs.ts';
-import type { Ref, RefName, WantedRefs } from '../../ref-store.ts';
-import type { RepositoryLocation } from '../../repository.ts';
+import type { Ref, RefName, RepositoryLocation, WantedRefs } from '../../repository.ts';
 import { realPath } from '../../repository/git-directory.ts';
 import { FileRefused, findStats, READ, readAt, readRegularFile } from '../../system/files.ts';
 

@@ -1,12 +1,11 @@
 import { isObjectId, parseObjectId } from '../../format/object-id.ts';
 import type { ObjectFormat, ObjectId } from '../../format/object-id.ts';
-import { BrokenPackedRefs, BrokenRef } from '../../format/ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef } from '../../format/errors.ts';
 import { assertPrefix, isRefName } from '../../format/refs.ts';
-import type { Ref, RefEdit, RefName, RefStore, WantedRefs } from '../../ref-store.ts';
+import type { Ref, RefEdit, RefName, RefStore, RepositoryLocation, WantedRefs } from '../../repository.ts';
 import { GitFailed, GitNotFound, type GitPlace, runGit } from '../../process/run-git.ts';
 import { inPlaceOf } from '../../../or-else.ts';
 import { assertOrdinaryFormat, type RepositoryFormat } from '../../repository/repository-config.ts';
-import type { RepositoryLocation } from '../../repository.ts';
 import type { DiskStoreOptions, DiskStores } from '../disk/open-disk-stores.ts';
 import { brokenPackedRefs, RefWriter } from '../ref-writer.ts';
 

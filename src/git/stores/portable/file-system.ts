@@ -1,4 +1,4 @@
-import { asStorageError, errnoOf, isNotThere } from '../../format/object-errors.ts';
+import { asStorageError, errnoOf, isNotThere } from '../../format/errors.ts';
 
 /** Takes what the function of that name in Node's `fs` takes. */
 type FsFunction = (...args: never[]) => unknown;

@@ -1,9 +1,17 @@
 import { messageOf } from '../../../errors.ts';
 import { inPlaceOf } from '../../../or-else.ts';
 import { parseGitConfig } from '../../format/config.ts';
-import { asStorageError, CorruptObject, errnoOf, ObjectTooLarge } from '../../format/object-errors.ts';
+import {
+  asStorageError,
+  BrokenRef,
+  CorruptObject,
+  errnoOf,
+  InvalidRefName,
+  ObjectTooLarge,
+  type RefDamage,
+  RefNameConflict,
+} from '../../format/errors.ts';
 import { type GitObject, hashObject, isObjectType, type ObjectId } from '../../format/object-id.ts';
-import { BrokenRef, InvalidRefName, type RefDamage, RefNameConflict } from '../../format/ref-errors.ts';
 import {
   isPassedOver,
   isRefName,
@@ -14,9 +22,19 @@ import {
   soundRefs,
   withoutRefs,
 } from '../../format/refs.ts';
-import type { ObjectStore, ReadOptions, WrittenObjects } from '../../object-store.ts';
-import { type Ref, type RefEdit, RefMoved, type RefName, type RefStore, type WantedRefs } from '../../ref-store.ts';
-import type { Identity, Repository } from '../../repository.ts';
+import {
+  type Identity,
+  type ObjectStore,
+  type ReadOptions,
+  type Ref,
+  type RefEdit,
+  RefMoved,
+  type RefName,
+  type RefStore,
+  type Repository,
+  type WantedRefs,
+  type WrittenObjects,
+} from '../../repository.ts';
 import { RepositoryNotFound } from '../../repository/git-directory.ts';
 import {
   assertOrdinaryFormat,

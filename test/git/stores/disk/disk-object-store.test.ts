@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { hashObject } from '../../../../src/git/format/object-id.ts';
 import type { GitObject } from '../../../../src/git/format/object-id.ts';
-import { ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
+import { ObjectTooLarge } from '../../../../src/git/format/errors.ts';
 import { DiskObjectStore } from '../../../../src/git/stores/disk/open-disk-stores.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
+import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/errors.ts';
 import { parseObjectId } from '../../../../src/git/format/object-id.ts';
 import { hasLooseObject, readLooseObject } from '../../../../src/git/stores/disk/open-disk-stores.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';

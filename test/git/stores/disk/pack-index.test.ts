@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { CorruptObject } from '../../../../src/git/format/object-errors.ts';
+import { CorruptObject } from '../../../../src/git/format/errors.ts';
 import { encodePack, encodePackIndex } from '../../../../src/git/stores/disk/pack-writer.ts';
 import { Pack, PackFiles } from '../../../../src/git/stores/disk/pack.ts';
 import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.ts';

@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
+import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/errors.ts';
 import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.ts';
 import type { GitObject, ObjectId } from '../../../../src/git/format/object-id.ts';
 import { encodePackIndex } from '../../../../src/git/stores/disk/pack-writer.ts';

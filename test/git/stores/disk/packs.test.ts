@@ -5,10 +5,10 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { encodePack, encodePackIndex } from '../../../../src/git/stores/disk/pack-writer.ts';
 import { openDiskStores } from '../../../../src/git/stores/disk/open-disk-stores.ts';
-import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/object-errors.ts';
+import { CorruptObject, ObjectTooLarge } from '../../../../src/git/format/errors.ts';
 import { hashObject, parseObjectId } from '../../../../src/git/format/object-id.ts';
 import type { GitObject, ObjectId } from '../../../../src/git/format/object-id.ts';
-import type { ObjectStore } from '../../../../src/git/object-store.ts';
+import type { ObjectStore } from '../../../../src/git/repository.ts';
 import { blob } from '../../../contracts/store-fixture.ts';
 import {
   createTemporaryRepository,

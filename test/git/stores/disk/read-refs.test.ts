@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { BrokenPackedRefs, BrokenRef, InvalidRefName, type RefDamage } from '../../../../src/git/format/ref-errors.ts';
+import { BrokenPackedRefs, BrokenRef, InvalidRefName, type RefDamage } from '../../../../src/git/format/errors.ts';
 import { parseRefName } from '../../../../src/git/format/refs.ts';
 import { RefReader } from '../../../../src/git/stores/disk/read-refs.ts';
-import type { Ref } from '../../../../src/git/ref-store.ts';
+import type { Ref } from '../../../../src/git/repository.ts';
 import { failFs } from '../../../helpers/failing-fs.ts';
 import { createTemporaryFolder } from '../../../helpers/temporary-repository.ts';
 

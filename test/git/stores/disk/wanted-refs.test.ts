@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ObjectId } from '../../../../src/git/format/object-id.ts';
-import type { Ref, WantedRefs } from '../../../../src/git/ref-store.ts';
+import type { Ref, WantedRefs } from '../../../../src/git/repository.ts';
 import { createTemporaryRepository } from '../../../helpers/temporary-repository.ts';
 import type { TemporaryRepository } from '../../../helpers/temporary-repository.ts';
 
