@@ -60,11 +60,11 @@ async function rootsOf(nodes: NodesOf, texts: readonly string[]): Promise<NodeHa
 
 // Workflows
 export type { WorkflowDefinition } from './workflow/definition.ts';
-export { formatDiagnostic, type Diagnostic } from './workflow/diagnostics/diagnostic.ts';
+export { formatDiagnostic, type Diagnostic } from './workflow/source/source-map.ts';
 export { listWorkflows } from './workflow/registry/find-workflow.ts';
-export { loadWorkflow } from './workflow/nodes/load-workflow.ts';
-export { loadWorkflowFile } from './workflow/load/load-workflow-file.ts';
-export { registerWorkflow } from './workflow/registry/register-workflow.ts';
+export { loadWorkflow } from './workflow/nodes.ts';
+export { loadWorkflowFile } from './workflow/load/resolve-workflow.ts';
+export { registerWorkflow } from './workflow/registry/find-workflow.ts';
 export { resolveWorkflow } from './workflow/load/resolve-workflow.ts';
 export { validateWorkflow } from './workflow/check/validate-workflow.ts';
 export { decide } from './moderator/decide.ts';

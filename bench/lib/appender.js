@@ -9,7 +9,7 @@ export const appenderSources = [
   'src/schema/built-in.ts',
   'src/thread/append-step.ts',
   'src/thread/thread-verbs.ts',
-  'src/workflow/nodes/encode-workflow.ts',
+  'src/workflow/nodes.ts',
 ];
 
 /** The committer in benchmarks. */

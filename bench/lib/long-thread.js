@@ -67,7 +67,7 @@ export const longThreadSources = [
   'src/thread/thread-state.ts',
   'src/thread/thread-commit.ts',
   'src/thread/thread-id.ts',
-  'src/workflow/nodes/encode-workflow.ts',
+  'src/workflow/nodes.ts',
 ];
 
 const words = 'the thread moves on when a role has answered and nothing of what was said before is lost'.split(' ');

@@ -75,9 +75,9 @@ export const artefacts = [
           'src/thread/archive-list.ts',
           'src/thread/find-children.ts',
           'src/thread/step-files.ts',
-          'src/workflow/nodes/stored-blocks.ts',
+          'src/workflow/stored-blocks.ts',
           'src/workflow/registry/workflow-refs.ts',
-          'src/workflow/source/parse-source.ts',
+          'src/workflow/source/read-source.ts',
         ],
       },
       // What it takes to write what an agent or a person said, without its secrets.
@@ -108,11 +108,7 @@ export const artefacts = [
       // Workflows: how they are read, checked and followed. With the engine in this part `workflow list` took 10 % longer.
       {
         output: 'cli-workflow.cjs',
-        files: [
-          'src/cli/commands/workflow/list.ts',
-          'src/cli/commands/workflow/validate.ts',
-          'src/workflow/nodes/load-workflow.ts',
-        ],
+        files: ['src/cli/commands/workflow/list.ts', 'src/cli/commands/workflow/validate.ts', 'src/workflow/nodes.ts'],
       },
       // What it takes to run a step.
       {

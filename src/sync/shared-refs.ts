@@ -16,7 +16,7 @@ import {
   type ThreadId,
   threadTimeMs,
 } from '../thread/thread-id.ts';
-import { whyNoWorkflowName } from '../workflow/check/check-names.ts';
+import { whyNoWorkflowName } from '../workflow/check/validate-workflow.ts';
 import { WORKFLOWS_PREFIX } from '../workflow/registry/workflow-refs.ts';
 import { CLAIMS_PREFIX } from './claims.ts';
 

@@ -6,9 +6,15 @@ import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { GitEnvironment, Repository } from '../git/repository.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
-import type { DecisionContext } from '../moderator/decision.ts';
-import { isCompleted, type JoinVerdict, judgeCounts, judgeJoin, type TakenBranch } from '../moderator/judge-join.ts';
-import { listBranches } from '../moderator/list-branches.ts';
+import type { DecisionContext } from '../moderator/decide.ts';
+import {
+  isCompleted,
+  type JoinVerdict,
+  judgeCounts,
+  judgeJoin,
+  listBranches,
+  type TakenBranch,
+} from '../moderator/branches.ts';
 import { marks } from '../redaction/redactor.ts';
 import { builtIn, payloadOf } from '../schema/built-in.ts';
 import { BLOCK_PACKAGE, type Workflow } from '../schema/built-in/workflow.ts';
@@ -18,7 +24,7 @@ import { type BranchEnd, findFilesToMerge, readBranchEnd } from '../thread/step-
 import { readTextAt, readThreadCommit } from '../thread/thread-commit.ts';
 import type { CommitOf } from '../thread/thread-state.ts';
 import { type BlockDefinition, CONFLICT, isExpression, isIsolated } from '../workflow/definition.ts';
-import { linkedSchema, pinnedName } from '../workflow/nodes/stored-blocks.ts';
+import { linkedSchema, pinnedName } from '../workflow/stored-blocks.ts';
 import type { ReportFault } from './find-chain.ts';
 import type { BranchPlace, CommitPlace, ThreadProgress } from './thread-progress.ts';
 

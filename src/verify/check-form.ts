@@ -16,7 +16,7 @@ import { COMPACT_FILE } from '../thread/append-step.ts';
 import { readSnapshot, WORKSPACE } from '../thread/step-files.ts';
 import { TRACE_FOLDER, turnFolder } from '../thread/step-trace.ts';
 import { findEventFile, type ThreadCommit, type ThreadCommitKind, type ThreadEvent } from '../thread/thread-commit.ts';
-import { storedBlockSchemas } from '../workflow/nodes/stored-blocks.ts';
+import { storedBlockSchemas } from '../workflow/stored-blocks.ts';
 import { attempt, type ReportFault } from './find-chain.ts';
 import { type CommitFiles, type NodeCache, readChecked } from './read-checked.ts';
 

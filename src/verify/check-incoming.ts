@@ -16,8 +16,7 @@ import { MAX_COMMIT_BYTES, MAX_FILE_BYTES, MAX_PARENTS } from '../thread/draft-c
 import { asFault } from '../thread/thread-errors.ts';
 import { type ThreadId, threadTimeMs } from '../thread/thread-id.ts';
 import { validateWorkflow } from '../workflow/check/validate-workflow.ts';
-import { writeWorkflowTree } from '../workflow/nodes/encode-workflow.ts';
-import { loadWorkflow } from '../workflow/nodes/load-workflow.ts';
+import { loadWorkflow, writeWorkflowTree } from '../workflow/nodes.ts';
 import { checkNodes } from './check-commit.ts';
 import { attempt, firstFault, type ReportFault, VerifiedCommits } from './find-chain.ts';
 import { type CheckedCommit, KnownNodes, NodeCache, readFiles } from './read-checked.ts';

@@ -7,9 +7,15 @@ import type { RoleSeen } from '../expression/evaluation/scope.ts';
 import { seenByTemplate } from '../expression/template/template.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
 import type { Repository } from '../git/repository.ts';
-import { checkReply } from '../moderator/check-reply.ts';
-import { decide, decideAtLimit } from '../moderator/decide.ts';
-import { type Decision, type DecisionContext, lastRoleOf, roleWhileUndecided } from '../moderator/decision.ts';
+import {
+  checkReply,
+  decide,
+  decideAtLimit,
+  type Decision,
+  type DecisionContext,
+  lastRoleOf,
+  roleWhileUndecided,
+} from '../moderator/decide.ts';
 import { isPerson, RULES_PACKAGE } from '../schema/built-in/workflow.ts';
 import type { SuspendCause } from '../schema/built-in/thread-start.ts';
 import { payloadOf } from '../schema/built-in.ts';
@@ -17,9 +23,17 @@ import { questionOf } from '../thread/agent-context.ts';
 import { stepView, type StepView } from '../thread/step-view.ts';
 import { readTextAt, type ThreadCommit } from '../thread/thread-commit.ts';
 import type { CommitOf, StepEntry } from '../thread/thread-state.ts';
-import { lengthOfExpressions, MAX_EXPRESSIONS } from '../workflow/check/expressions-of.ts';
-import { END, findBlock, findRole, type Rule, tasksOf, type WorkflowDefinition } from '../workflow/definition.ts';
-import { loadWorkflow } from '../workflow/nodes/load-workflow.ts';
+import {
+  END,
+  findBlock,
+  findRole,
+  lengthOfExpressions,
+  MAX_EXPRESSIONS,
+  type Rule,
+  tasksOf,
+  type WorkflowDefinition,
+} from '../workflow/definition.ts';
+import { loadWorkflow } from '../workflow/nodes.ts';
 import { type BlockBasis, checkBlock, checkBlockTurn, hasMark, isMarked } from './check-block.ts';
 import { StepHistory, type TimeBudget, timeoutOf } from './step-history.ts';
 import type { CommitPlace, ThreadProgress } from './thread-progress.ts';

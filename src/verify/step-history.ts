@@ -5,11 +5,15 @@ import { holds } from '../expression/evaluation/evaluate.ts';
 import type { RoleSeen } from '../expression/evaluation/scope.ts';
 import { ExpressionTimeout } from '../expression/expression-errors.ts';
 import { isJsonObject, type JsonValue } from '../json.ts';
-import type { PastSteps } from '../moderator/decision.ts';
+import type { PastSteps } from '../moderator/decide.ts';
 import { BLANK_STEP, standIns, type StepView } from '../thread/step-view.ts';
 import { assertDataError } from '../thread/thread-errors.ts';
-import { expressionsOf, lengthOfExpressions, MAX_EXPRESSIONS } from '../workflow/check/expressions-of.ts';
-import type { WorkflowDefinition } from '../workflow/definition.ts';
+import {
+  expressionsOf,
+  lengthOfExpressions,
+  MAX_EXPRESSIONS,
+  type WorkflowDefinition,
+} from '../workflow/definition.ts';
 
 /** The steps of a thread, reduced to what its rules can see. */
 export class StepHistory {

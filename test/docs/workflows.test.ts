@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { liquidEngine } from '../../src/expression/template/liquid-engine.ts';
+import { liquidEngine } from '../../src/expression/template/template.ts';
 import { BRANCHES, CHECK_NAMES, REFUSED_FUNCTIONS, RULE_NAMES } from '../../src/expression/analysis/syntax-tree.ts';
 import { workflowFileSchema } from '../../src/workflow/notation/editor-schema.ts';
 import { isJsonObject } from '../../src/json.ts';

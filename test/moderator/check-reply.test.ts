@@ -2,8 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 
 import { sharedEvaluator } from '../../src/expression/evaluation/evaluator-child.ts';
 import { UwfError } from '../../src/errors.ts';
-import { checkReply } from '../../src/moderator/check-reply.ts';
-import type { CheckContext } from '../../src/moderator/check-reply.ts';
+import { type CheckContext, checkReply } from '../../src/moderator/decide.ts';
 import type { StepView } from '../../src/thread/step-view.ts';
 
 afterAll(() => sharedEvaluator().close());

@@ -4,8 +4,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { sharedEvaluator } from '../../src/expression/evaluation/evaluator-child.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { UwfError } from '../../src/errors.ts';
-import { decide, decideAtLimit } from '../../src/moderator/decide.ts';
-import type { DecisionContext } from '../../src/moderator/decision.ts';
+import { decide, decideAtLimit, type DecisionContext } from '../../src/moderator/decide.ts';
 import type { StepView } from '../../src/thread/step-view.ts';
 import type { Rule } from '../../src/workflow/definition.ts';
 

@@ -1,7 +1,6 @@
 import { expect, test, vi } from 'vitest';
 
-import { decide } from '../../src/moderator/decide.ts';
-import type { DecisionContext } from '../../src/moderator/decision.ts';
+import { decide, type DecisionContext } from '../../src/moderator/decide.ts';
 import type { Rule } from '../../src/workflow/definition.ts';
 
 const loaded = vi.hoisted((): string[] => []);

@@ -15,7 +15,7 @@ import { listPointers } from '../../src/thread/find-thread.ts';
 import type { ThreadId, ThreadPointer } from '../../src/thread/thread-id.ts';
 import { removeThread } from '../../src/thread/remove-thread.ts';
 import { readState, type ThreadState } from '../../src/thread/thread-state.ts';
-import { registerWorkflow } from '../../src/workflow/registry/register-workflow.ts';
+import { registerWorkflow } from '../../src/workflow/registry/find-workflow.ts';
 import { loop, startLoop, stepDraft } from '../thread/thread-fixture.ts';
 
 /** A clone of a shared repository, and its way there. */

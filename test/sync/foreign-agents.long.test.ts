@@ -8,7 +8,7 @@ import type { Limits } from '../../src/schema/built-in/schema-parts.ts';
 import { appendStep } from '../../src/thread/append-step.ts';
 import { startThread } from '../../src/thread/thread-verbs.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
+import { writeWorkflowTree } from '../../src/workflow/nodes.ts';
 import { cloneCliRepository, scriptedConfig, type CliRepository } from '../helpers/cli.ts';
 import {
   createTemporaryFolder,

@@ -8,7 +8,7 @@ import { removeRemoteThread } from '../../src/sync/remove-remote-thread.ts';
 import type { PushReport } from '../../src/sync/report.ts';
 import { getThread } from '../../src/thread/find-thread.ts';
 import { writeChain } from '../helpers/commit-chain.ts';
-import { registerWorkflow } from '../../src/workflow/registry/register-workflow.ts';
+import { registerWorkflow } from '../../src/workflow/registry/find-workflow.ts';
 import { readState } from '../../src/thread/thread-state.ts';
 import { calledBy, loop, startLoop } from '../thread/thread-fixture.ts';
 import { createPlaces, type Place, share, threadsOf } from './places.ts';

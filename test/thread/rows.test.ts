@@ -8,7 +8,7 @@ import { startThread } from '../../src/thread/thread-verbs.ts';
 import { type ThreadRow, threadRows } from '../../src/thread/export-thread.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
-import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
+import { writeWorkflowTree } from '../../src/workflow/nodes.ts';
 import { agent, loop, stepDraft } from './thread-fixture.ts';
 
 async function rowsOf(repository: MapRepository, { id, head }: ThreadState, from: ObjectId = head.id) {

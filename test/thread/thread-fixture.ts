@@ -11,7 +11,7 @@ import {
 import { callIdFor } from '../../src/thread/new-thread-id.ts';
 import { type CommitOf, committedAt, stateCommit, stateHash, type ThreadState } from '../../src/thread/thread-state.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
+import { writeWorkflowTree } from '../../src/workflow/nodes.ts';
 
 const role = {
   description: 'does something',

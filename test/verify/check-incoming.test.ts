@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { registerWorkflow } from '../../src/workflow/registry/register-workflow.ts';
+import { registerWorkflow } from '../../src/workflow/registry/find-workflow.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { ObjectBatch } from '../../src/git/stores/publish.ts';
 import { hashObject } from '../../src/git/format/object-id.ts';

@@ -12,7 +12,7 @@ import type { CommitOf } from '../../src/thread/thread-state.ts';
 import { KnownNodes, NodeCache } from '../../src/verify/read-checked.ts';
 import { ThreadProgress } from '../../src/verify/thread-progress.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
+import { writeWorkflowTree } from '../../src/workflow/nodes.ts';
 import { createMapRepository } from '../helpers/map-repository.ts';
 import { commitOf, idOf } from './commit/plain-commits.ts';
 import { agent, loop } from '../thread/thread-fixture.ts';

@@ -3,7 +3,7 @@ import { prepareHashing } from '../../src/cas/hash.ts';
 import { TimeBudget } from '../../src/verify/step-history.ts';
 import { sharedEvaluator } from '../../src/expression/evaluation/evaluator-child.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { encodeWorkflow } from '../../src/workflow/nodes/encode-workflow.ts';
+import { encodeWorkflow } from '../../src/workflow/nodes.ts';
 import { loop } from '../thread/thread-fixture.ts';
 
 afterAll(() => sharedEvaluator().close());

@@ -8,7 +8,7 @@ import { newThreadId } from '../../src/thread/new-thread-id.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
 import type { ThreadState } from '../../src/thread/thread-state.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { writeWorkflowTree } from '../../src/workflow/nodes/encode-workflow.ts';
+import { writeWorkflowTree } from '../../src/workflow/nodes.ts';
 import { createMapRepository, type MapRepository } from '../helpers/map-repository.ts';
 import { loop, stepDraft, suspensionDraft } from '../thread/thread-fixture.ts';
 import { createBlockFixture, runTeam } from './blocks/block-fixture.ts';

@@ -1,11 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { checkReply } from '../../src/moderator/check-reply.ts';
-import { decide } from '../../src/moderator/decide.ts';
-import type { DecisionContext } from '../../src/moderator/decision.ts';
+import { checkReply, decide, type DecisionContext } from '../../src/moderator/decide.ts';
 import type { StepView } from '../../src/thread/step-view.ts';
 import type { JsonObject } from '../../src/json.ts';
-import { loadWorkflowFile } from '../../src/workflow/load/load-workflow-file.ts';
+import { loadWorkflowFile } from '../../src/workflow/load/resolve-workflow.ts';
 
 const file = fileURLToPath(new URL('../../fixtures/workflows/develop.yaml', import.meta.url));
 const { definition } = await loadWorkflowFile(file);

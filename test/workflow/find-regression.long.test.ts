@@ -3,10 +3,9 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { extractReply } from '../../src/agent/extract/extract-reply.ts';
-import { decide } from '../../src/moderator/decide.ts';
-import type { Decision } from '../../src/moderator/decision.ts';
+import { decide, type Decision } from '../../src/moderator/decide.ts';
 import type { StepView } from '../../src/thread/step-view.ts';
-import { loadWorkflowFile } from '../../src/workflow/load/load-workflow-file.ts';
+import { loadWorkflowFile } from '../../src/workflow/load/resolve-workflow.ts';
 import {
   createTemporaryFolder,
   createTemporaryRepository,

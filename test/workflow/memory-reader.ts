@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { loadWorkflowFile, type LoadedWorkflowFile } from '../../src/workflow/load/load-workflow-file.ts';
-import { SourceUnreadable, type SourceReader } from '../../src/workflow/source/source-reader.ts';
+import { type LoadedWorkflowFile, loadWorkflowFile } from '../../src/workflow/load/resolve-workflow.ts';
+import { type SourceReader, SourceUnreadable } from '../../src/workflow/source/read-source.ts';
 
 /** Files in memory, below one root, as the parser reads them. */
 export function memoryReader(files: Readonly<Record<string, string>>): SourceReader {

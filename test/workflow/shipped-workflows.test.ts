@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
-import { judgeJoin, type TakenBranch } from '../../src/moderator/judge-join.ts';
-import { loadWorkflowFile } from '../../src/workflow/load/load-workflow-file.ts';
+import { judgeJoin, type TakenBranch } from '../../src/moderator/branches.ts';
+import { loadWorkflowFile } from '../../src/workflow/load/resolve-workflow.ts';
 
 const folder = fileURLToPath(new URL('../../fixtures/workflows/', import.meta.url));
 const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));

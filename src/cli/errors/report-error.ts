@@ -48,7 +48,7 @@ function describe(cli: CliEnvironment, error: unknown): Description & Record<str
 async function diagnosticsOf(error: unknown, paint: Palette): Promise<string[]> {
   if (!(error instanceof UwfError) || error.code !== 'invalid-workflow') return [];
   const [{ InvalidWorkflow }, { formatDiagnostics }] = await Promise.all([
-    import('../../workflow/diagnostics/diagnostic.ts'),
+    import('../../workflow/source/source-map.ts'),
     import('../output/findings.ts'),
   ]);
   return error instanceof InvalidWorkflow ? [formatDiagnostics(error.diagnostics, error.sources, paint)] : [];

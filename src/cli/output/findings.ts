@@ -1,8 +1,12 @@
 import { formatCount } from '../../text/wording.ts';
 import type { SecretPlace } from '../../thread/secret-scan.ts';
 import type { Fault } from '../../verify/find-chain.ts';
-import { type Diagnostic, type DiagnosticPart, formatDiagnostic } from '../../workflow/diagnostics/diagnostic.ts';
-import type { SourceText } from '../../workflow/source/source-map.ts';
+import {
+  type Diagnostic,
+  type DiagnosticPart,
+  formatDiagnostic,
+  type SourceText,
+} from '../../workflow/source/source-map.ts';
 import type { Palette } from './palette.ts';
 import { harmless, oneLine } from './width.ts';
 

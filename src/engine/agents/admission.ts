@@ -18,7 +18,7 @@ import { threadCas } from '../../thread/thread-cas.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { StartedThread } from '../../thread/thread-state.ts';
 import { isIsolated, tasksOf, type WorkflowDefinition } from '../../workflow/definition.ts';
-import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
+import { pinnedName } from '../../workflow/stored-blocks.ts';
 import {
   DEFINITION_KEY,
   definitionOf,

@@ -6,7 +6,7 @@ import { startThread } from '../../thread/thread-verbs.ts';
 import { newThreadId } from '../../thread/new-thread-id.ts';
 import { activeRef, scratchRef, type ThreadId } from '../../thread/thread-id.ts';
 import { END, START } from '../../workflow/definition.ts';
-import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
+import { writeWorkflowTree } from '../../workflow/nodes.ts';
 import { commonRequest } from './admission.ts';
 import { enterRunTree, leaveRunTree, runTreeOf } from '../limits/enter-run-tree.ts';
 import type { Machine, Telling } from '../engine-context.ts';

@@ -1,6 +1,5 @@
-import { judgeJoin, type TakenBranch } from '../../moderator/judge-join.ts';
-import { listBranches } from '../../moderator/list-branches.ts';
-import { BlockFailed } from '../../moderator/moderator-errors.ts';
+import { judgeJoin, listBranches, type TakenBranch } from '../../moderator/branches.ts';
+import { BlockFailed } from '../../moderator/decide.ts';
 import { readBranchEnd } from '../../thread/step-view.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';

@@ -16,8 +16,8 @@ import {
   tasksOf,
   type WorkflowDefinition,
 } from '../../workflow/definition.ts';
-import { writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
-import { pinnedName } from '../../workflow/nodes/stored-blocks.ts';
+import { writeWorkflowTree } from '../../workflow/nodes.ts';
+import { pinnedName } from '../../workflow/stored-blocks.ts';
 import { DEFINITION_KEY } from '../children/sub-workflow.ts';
 import { TurnCalls } from '../children/turn-calls.ts';
 import { gitPlace, workingPlace } from '../isolation/work-place.ts';

@@ -9,7 +9,7 @@ import { findNodeAt } from '../../thread/thread-commit.ts';
 import { parseThreadId } from '../../thread/thread-id.ts';
 import type { StartedThread, ThreadState } from '../../thread/thread-state.ts';
 import type { WorkflowDefinition } from '../../workflow/definition.ts';
-import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+import { loadWorkflow } from '../../workflow/nodes.ts';
 import type { Reading, Telling } from '../engine-context.ts';
 import { branchOf } from '../events.ts';
 

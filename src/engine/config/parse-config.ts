@@ -15,10 +15,8 @@ import {
   type PushMode,
   readRedact,
 } from './config-schema.ts';
-import type { Diagnostic } from '../../workflow/diagnostics/diagnostic.ts';
-import { parseSource } from '../../workflow/source/parse-source.ts';
-import type { Path, SourceMap } from '../../workflow/source/source-map.ts';
-import { singleFile } from '../../workflow/source/source-reader.ts';
+import type { Diagnostic, Path, SourceMap } from '../../workflow/source/source-map.ts';
+import { parseSource, singleFile } from '../../workflow/source/read-source.ts';
 import { errorsOfConfig } from './generated-check.ts';
 
 /** A key of a configuration file that lets data out, or may: what a person has to agree to, like agents. */

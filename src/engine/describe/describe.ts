@@ -3,7 +3,7 @@ import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { MergeConflict } from '../../git/worktree/merge-trees.ts';
 import { setMember } from '../../json.ts';
-import type { TakenBranch } from '../../moderator/judge-join.ts';
+import type { TakenBranch } from '../../moderator/branches.ts';
 import { isOfClass, orElse } from '../../or-else.ts';
 import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import type { SuspensionOutline } from '../../thread/exchange.ts';

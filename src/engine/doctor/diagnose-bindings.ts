@@ -7,7 +7,7 @@ import { listNames, nearestName } from '../../text/nearest-name.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { tasksOf, type ThreadLimits, type WorkflowDefinition } from '../../workflow/definition.ts';
 import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
-import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+import { loadWorkflow } from '../../workflow/nodes.ts';
 import { listWorkflows, WorkflowNotFound } from '../../workflow/registry/find-workflow.ts';
 import { subWorkflowOf } from '../children/sub-workflow.ts';
 import { bindingFor, type Config } from '../config/config.ts';

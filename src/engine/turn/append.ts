@@ -3,7 +3,7 @@ import { UwfError } from '../../errors.ts';
 import { errnoOf } from '../../git/format/errors.ts';
 import { assertThere } from '../../git/repository/git-directory.ts';
 import type { Snapshot } from '../../git/worktree/snapshot.ts';
-import { roleWhileUndecided } from '../../moderator/decision.ts';
+import { roleWhileUndecided } from '../../moderator/decide.ts';
 import { tryTo } from '../../or-else.ts';
 import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-start.ts';

@@ -5,7 +5,7 @@ import type { Snapshot } from '../../git/worktree/snapshot.ts';
 import type { OutsideChanges } from '../../git/format/paths.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Decision, DecisionContext } from '../../moderator/decision.ts';
+import type { Decision, DecisionContext } from '../../moderator/decide.ts';
 import type { AgentRecord } from '../../schema/built-in/workflow.ts';
 import type { MergeRecord } from '../../schema/built-in/thread-step.ts';
 import type { SuspendCause } from '../../schema/built-in/thread-start.ts';

@@ -1,14 +1,13 @@
 import type { NodeHash } from '../../cas/hash.ts';
 import type { Repository } from '../../git/repository.ts';
-import { decide, decideAtLimit } from '../../moderator/decide.ts';
-import type { Decision, DecisionContext } from '../../moderator/decision.ts';
+import { decide, decideAtLimit, type Decision, type DecisionContext } from '../../moderator/decide.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import type { ThreadCommit } from '../../thread/thread-commit.ts';
 import { stepView, type StepView } from '../../thread/step-view.ts';
 import { type CommitOf, readState } from '../../thread/thread-state.ts';
 import { readThread } from '../../thread/thread-chain.ts';
 import { nodesBehind } from '../../cas/commit-nodes.ts';
-import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+import { loadWorkflow } from '../../workflow/nodes.ts';
 import { END, type WorkflowDefinition } from '../../workflow/definition.ts';
 
 /** Where a changed definition leaves the way that a thread has gone. */

@@ -6,7 +6,7 @@ import { type PinnedWorkflow, startThread, type ThreadParent } from '../../threa
 import type { ThreadId } from '../../thread/thread-id.ts';
 import type { ThreadState } from '../../thread/thread-state.ts';
 import type { Limits, WorkflowDefinition } from '../../workflow/definition.ts';
-import { encodeWorkflow, writeWorkflowTree } from '../../workflow/nodes/encode-workflow.ts';
+import { encodeWorkflow, writeWorkflowTree } from '../../workflow/nodes.ts';
 import { prepareHashing } from '../../cas/hash.ts';
 import { assertValid } from '../../schema/validate.ts';
 import { admitWorkflow, prepareRecord } from '../agents/admission.ts';
@@ -17,7 +17,7 @@ import { describeThread, type ThreadView } from '../describe/describe.ts';
 import { type WantedBase, wantsIsolation } from '../isolation/work-place.ts';
 import { tellTaken } from '../engine-context.ts';
 import { schemaWords } from '../../schema/typed-schema.ts';
-import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
+import { InvalidWorkflow } from '../../workflow/source/source-map.ts';
 import { validateWorkflow } from '../../workflow/check/validate-workflow.ts';
 import { combineLimits } from '../limits/limits.ts';
 import { enterRunTree } from '../limits/enter-run-tree.ts';

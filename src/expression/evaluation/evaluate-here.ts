@@ -2,8 +2,13 @@ import type jsonata from 'jsonata';
 import { processFields } from '../../git/system/process-identity.ts';
 import type { JsonValue } from '../../json.ts';
 import { monotonicMs } from '../../time/clock.ts';
-import { type CompiledExpression, compileExpression } from '../analysis/compile-expression.ts';
-import { keepLoaded, loadExpression, takeLoaded } from '../analysis/load-expression.ts';
+import {
+  type CompiledExpression,
+  compileExpression,
+  keepLoaded,
+  loadExpression,
+  takeLoaded,
+} from '../analysis/compile-expression.ts';
 import { JSONATA_FUNCTIONS, REFUSED_FUNCTIONS, type SyntaxNode } from '../analysis/syntax-tree.ts';
 import { ExpressionFailed, ExpressionRefused, ExpressionTimeout, readJsonataError } from '../expression-errors.ts';
 import { copyJson, type Scope, stepFunctions } from './scope.ts';

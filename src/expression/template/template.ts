@@ -1,10 +1,8 @@
-import type { Template } from 'liquidjs';
-
+import type { Context, Emitter, Liquid, Template } from 'liquidjs';
 import { UwfError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import { ALL_SEEN, NOTHING_SEEN, type StepsSeen } from '../analysis/steps-seen.ts';
 import { TEMPLATE_LIMIT } from '../expression-errors.ts';
-import { LIMIT_REASONS, liquidEngine } from './liquid-engine.ts';
 
 /** A text that is no Liquid template, or uses what templates of uwf must not. */
 export class TemplateSyntaxError extends UwfError {
@@ -133,4 +131,133 @@ function liquidError(error: unknown): { reason: string; line: number; column: nu
   const { message, token } = error as { message?: string; token?: { getPosition(): [number, number] } };
   const [line, column] = token?.getPosition() ?? [1, 1];
   return { reason: (message ?? String(error)).replace(/, line:\d+, col:\d+$/, ''), line, column };
+}
+
+/** Limits of one rendering. */
+const RENDER_TIMEOUT_MS = 1000;
+/** Characters and list items that filters, ranges and output may make. */
+const MEMORY_UNITS = 8_000_000;
+/** Liquid's messages of these limits, in words that name them. */
+export const LIMIT_REASONS: ReadonlyMap<string, string> = new Map([
+  ['template render limit exceeded', `it did not end within ${RENDER_TIMEOUT_MS} ms`],
+  ['memory alloc limit exceeded', `it makes more than ${MEMORY_UNITS} characters and list items`],
+]);
+/** The longest template, in UTF-16 units. */
+const MAX_TEMPLATE = 262_144;
+
+/** Tags that read files. */
+const FILE_TAGS = ['include', 'render', 'layout', 'block'];
+
+let engine: Promise<Liquid> | undefined;
+
+/** The one Liquid engine of this process, made at the first call: no files, own properties only, bounded, the same result every day. */
+export function liquidEngine(): Promise<Liquid> {
+  return (engine ??= createEngine());
+}
+
+async function createEngine(): Promise<Liquid> {
+  const { Drop, Liquid, toValue } = await import('liquidjs');
+  const liquid = new Liquid({
+    strictFilters: true,
+    // A variable that is not there is a mistake to be found when the workflow is validated, not in the middle of a run.
+    strictVariables: false,
+    ownPropertyOnly: true,
+    parseLimit: MAX_TEMPLATE,
+    renderLimit: RENDER_TIMEOUT_MS,
+    memoryLimit: MEMORY_UNITS,
+    timezoneOffset: 0,
+    locale: 'en-US',
+    templates: {},
+  });
+  for (const tag of FILE_TAGS) delete liquid.tags[tag];
+  delete liquid.filters.sample;
+  makeDatesReplayable(liquid);
+  const isOwn = (value: unknown, key: unknown): boolean => !(value instanceof Drop) || isMember(value, key, Drop);
+  watchRendering(liquid, toValue, isOwn);
+  return liquid;
+}
+
+const ISO_DATE = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?(?: ?(Z|[+-]\d\d:?\d\d))?$/;
+/** As git writes a date where nothing else is asked for (`%cd`), and in mails (`%cD`). */
+const GIT_DATE =
+  /^[A-Z][a-z]{2}(?: [A-Z][a-z]{2} \d\d? \d\d:\d\d:\d\d \d{4}|, \d\d? [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d) [+-]\d{4}$/;
+/** But for years and days, which are written with four and eight digits. */
+const SECONDS = /^(?!\d{4}$|\d{8}$)-?\d+(?:\.\d+)?$/;
+
+/**
+ * Date filters take `now` and `today` for the current time, and read a date without a zone in the machine's own: the prompt
+ * would differ when the decision is replayed. Left are seconds since the epoch, as numbers or text, ISO 8601 in UTC without
+ * a zone, and dates as git writes them.
+ */
+function makeDatesReplayable(liquid: Liquid): void {
+  for (const name of Object.keys(liquid.filters).filter((filter) => filter.startsWith('date'))) {
+    const filter = liquid.filters[name];
+    if (typeof filter !== 'function') continue;
+    liquid.registerFilter(name, function (value: unknown, ...rest: unknown[]) {
+      return filter.call(this, typeof value === 'string' && value !== '' ? inUtc(value) : value, ...rest);
+    });
+  }
+}
+
+function inUtc(text: string): string | number {
+  if (SECONDS.test(text)) return Number(text);
+  if (GIT_DATE.test(text)) return text;
+  const [, day, time, zone = 'Z'] = ISO_DATE.exec(text) ?? [];
+  if (day === undefined) {
+    const exact = 'ISO 8601, dates as git writes them and Unix seconds come out the same when they are replayed';
+    throw new Error(`'${text}' is refused as a date: only ${exact}`);
+  }
+  return time === undefined ? `${day}T00:00${zone}` : `${day}T${time}${zone}`;
+}
+
+/**
+ * Counts output, of the result and of a `capture`, against the memory limit while it is written. Reads only own members of
+ * Liquid's own values (`forloop`, `empty`): Liquid takes those for safe and reads their prototypes too.
+ */
+function watchRendering(
+  { renderer }: Liquid,
+  toValue: (value: unknown) => unknown,
+  isOwn: (value: unknown, key: unknown) => boolean,
+): void {
+  const render = renderer.renderTemplates.bind(renderer);
+  const watched = new WeakSet<Context>();
+  renderer.renderTemplates = (templates, context, emitter = new CountedOutput(context, toValue)) => {
+    if (!watched.has(context)) {
+      watched.add(context);
+      const read = context.readProperty.bind(context);
+      context.readProperty = (value, key): unknown => (isOwn(value, toValue(key)) ? read(value, key) : undefined);
+    }
+    return render(templates, context, emitter);
+  };
+}
+
+/** Tells whether a value of Liquid's own has a member, below the class that all such values have in common. */
+function isMember(value: object, key: unknown, common: { prototype: object }): boolean {
+  if (typeof key !== 'string' || key === 'constructor' || key === 'next') return false;
+  for (let at: object | null = value; at !== null && at !== common.prototype; at = Reflect.getPrototypeOf(at)) {
+    if (Object.hasOwn(at, key)) return true;
+  }
+  return false;
+}
+
+/** Writes as Liquid's own does: lists without anything between their items, nothing for null. */
+class CountedOutput implements Emitter {
+  buffer = '';
+  readonly #context: Context;
+  readonly #toValue: (value: unknown) => unknown;
+
+  constructor(context: Context, toValue: (value: unknown) => unknown) {
+    this.#context = context;
+    this.#toValue = toValue;
+  }
+
+  write(written: unknown): void {
+    const value = this.#toValue(written);
+    if (value === undefined || value === null) return;
+    if (Array.isArray(value)) return value.forEach((item) => this.write(item));
+    // oxlint-disable-next-line typescript/no-base-to-string -- an object is written so by Liquid, and a Drop has a text of its own
+    const text = String(value);
+    this.#context.memoryLimit.use(text.length);
+    this.buffer += text;
+  }
 }

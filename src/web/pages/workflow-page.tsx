@@ -4,12 +4,12 @@ import { listThreads } from '../../engine/describe/list-threads.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { formatCount, plural } from '../../text/wording.ts';
 import { threadStatuses } from '../../thread/thread-state.ts';
-import { whyNoWorkflowName } from '../../workflow/check/check-names.ts';
+import { whyNoWorkflowName } from '../../workflow/check/validate-workflow.ts';
 import type { BlockDefinition, WorkflowDefinition } from '../../workflow/definition.ts';
-import { InvalidWorkflow } from '../../workflow/diagnostics/diagnostic.ts';
+import { InvalidWorkflow } from '../../workflow/source/source-map.ts';
 import { describeBranches, foldBranches, sayBlock } from '../../workflow/graph/render-graph.ts';
 import { listWorkflowFiles, resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
-import { loadWorkflow } from '../../workflow/nodes/load-workflow.ts';
+import { loadWorkflow } from '../../workflow/nodes.ts';
 import {
   listVersions,
   listWorkflows,

@@ -1,21 +1,21 @@
-import { listNames } from '../../text/nearest-name.ts';
-import { lstatSync, readdirSync, statSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { orElse, succeeds } from '../../or-else.ts';
+import { isNodeHash, type NodeHash, prepareHashing } from '../../cas/hash.ts';
 import { repositoryNodes } from '../../cas/lookup.ts';
-import { isNodeHash, prepareHashing, type NodeHash } from '../../cas/hash.ts';
 import { UwfError } from '../../errors.ts';
-import { placeInside } from '../../git/repository/git-directory.ts';
 import type { RefName, Repository } from '../../git/repository.ts';
-import { nameFromPath, whyNoWorkflowName } from '../check/check-names.ts';
-import type { WorkflowDefinition } from '../definition.ts';
-import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
-import { encodeWorkflow } from '../nodes/encode-workflow.ts';
-import { findWorkflow, WorkflowNotFound } from '../registry/find-workflow.ts';
-import { loadWorkflow } from '../nodes/load-workflow.ts';
-import { loadWorkflowFile, type LoadedWorkflowFile } from './load-workflow-file.ts';
-import { workflowRef, WORKFLOWS_PREFIX } from '../registry/workflow-refs.ts';
+import { placeInside } from '../../git/repository/git-directory.ts';
 import { isWithin } from '../../git/system/files.ts';
+import { orElse, succeeds } from '../../or-else.ts';
+import { listNames } from '../../text/nearest-name.ts';
+import { nameFromPath, validateWorkflow, whyNoWorkflowName } from '../check/validate-workflow.ts';
+import type { WorkflowDefinition } from '../definition.ts';
+import { encodeWorkflow, loadWorkflow } from '../nodes.ts';
+import { reduceWorkflow } from '../notation/reduce-workflow.ts';
+import { findWorkflow, WorkflowNotFound } from '../registry/find-workflow.ts';
+import { workflowRef, WORKFLOWS_PREFIX } from '../registry/workflow-refs.ts';
+import { diskReader, type ParsedSource, parseSource, type SourceReader } from '../source/read-source.ts';
+import { type Diagnostic, InvalidWorkflow, Report, type SourceText } from '../source/source-map.ts';
 
 /** Where workflow files of a repository lie, relative to the folder they belong to. */
 const WORKFLOW_FOLDER: string = join('.uwf', 'workflows');
@@ -24,7 +24,7 @@ const extensions = ['.yaml', '.yml', '.json'];
 const FOLDER_FILE = 'index';
 
 /** A workflow that an argument named, and how it was found. */
-export type ResolvedWorkflow = {
+type ResolvedWorkflow = {
   definition: WorkflowDefinition;
   hash: NodeHash;
   origin: { kind: 'node' } | { kind: 'file'; file: string } | { kind: 'registry'; ref: RefName };
@@ -226,4 +226,55 @@ function summarise(lookedAt: readonly string[]): string[] {
       : place,
   );
   return text.filter((place) => !/\.(yml|json)$/.test(place) || !lookedAt.includes(place.replace(/\w+$/, 'yaml')));
+}
+
+/** How a workflow file is read. */
+type LoadFileOptions = {
+  /** The folder that `!include` must not leave: the work tree's top. Default: the file's own folder. */
+  root?: string;
+  /** Reads files in place of the disk; `root` has no meaning then. */
+  reader?: SourceReader;
+};
+
+/** The result of reading a workflow file: its definition if it has no errors, the diagnostics, and the files to show them. */
+export type LoadedWorkflowFile = {
+  /** `undefined` when a diagnostic is an error. */
+  definition: WorkflowDefinition | undefined;
+  diagnostics: Diagnostic[];
+  /** By name as in the diagnostics; for `formatDiagnostic`. */
+  sources: ReadonlyMap<string, SourceText>;
+};
+
+/**
+ * Reads a workflow file in any notation and checks it.
+ *
+ * What is wrong with its content is a diagnostic, never an exception.
+ * @param file a path to `.yaml`, `.yml` or `.json`; diagnostics name it as it is given
+ * @throws {SourceUnreadable} if the file itself cannot be read
+ */
+export async function loadWorkflowFile(file: string, options: LoadFileOptions = {}): Promise<LoadedWorkflowFile> {
+  const { value, map, sources, diagnostics } = await parse(file, options);
+  if (value === undefined) return { definition: undefined, diagnostics, sources };
+  return { ...(await validateWorkflow(value, { file, map, diagnostics })), sources };
+}
+
+/**
+ * Reads a workflow file without the checks that it can run. A user who tries a change wants to see its consequences, such as
+ * roles that are not reached any more, or a path that never ends.
+ *
+ * @throws {SourceUnreadable} if the file cannot be read
+ * @throws {InvalidWorkflow} if no roles and rules can be read from it
+ */
+export async function loadDraft(file: string, options: LoadFileOptions = {}): Promise<WorkflowDefinition> {
+  const { value, map, sources, diagnostics } = await parse(file, options);
+  if (value === undefined) throw new InvalidWorkflow(file, diagnostics, sources);
+  const report = new Report(map);
+  report.addAll(diagnostics);
+  const { definition } = reduceWorkflow(report, value);
+  if (report.hasErrors) throw new InvalidWorkflow(definition.name || file, report.diagnostics(), sources);
+  return definition;
+}
+
+function parse(file: string, { reader, root }: LoadFileOptions): Promise<ParsedSource> {
+  return parseSource(file, reader ?? diskReader(root ?? dirname(file)));
 }

@@ -22,8 +22,7 @@ import {
   type ThreadLimits,
   type WorkflowDefinition,
 } from '../definition.ts';
-import type { Report } from '../diagnostics/report.ts';
-import type { DiagnosticTarget, Path } from '../source/source-map.ts';
+import type { DiagnosticTarget, Path, Report } from '../source/source-map.ts';
 import { notationSchema } from './file-schema.ts';
 import { errorsOfWorkflow } from './generated-check.ts';
 import { statusCondition } from './status-condition.ts';

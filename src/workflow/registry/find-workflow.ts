@@ -1,13 +1,20 @@
-import { didYouMean } from '../../text/nearest-name.ts';
 import { readCommitNodes, readNodeAt } from '../../cas/commit-nodes.ts';
-import type { NodeHash } from '../../cas/hash.ts';
+import { type NodeHash, prepareHashing } from '../../cas/hash.ts';
+import { writeNodeTree } from '../../cas/node-tree.ts';
+import { typePath } from '../../cas/scratch.ts';
 import { UwfError } from '../../errors.ts';
-import type { ObjectId } from '../../git/format/object-id.ts';
 import { BrokenPackedRefs, type RefDamage } from '../../git/format/errors.ts';
+import type { ObjectId } from '../../git/format/object-id.ts';
 import type { RefName, Repository } from '../../git/repository.ts';
-import { readCommit } from '../../git/stores/read.ts';
+import { againIfMoved, ObjectBatch, publish } from '../../git/stores/publish.ts';
+import { readCommit, readTree } from '../../git/stores/read.ts';
 import { isJsonObject } from '../../json.ts';
-import { builtIn } from '../../schema/built-in.ts';
+import { builtIn, encodeBuiltIns } from '../../schema/built-in.ts';
+import { didYouMean } from '../../text/nearest-name.ts';
+import { validateWorkflow } from '../check/validate-workflow.ts';
+import type { WorkflowDefinition } from '../definition.ts';
+import { writeWorkflowTree } from '../nodes.ts';
+import { InvalidWorkflow } from '../source/source-map.ts';
 import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
 
 /** A workflow as the registry knows it: the newest version of a name. */
@@ -85,7 +92,7 @@ async function readRegistration(repository: Repository, ref: RefName, commit: Ob
  * A ref under `refs/workflows/` that cannot be read as a registration, and why. `commit` is absent where the ref itself is
  * damaged.
  */
-export type UnreadableWorkflow = { name: string; ref: string; commit?: ObjectId; problem: UwfError };
+type UnreadableWorkflow = { name: string; ref: string; commit?: ObjectId; problem: UwfError };
 
 /**
  * Lists the registered workflows by name, each in its newest version.
@@ -146,4 +153,63 @@ export async function removeWorkflow(repository: Repository, name: string): Prom
     throw new WorkflowNotFound(name, [ref], names);
   }
   await repository.refs.update([{ name: ref, expected: tip, value: null }]);
+}
+
+/** How often registering is tried again after a lost race. More means that another process registers in a loop. */
+const MAX_TRIES = 50;
+
+/**
+ * Registers a workflow under its name, as the newest version: one commit on `refs/workflows/<name>`, the version before
+ * as its first parent.
+ *
+ * The same definition gives the same hash, whatever notation it is in; registering what is the newest version already
+ * writes nothing. Two concurrent registrations are both kept, one after the other.
+ * @param definition a definition, or the parsed content of a workflow file in any notation
+ * @returns the hash of the definition's node
+ * @throws {InvalidWorkflow} if it has mistakes; it carries all of them
+ */
+export async function registerWorkflow(repository: Repository, definition: unknown): Promise<NodeHash> {
+  const checked = await validateWorkflow(definition);
+  if (checked.definition === undefined) throw new InvalidWorkflow(nameOf(definition), checked.diagnostics);
+  await prepareHashing();
+  const valid = checked.definition;
+  return againIfMoved(MAX_TRIES, () => addVersion(repository, valid));
+}
+
+async function addVersion(repository: Repository, definition: WorkflowDefinition): Promise<NodeHash> {
+  const ref = workflowRef(definition.name);
+  const tip = await repository.refs.read(ref);
+  const batch = new ObjectBatch(repository.objects.format);
+  const workflow = writeWorkflowTree(batch, definition);
+  if (tip !== undefined && (await workflowTreeOf(repository, tip)) === workflow.tree) return workflow.hash;
+  const types = encodeBuiltIns().map((node) => ({ path: typePath(node.hash), node }));
+  const tree = writeNodeTree(batch, types, [{ path: 'workflow', mode: '040000', id: workflow.tree }]);
+  const signature = { ...repository.committer, atMs: repository.now() };
+  const commit = batch.addCommit({
+    tree,
+    parents: tip === undefined ? [] : [tip],
+    author: signature,
+    committer: signature,
+    message: `${subject(definition)}\n\nUwf-Node: ${workflow.hash}\nUwf-Type: workflow\n`,
+  });
+  await publish(repository, batch, [{ name: ref, expected: tip ?? null, value: commit }]);
+  return workflow.hash;
+}
+
+async function workflowTreeOf(repository: Repository, tip: ObjectId): Promise<ObjectId | undefined> {
+  const { tree } = await readCommit(repository.objects, tip);
+  return (await readTree(repository.objects, tree)).find(({ name }) => name === 'workflow')?.id;
+}
+
+/** One line of at most 100 characters without control characters, which git forbids or would show as another line. */
+function subject({ name, description }: WorkflowDefinition): string {
+  const line = description.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+  const characters = [...(line === '' ? name : `${name}: ${line}`)];
+  return characters.length <= 100 ? characters.join('') : `${characters.slice(0, 99).join('')}…`;
+}
+
+function nameOf(definition: unknown): string {
+  const name =
+    typeof definition === 'object' && definition !== null && 'name' in definition ? definition.name : undefined;
+  return typeof name === 'string' ? name : '(without a name)';
 }

@@ -1,7 +1,7 @@
 import { UwfError } from '../../errors.ts';
 import { parseRefName } from '../../git/format/refs.ts';
 import type { RefName } from '../../git/repository.ts';
-import { whyNoWorkflowName } from '../check/check-names.ts';
+import { whyNoWorkflowName } from '../check/validate-workflow.ts';
 
 /** Where registered workflows live, one ref by name; each registration is a commit on it. */
 export const WORKFLOWS_PREFIX = 'refs/workflows/';

@@ -9,7 +9,7 @@ import { appendStep } from '../../../src/thread/append-step.ts';
 import { endThread, resumeThread, startThread, suspendThread } from '../../../src/thread/thread-verbs.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
-import { writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
+import { writeWorkflowTree } from '../../../src/workflow/nodes.ts';
 import { prepareHashing } from '../../../src/cas/hash.ts';
 import { createTemporaryRepository, type TemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { watched } from '../../helpers/watched-repository.ts';

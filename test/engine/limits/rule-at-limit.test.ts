@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { simulateThread } from '../../../src/engine/verbs/simulate.ts';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
-import { encodeWorkflow } from '../../../src/workflow/nodes/encode-workflow.ts';
-import { loadWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';
+import { encodeWorkflow, loadWorkflow } from '../../../src/workflow/nodes.ts';
 import type { Flow } from '../../helpers/plot.ts';
 import { scenario, type Scenario } from '../../helpers/scenario.ts';
 

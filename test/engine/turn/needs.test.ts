@@ -11,8 +11,7 @@ import { startThread } from '../../../src/thread/thread-verbs.ts';
 import { readChain } from '../../../src/thread/thread-chain.ts';
 import { Verification } from '../../../src/verify/verification.ts';
 import { needsOf } from '../../../src/workflow/definition.ts';
-import { encodeWorkflow } from '../../../src/workflow/nodes/encode-workflow.ts';
-import { loadWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';
+import { encodeWorkflow, loadWorkflow } from '../../../src/workflow/nodes.ts';
 import { createFixture, reply, scripted, statuses, workflow } from '../engine-fixture.ts';
 import { createBlockFixture, withBlock } from '../blocks/block-fixture.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { compileExpression } from '../../../src/expression/analysis/compile-expression.ts';
-import { MAX_EXPRESSION } from '../../../src/expression/analysis/load-expression.ts';
+import { compileExpression, MAX_EXPRESSION } from '../../../src/expression/analysis/compile-expression.ts';
 import { inspectExpression, unknownVariables } from '../../../src/expression/analysis/inspect-expression.ts';
 import { ExpressionSyntaxError } from '../../../src/expression/expression-errors.ts';
 import {

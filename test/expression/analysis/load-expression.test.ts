@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { compileExpression } from '../../../src/expression/analysis/compile-expression.ts';
-import { keepLoaded, takeLoaded } from '../../../src/expression/analysis/load-expression.ts';
+import { compileExpression, keepLoaded, takeLoaded } from '../../../src/expression/analysis/compile-expression.ts';
 import { holds } from '../../../src/expression/evaluation/evaluate.ts';
 
 test('an expression is parsed once for what it depends on and for its value', async () => {

@@ -3,7 +3,7 @@ import type { Repository } from '../../../src/git/repository.ts';
 import { appendStep, type StepDraft } from '../../../src/thread/append-step.ts';
 import { type StartRequest, startThread } from '../../../src/thread/thread-verbs.ts';
 import type { ThreadState } from '../../../src/thread/thread-state.ts';
-import { writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
+import { writeWorkflowTree } from '../../../src/workflow/nodes.ts';
 import { loop, stepDraft } from '../../thread/thread-fixture.ts';
 
 type Called = Pick<StartRequest, 'id' | 'depth' | 'parent'>;

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getThread } from '../../../src/thread/find-thread.ts';
 import { forkThread } from '../../../src/thread/thread-verbs.ts';
-import { registerWorkflow } from '../../../src/workflow/registry/register-workflow.ts';
+import { registerWorkflow } from '../../../src/workflow/registry/find-workflow.ts';
 import { createFixture, reply, scripted, statuses, workflow, type EngineFixture } from '../../engine/engine-fixture.ts';
 import { visitorOf, type WebVisitor } from '../../helpers/web-visitor.ts';
 

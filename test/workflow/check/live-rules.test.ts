@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isUnconditional, splitRules } from '../../../src/workflow/check/live-rules.ts';
+import { isUnconditional, splitRules } from '../../../src/workflow/check/routing.ts';
 import type { SourceRule } from '../../../src/workflow/notation/reduce-workflow.ts';
 
 const place = { path: [] };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SchemaShape } from '../../../src/workflow/check/schema-shape.ts';
+import { SchemaShape } from '../../../src/workflow/check/schemas.ts';
 import type { JsonObject } from '../../../src/json.ts';
 
 const status = (value: string, ...fields: string[]): JsonObject => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { formatDiagnostic } from '../../../src/workflow/diagnostics/diagnostic.ts';
-import { loadWorkflowFile } from '../../../src/workflow/load/load-workflow-file.ts';
+import { formatDiagnostic } from '../../../src/workflow/source/source-map.ts';
+import { loadWorkflowFile } from '../../../src/workflow/load/resolve-workflow.ts';
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
 import { findings, loadText, memoryReader } from '../memory-reader.ts';
 

@@ -6,9 +6,8 @@ import { UwfError } from '../../../src/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../src/json.ts';
 import { assertValid } from '../../../src/schema/validate.ts';
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
-import { InvalidWorkflow } from '../../../src/workflow/diagnostics/diagnostic.ts';
-import { encodeWorkflow } from '../../../src/workflow/nodes/encode-workflow.ts';
-import { loadWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';
+import { InvalidWorkflow } from '../../../src/workflow/source/source-map.ts';
+import { encodeWorkflow, loadWorkflow } from '../../../src/workflow/nodes.ts';
 import { mutantsOf, randomFrom } from '../../helpers/mutants.ts';
 import { generatedWorkflow } from '../generated-workflow.ts';
 

@@ -5,9 +5,8 @@ import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { builtIn } from '../../../src/schema/built-in.ts';
 import { assertValid } from '../../../src/schema/validate.ts';
 import { needsOf, type WorkflowDefinition } from '../../../src/workflow/definition.ts';
-import { InvalidWorkflow } from '../../../src/workflow/diagnostics/diagnostic.ts';
-import { encodeWorkflow } from '../../../src/workflow/nodes/encode-workflow.ts';
-import { loadWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';
+import { InvalidWorkflow } from '../../../src/workflow/source/source-map.ts';
+import { encodeWorkflow, loadWorkflow } from '../../../src/workflow/nodes.ts';
 import { loadText } from '../memory-reader.ts';
 
 beforeAll(prepareHashing);

@@ -4,9 +4,8 @@ import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 import type { JsonValue } from '../../../src/json.ts';
 import { workflowFileSchema } from '../../../src/workflow/notation/editor-schema.ts';
-import { loadWorkflowFile } from '../../../src/workflow/load/load-workflow-file.ts';
-import { parseSource } from '../../../src/workflow/source/parse-source.ts';
-import { diskReader } from '../../../src/workflow/source/source-reader.ts';
+import { loadWorkflowFile } from '../../../src/workflow/load/resolve-workflow.ts';
+import { diskReader, parseSource } from '../../../src/workflow/source/read-source.ts';
 import { describeAgreement } from '../../helpers/describe-agreement.ts';
 import { workflowFiles } from './workflow-files.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { reduceWorkflow } from '../../../src/workflow/notation/reduce-workflow.ts';
-import type { LoadedWorkflowFile } from '../../../src/workflow/load/load-workflow-file.ts';
-import { Report } from '../../../src/workflow/diagnostics/report.ts';
+import type { LoadedWorkflowFile } from '../../../src/workflow/load/resolve-workflow.ts';
+import { Report } from '../../../src/workflow/source/source-map.ts';
 import { findings, loadText } from '../memory-reader.ts';
 
 /** The notation of United Workforce, version 1. */

@@ -15,21 +15,18 @@ import { compileSchema } from '../../../src/schema/validator.ts';
 import { builtInSchema, typeNameOf } from '../../../src/schema/built-in.ts';
 import type { WorkflowDefinition } from '../../../src/workflow/definition.ts';
 import { validateWorkflow } from '../../../src/workflow/check/validate-workflow.ts';
-import { Report } from '../../../src/workflow/diagnostics/report.ts';
+import { InvalidWorkflow, Report } from '../../../src/workflow/source/source-map.ts';
 import { reduceWorkflow } from '../../../src/workflow/notation/reduce-workflow.ts';
-import { InvalidWorkflow } from '../../../src/workflow/diagnostics/diagnostic.ts';
-import { encodeWorkflow, writeWorkflowTree } from '../../../src/workflow/nodes/encode-workflow.ts';
+import { encodeWorkflow, loadWorkflow, NotAWorkflow, writeWorkflowTree } from '../../../src/workflow/nodes.ts';
 import {
   findWorkflow,
   listWorkflows,
   NoRegistration,
+  registerWorkflow,
   removeWorkflow,
   WorkflowNotFound,
 } from '../../../src/workflow/registry/find-workflow.ts';
-import { loadWorkflow, NotAWorkflow } from '../../../src/workflow/nodes/load-workflow.ts';
-import { loadWorkflowFile } from '../../../src/workflow/load/load-workflow-file.ts';
-import { registerWorkflow } from '../../../src/workflow/registry/register-workflow.ts';
-import { listWorkflowFiles, resolveWorkflow } from '../../../src/workflow/load/resolve-workflow.ts';
+import { listWorkflowFiles, loadWorkflowFile, resolveWorkflow } from '../../../src/workflow/load/resolve-workflow.ts';
 import { createMemoryRepository, expectCleanMemory } from '../../helpers/memory-repository.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 

@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, constantFrom, jsonValue } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseSource } from '../../../src/workflow/source/parse-source.ts';
+import { parseSource } from '../../../src/workflow/source/read-source.ts';
 import { memoryReader } from '../memory-reader.ts';
 
 const parse = (files: Record<string, string>) => parseSource('/r/a.yaml', memoryReader(files));

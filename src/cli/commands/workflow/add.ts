@@ -1,7 +1,6 @@
 import { cleanDefinition } from '../../../engine/verbs/start.ts';
 import { resolveWorkflow } from '../../../workflow/load/resolve-workflow.ts';
-import { findWorkflow } from '../../../workflow/registry/find-workflow.ts';
-import { registerWorkflow } from '../../../workflow/registry/register-workflow.ts';
+import { findWorkflow, registerWorkflow } from '../../../workflow/registry/find-workflow.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';

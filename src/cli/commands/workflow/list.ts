@@ -3,10 +3,9 @@ import { prepareHashing } from '../../../cas/hash.ts';
 import type { Repository } from '../../../git/repository.ts';
 import type { WorkflowDefinition } from '../../../workflow/definition.ts';
 import { listWorkflows } from '../../../workflow/registry/find-workflow.ts';
-import { loadWorkflowFile } from '../../../workflow/load/load-workflow-file.ts';
-import { listWorkflowFiles, rootOf } from '../../../workflow/load/resolve-workflow.ts';
-import { SourceUnreadable } from '../../../workflow/source/source-reader.ts';
-import { encodeWorkflow } from '../../../workflow/nodes/encode-workflow.ts';
+import { listWorkflowFiles, loadWorkflowFile, rootOf } from '../../../workflow/load/resolve-workflow.ts';
+import { SourceUnreadable } from '../../../workflow/source/read-source.ts';
+import { encodeWorkflow } from '../../../workflow/nodes.ts';
 import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 

@@ -1,6 +1,5 @@
-import { resolveWithDiagnostics } from '../../../workflow/load/resolve-workflow.ts';
-import { InvalidWorkflow, type Diagnostic } from '../../../workflow/diagnostics/diagnostic.ts';
-import type { LoadedWorkflowFile } from '../../../workflow/load/load-workflow-file.ts';
+import { type LoadedWorkflowFile, resolveWithDiagnostics } from '../../../workflow/load/resolve-workflow.ts';
+import { type Diagnostic, InvalidWorkflow } from '../../../workflow/source/source-map.ts';
 import type { WorkflowDefinition } from '../../../workflow/definition.ts';
 import { validateWorkflow } from '../../../workflow/check/validate-workflow.ts';
 import type { Repository } from '../../../git/repository.ts';

@@ -1,7 +1,7 @@
-import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
-import { isJsonObject, type JsonObject } from '../../json.ts';
-import type { Workflow } from '../../schema/built-in/workflow.ts';
-import { CAS_KEY } from '../../schema/find-links.ts';
+import { isNodeHash, type NodeHash } from '../cas/hash.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+import type { Workflow } from '../schema/built-in/workflow.ts';
+import { CAS_KEY } from '../schema/find-links.ts';
 
 /** The schema that a block of a stored workflow links to; `undefined` if it links to none. */
 export function linkedSchema({ schema }: JsonObject): NodeHash | undefined {

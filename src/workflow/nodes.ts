@@ -1,15 +1,19 @@
-import { checkBuiltIn } from '../../schema/validate-against.ts';
-import { repositoryNodes } from '../../cas/lookup.ts';
-import { isNodeHash } from '../../cas/hash.ts';
-import { getNode, type Node, type NodeSource } from '../../cas/node.ts';
-import { UwfError } from '../../errors.ts';
-import type { Repository } from '../../git/repository.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { builtIn, payloadOf, type TypeName } from '../../schema/built-in.ts';
-import { CAS_KEY } from '../../schema/find-links.ts';
-import { END, type ThreadLimits, type WorkflowDefinition } from '../definition.ts';
-import { InvalidWorkflow } from '../diagnostics/diagnostic.ts';
-import { insideWorkTree, label, MAX_NEEDS, MAX_RETRIES } from '../notation/field-schemas.ts';
+import { isNodeHash, type NodeHash } from '../cas/hash.ts';
+import { repositoryNodes } from '../cas/lookup.ts';
+import { writeNodeTree } from '../cas/node-tree.ts';
+import { type EncodedNode, encodeNode, getNode, type Node, type NodeSource } from '../cas/node.ts';
+import { pathName } from '../cas/path-name.ts';
+import { UwfError } from '../errors.ts';
+import type { ObjectId } from '../git/format/object-id.ts';
+import type { Repository } from '../git/repository.ts';
+import type { ObjectBatch } from '../git/stores/publish.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts';
+import { builtIn, payloadOf, type TypeName } from '../schema/built-in.ts';
+import { CAS_KEY } from '../schema/find-links.ts';
+import { checkBuiltIn } from '../schema/validate-against.ts';
+import { END, type RoleDefinition, type ThreadLimits, type WorkflowDefinition } from './definition.ts';
+import { insideWorkTree, label, MAX_NEEDS, MAX_RETRIES } from './notation/field-schemas.ts';
+import { InvalidWorkflow } from './source/source-map.ts';
 
 /** A node is not a workflow, or not the part of one that the reader expects. */
 export class NotAWorkflow extends UwfError {
@@ -116,9 +120,9 @@ async function reduced(
   blocks: readonly StoredBlock[],
 ): Promise<WorkflowDefinition> {
   const [{ reduceWorkflow }, { Report }, { checkRolesOfBranches, checkStoredNames }] = await Promise.all([
-    import('../notation/reduce-workflow.ts'),
-    import('../diagnostics/report.ts'),
-    import('../check/check-blocks.ts'),
+    import('./notation/reduce-workflow.ts'),
+    import('./source/source-map.ts'),
+    import('./check/validate-workflow.ts'),
   ]);
   const written = roles.map(({ name, role, schema }): [string, JsonValue] => {
     const { name: _name, ...own } = role.payload;
@@ -154,4 +158,86 @@ async function read(source: NodeSource, hash: JsonValue | undefined, wanted: Typ
   const { type, payload } = await getNode(source, hash);
   if (type !== builtIn[wanted] || !isJsonObject(payload)) throw new NotAWorkflow(hash, wanted);
   return { type, payload };
+}
+
+/** A definition as nodes: its own, one per role, one per schema of a role or a block. */
+type EncodedWorkflow = {
+  hash: NodeHash;
+  /** With their paths in the tree `workflow/`. Roles that share a schema each have it under their own name. */
+  nodes: { path: string; node: EncodedNode }[];
+};
+
+/**
+ * Encodes a definition. Equal definitions, in whatever order their keys are, give equal nodes.
+ *
+ * @throws {Error} if `prepareHashing` was not awaited before
+ * @throws {NotJson} if a schema holds what JSON cannot carry
+ */
+export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow {
+  const nodes: EncodedWorkflow['nodes'] = [];
+  const roles: [string, NodeHash][] = [];
+  for (const [name, role] of Object.entries(definition.roles)) {
+    const schema = encodeNode(builtIn['role-schema'], role.schema);
+    const node = encodeNode(builtIn.role, rolePayload(name, role, schema.hash));
+    nodes.push(
+      { path: `roles/${pathName(name)}.json`, node },
+      { path: `schemas/${pathName(name)}.json`, node: schema },
+    );
+    roles.push([name, node.hash]);
+  }
+  const blocks: [string, JsonObject][] = [];
+  for (const [name, { schema, ...block }] of Object.entries(definition.blocks ?? {})) {
+    const node = encodeNode(builtIn['role-schema'], schema);
+    nodes.push({ path: `schemas/${pathName(name)}.json`, node });
+    blocks.push([name, { ...block, schema: { [CAS_KEY]: node.hash } }]);
+  }
+  const { limits, isolation } = definition;
+  const workflow = encodeNode(builtIn.workflow, {
+    name: definition.name,
+    description: definition.description,
+    roles: Object.fromEntries(roles),
+    moderator: definition.moderator,
+    ...(blocks.length > 0 && { blocks: Object.fromEntries(blocks) }),
+    ...(limits && { limits }),
+    ...(isolation && { isolation }),
+  });
+  nodes.unshift({ path: 'workflow.json', node: workflow });
+  return { hash: workflow.hash, nodes };
+}
+
+function rolePayload(name: string, role: RoleDefinition, schema: NodeHash): JsonObject {
+  const { description, systemPrompt, extractPrompt, check, limits, retries, snapshot, cwd, isolation, needs } = role;
+  const labels = [...new Set(needs)].toSorted();
+  return {
+    name,
+    description,
+    systemPrompt,
+    extractPrompt,
+    schema,
+    ...(check && { check }),
+    ...(limits && { limits }),
+    ...(retries !== undefined && { retries }),
+    ...(snapshot && { snapshot }),
+    ...(cwd !== undefined && { cwd }),
+    ...(isolation && { isolation }),
+    ...(labels.length > 0 && { needs: labels }),
+  };
+}
+
+/** A definition in a batch. */
+type WrittenWorkflow = {
+  name: string;
+  hash: NodeHash;
+  tree: ObjectId;
+};
+
+/**
+ * Adds the tree of a definition to a batch: `workflow.json`, `roles/`, `schemas/` and their `index`.
+ *
+ * It is the same tree, object id for object id, wherever the same definition is stored: in the registry, in the start of
+ * a thread, under `children/`.
+ */
+export function writeWorkflowTree(batch: ObjectBatch, definition: WorkflowDefinition): WrittenWorkflow {
+  const { hash, nodes } = encodeWorkflow(definition);
+  return { name: definition.name, hash, tree: writeNodeTree(batch, nodes) };
 }
