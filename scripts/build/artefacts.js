@@ -70,7 +70,6 @@ export const artefacts = [
           'src/git/stores/disk/pack-writer.ts',
           'src/git/stores/read.ts',
           'src/git/stores/ref-writer.ts',
-          'src/git/format/paths.ts',
           'src/git/system/files.ts',
           'src/thread/archive-list.ts',
           'src/thread/find-children.ts',

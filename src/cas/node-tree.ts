@@ -21,7 +21,7 @@ export type TreeFile = NodeFile | IndexEntry;
 export type Subtree = { path: string; mode: '040000' | '100644'; id: ObjectId };
 
 /** Makes the error for two entries with the same path in a tree. */
-export function pathTaken(path: string): UwfError {
+function pathTaken(path: string): UwfError {
   return new UwfError(`two things were to be stored at '${path}'`, {
     code: 'path-taken',
     kind: 'usage',

@@ -12,9 +12,8 @@ import { END, RESUME, type RoleCheck, type Rule, START, type WorkflowDefinition 
 
 // The room moderator: who is next. The rules of a workflow and what the thread has said come in; a role, a block, the
 // end or a fault goes out. It reads no repository and no clock, so the same history gives the same decision on every
-// machine, and a fetched thread can be verified by deciding again. `list-branches.ts` and `judge-join.ts` do the same
-// for the branches of a block; `check-reply.ts` runs the checks of a role. A rule may be wrong or take too long: that
-// is a decision of its own kind, no exception.
+// machine, and a fetched thread can be verified by deciding again. `branches.ts` does the same for the branches of a
+// block. A rule may be wrong or take too long: that is a decision of its own kind, no exception.
 
 /** How the conditions of rules are evaluated. */
 type DecideOptions = {

@@ -40,7 +40,7 @@ const partsOfGit: Record<string, number> = {
   worktree: 6,
   maintenance: 6,
 };
-const contractsOfGit = ['git/object-store.ts', 'git/ref-store.ts', 'git/repository.ts'];
+const contractsOfGit = ['git/repository.ts'];
 const doorsOfGit = ['git/open-repository.ts'];
 
 /** Files beside the rooms. They import nothing of a room, but for the public API, which may import anything. */

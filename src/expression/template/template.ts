@@ -138,7 +138,7 @@ const RENDER_TIMEOUT_MS = 1000;
 /** Characters and list items that filters, ranges and output may make. */
 const MEMORY_UNITS = 8_000_000;
 /** Liquid's messages of these limits, in words that name them. */
-export const LIMIT_REASONS: ReadonlyMap<string, string> = new Map([
+const LIMIT_REASONS: ReadonlyMap<string, string> = new Map([
   ['template render limit exceeded', `it did not end within ${RENDER_TIMEOUT_MS} ms`],
   ['memory alloc limit exceeded', `it makes more than ${MEMORY_UNITS} characters and list items`],
 ]);
