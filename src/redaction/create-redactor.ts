@@ -67,7 +67,6 @@ export function createRedactor(options: RedactorOptions): Redactor {
   return { table, redactText, redactValue, openStream: () => new RedactingText(finder, mark) };
 }
 
-/** Redacts a text that stands under a name. */
 type RedactNamed = (text: string, name?: string) => string;
 
 /** What is still to be put in its place. */

@@ -142,7 +142,6 @@ function findByRules(text: string, clock: Clock, matches: SecretMatch[]): void {
   });
 }
 
-/** Stops a search that takes too long. */
 class Clock {
   readonly #startedMs = monotonicMs();
   readonly #limitMs: number;
@@ -241,7 +240,6 @@ function mayBePart(text: string): boolean {
   return /\d/.test(text) || strangenessOf(text) >= strange;
 }
 
-/** Tells whether the line that ends at a place is a long one. */
 function endsLongLine(text: string, end: number): boolean {
   return end >= LONG_LINE && !/\n|\\n/.test(text.slice(end - LONG_LINE, end));
 }

@@ -24,7 +24,6 @@ export type WorkFilter = {
   isRegistered?: ((workflow: string, hash: string) => Promise<boolean>) | undefined;
 };
 
-/** What is known of a thread at one head. */
 type Known = { head: ObjectId; outlook: Outlook };
 
 /** Finds the turns that can be taken. What stays as it was found for a head is remembered while the thread is active. */
@@ -152,7 +151,6 @@ const UNFETCHED_MS = 10_000;
 /** A list that stays the same is compared with the tracking refs again after this time: another process may change those. */
 const COMPARE_MS = 60_000;
 
-/** What a look needs of the worker. */
 type ViewOptions = Pick<SyncOptions, 'env' | 'remoteWins'> & {
   /** Is told, once, of each ref that was not taken in, and why. */
   onTrouble: (text: string) => void;

@@ -11,7 +11,6 @@ const MAX_PAUSE_MS = 600_000;
 /** A step that is only to be published, which costs little, waits no longer than this; ms. */
 const MAX_HELD_PAUSE_MS = 60_000;
 
-/** A job at work. */
 type Running = { stop: AbortController; done: Promise<void> };
 
 /**

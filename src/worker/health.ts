@@ -5,7 +5,6 @@ import { UwfError } from '../errors.ts';
 import { monotonicMs } from '../time/clock.ts';
 import type { TurnVerdict } from './turn-queue.ts';
 
-/** What a worker has counted since it started. */
 type WorkerCounts = {
   /** Turns that were begun, those of child threads too. */
   turns: number;

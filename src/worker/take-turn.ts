@@ -138,7 +138,6 @@ async function stopThread(
   return 'stale';
 }
 
-/** The children that a thread has called from a head. */
 async function childrenOf({ repository }: TurnWorld, thread: ThreadId, head: ObjectId): Promise<ThreadId[]> {
   const called = await findCalledNow(repository, await readState(repository, thread, head), thread);
   return called.map(({ pointer }) => pointer.id);

@@ -199,7 +199,6 @@ class Gathering {
   }
 }
 
-/** A turn or question for which an agent is made. */
 type AgentWish = {
   /** The name of the workflow. */
   workflow: string;

@@ -12,7 +12,6 @@ import { enterRunTree, leaveRunTree, runTreeOf } from '../limits/enter-run-tree.
 import type { Machine, Telling } from '../engine-context.ts';
 import { forgetThread } from '../../thread/remove-thread.ts';
 
-/** The thread of a trial turn. */
 type TrialThread = { id: ThreadId; role: string } & Pick<AgentRequest, 'cas' | 'env'>;
 
 const ROLE = 'tested';

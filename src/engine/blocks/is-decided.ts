@@ -9,7 +9,6 @@ import { findBudgetSpent } from '../limits/allowance.ts';
 import { openStep } from '../turn/decide.ts';
 import { type BranchThread, DEFAULT_AT_ONCE, findBranches } from './run-block.ts';
 
-/** How the branches of a block stand. */
 type BlockProgress = { total: number; begun: readonly BranchThread[]; isDecided: boolean };
 
 /** Tells whether a thread that waits for the branches of a block could go on without those that wait for a person. */

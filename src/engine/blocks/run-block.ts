@@ -22,7 +22,7 @@ import { BranchesElsewhere, DepthExceeded } from '../engine-errors.ts';
 import { findLease } from '../leases/find-lease.ts';
 import { findBudgetSpent } from '../limits/allowance.ts';
 import { Interrupted } from '../limits/limits.ts';
-import type { TakenTurn, TurnEnd } from '../turn/step.ts';
+import { type TakenTurn, type TurnEnd, UNRUN } from '../turn/step.ts';
 import { cancelThread } from '../verbs/cancel.ts';
 import { joinThread } from '../verbs/join.ts';
 import { describeBlock, describeWaiting } from '../describe/describe.ts';
@@ -43,7 +43,7 @@ export async function runBlock(turn: BlockTurn): Promise<TakenTurn> {
     // Running it again would change nothing: a person decides what becomes of the thread.
     return { end: suspended('invalid-reply', error.message) };
   });
-  return { result: { ...end, attempts: [], usage: null, session: undefined, trace: undefined }, merged };
+  return { result: { ...end, ...UNRUN }, merged };
 }
 
 function suspended(cause: 'child' | 'invalid-reply' | 'limit', reason: string): BlockEnd {
@@ -55,7 +55,6 @@ type BlockResult = { end: BlockEnd; merged?: MergedFiles };
 
 /** A branch whose thread waits for a person: for an answer, or to be run again once a person has stopped it. */
 type Waiting = { branch: Branch; thread: ThreadId; reason: string };
-/** A branch that has ended and was not taken in yet. */
 type Ended = { key: string; end: ChildEnd };
 
 /** How many branches of a block run at once, where the block does not say it. Slots limit how many of them work. */

@@ -44,7 +44,6 @@ export function definitionOf(engine: Reading, state: StartedThread): Promise<Wor
   return pinnedDefinition(engine, state, state.start.node.workflow);
 }
 
-/** The definitions that this process has read. */
 const definitions = new WeakMap<Repository, Map<NodeHash, WorkflowDefinition>>();
 
 /** A definition that lies in a thread's start: its own, or a sub-workflow's. */

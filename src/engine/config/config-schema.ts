@@ -29,7 +29,6 @@ import { limitProperties, UNKNOWN_USAGE } from '../../workflow/notation/field-sc
 /** What a configuration says of secrets; `isOff` switches redaction off. */
 export type ConfigRedact = { isOff: boolean; rules: OwnRule[]; allow: Allowed[] };
 
-/** What a rule may be called. */
 const ruleName: RegExp = /^[a-z0-9]+(?:-[a-z0-9]+)*$/u;
 /** What `allowHashOf` makes of a value. */
 const allowHash: RegExp = /^[0-9a-f]+:[0-9a-f]{64}$/u;

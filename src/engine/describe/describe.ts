@@ -327,7 +327,6 @@ export function foldChildren(calls: readonly ChildView[], most: number): { shown
 /** The text of a block's step tells of as many branches; its meta has all. */
 const MAX_TOLD = 50;
 
-/** What a block came to. */
 type BlockOutcome = { taken: readonly TakenBranch[]; total: number; conflicts: readonly MergeConflict[] };
 
 /** What a block waits for: the question of each branch, under its key where there are several. */

@@ -39,7 +39,6 @@ export async function describeOver(
   return { event: outcome === 'completed' ? 'thread.ended' : `thread.${outcome}`, ...common, returnCode, text };
 }
 
-/** The head of a thread, and the message of its commit. */
 type Head = { id: ObjectId; kind: ThreadCommit['kind']; commit: { message: string } };
 
 /**

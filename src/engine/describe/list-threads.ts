@@ -234,7 +234,6 @@ function mayBeOver(statuses: readonly ThreadStatus[] = []): boolean {
   return statuses.some((status) => isOver(status) || status === 'corrupt');
 }
 
-/** A thread whose ref cannot be read. */
 type DamagedThread = { id: ThreadId; damage: BrokenRef };
 
 /** The threads that may be listed, by their ids alone. */

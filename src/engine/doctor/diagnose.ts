@@ -137,7 +137,6 @@ async function ofRefs(repository: Repository): Promise<Diagnosis[]> {
   return found;
 }
 
-/** Returns the fault of a thread's head commit, or `undefined`. */
 async function findFault({ objects }: Repository, head: ObjectId): Promise<string | undefined> {
   if (!(await objects.has(head))) return `its commit ${head} is not in the repository`;
   try {

@@ -10,7 +10,6 @@ import type { Machine, Telling } from '../engine-context.ts';
 import { findCaller, isHeldBy, isHolderAlive, readLeases } from '../leases/find-lease.ts';
 import type { Lease } from '../leases/lease.ts';
 
-/** A turn that is about to begin, and the folder that its agent works in. */
 type TurnPlace = { thread: ThreadId; cwd: string; isolation: Isolation; agent: AgentRecord };
 
 /** Agents that leave files alone: a person, and callers of threads that have leases of their own. */

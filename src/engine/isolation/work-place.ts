@@ -19,7 +19,6 @@ import { pinnedDefinition } from '../children/sub-workflow.ts';
 import type { Config } from '../config/config.ts';
 import type { Machine, Reading } from '../engine-context.ts';
 
-/** Where a role works, and how it is kept apart. */
 type RolePlace = WorkingTop & { isolation: Isolation };
 
 /**

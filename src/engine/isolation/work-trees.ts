@@ -30,7 +30,6 @@ import { mayBeAtWork } from '../leases/find-lease.ts';
 import { snapshotLimits } from '../workspace/record-workspace.ts';
 import { gitPlace, type WorkTreesContext, workTreesFolder } from './work-place.ts';
 
-/** A work tree that was made for a thread. */
 type ThreadWorkTree = { top: string; note: ThreadNote };
 
 /** A work tree of a thread as the repository records it, with the branches that were made for it. */
@@ -179,7 +178,6 @@ async function findStrayWorkTrees(
   return strays;
 }
 
-/** A work tree of a thread. */
 type KnownWorkTree = {
   top: string;
   thread: ThreadId;
@@ -300,7 +298,6 @@ export async function diagnoseWorkTrees(engine: WorkTreesContext, shared: Readon
   ];
 }
 
-/** One warning of all names. */
 function oneOf(
   code: string,
   what: string,

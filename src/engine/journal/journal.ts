@@ -18,7 +18,6 @@ const MAX_JOURNALS_BYTES: number = 256 * 1024 * 1024;
 /** How many files that may be. */
 export const MAX_JOURNALS = 2_000;
 
-/** The folder of all journals. */
 function journalFolder(stateDir: string): string {
   return join(stateDir, 'journal');
 }

@@ -96,7 +96,6 @@ export function listLeases({ stateDir }: Repository): ThreadId[] {
     .filter(isThreadId);
 }
 
-/** Where the leases of all threads are. */
 function leaseFolder(stateDir: string): string {
   return join(stateDir, 'leases');
 }

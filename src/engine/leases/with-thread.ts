@@ -101,7 +101,6 @@ export async function inSlot<T>(
 const PAUSE_MS = 100;
 const numbered = /^([1-9][0-9]*)\.json$/;
 
-/** Who has which slot. */
 type Look = { atMs: number; holders: ReadonlyMap<number, SlotHolder> };
 
 /** The last look at each folder of slots: one look serves all threads of this process that wait, as there may be thousands. */
@@ -114,7 +113,6 @@ class Slot {
   readonly #folder: string;
   readonly #limit: number;
   #lease: Lease | undefined;
-  /** How many children the thread waits for. */
   #waits = 0;
   #isOver = false;
   #looking: Promise<void> | undefined;

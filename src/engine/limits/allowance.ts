@@ -32,7 +32,6 @@ import type { Deciding, EngineContext } from '../engine-context.ts';
 import { openUsage } from '../recovery/turn-log.ts';
 import { type Allowance, budgets, combineLimits, findLimitReached, type LimitReached } from './limits.ts';
 
-/** A thread whose definition was read. */
 type DefinedThread = { engine: Deciding; state: ThreadState; definition: WorkflowDefinition };
 
 /** A turn of a role, as far as its limits count it. */
@@ -194,10 +193,8 @@ export async function findBudgetSpent(
   return findLimitReached(await addUp(engine.repository, [turn, ...above], null, { id: state.id, usage: null }));
 }
 
-/** A thread that has called others. */
 type Caller = Pick<ThreadState, 'id' | 'start' | 'last' | 'tally'>;
 
-/** A child thread, and what it has used with its own children. */
 type UsedChild = { id: ThreadId; usage: Usage | null };
 
 /** What a process has found out of the children of a turn that is not over. It is asked for many turns, and for many branches. */
@@ -214,7 +211,6 @@ type Known = {
   below: Map<ThreadId, Known>;
 };
 
-/** A thread, identified by its start. */
 type StartedThread = { readonly start: { readonly id: ObjectId } };
 
 /** The threads that are remembered. A process works on few at a time. */
@@ -347,7 +343,6 @@ function upToDate(known: Known | undefined, caller: Caller): Known {
   return { id, state, called: new Map(), places: new Map(), standing: new Map(), below: new Map() };
 }
 
-/** All that a child thread and its own children have used. */
 async function usageOfThread(
   repository: Repository,
   caller: Caller,

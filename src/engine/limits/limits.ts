@@ -309,7 +309,6 @@ type UnkeptLimits = {
 /** Whether an agent reports what limits count; absent where that is not known. */
 type Reports = KnownReports & { turns?: boolean };
 
-/** What each budget counts. */
 const reported = [
   ['maxTurns', 'turns'],
   ['maxTokens', 'tokens'],

@@ -130,7 +130,6 @@ async function removeStaleLeases(repository: Repository, stateDir: string): Prom
   return removed;
 }
 
-/** Every thread that has a ref or is archived, damaged refs included. */
 async function listAll(repository: Repository): Promise<Set<ThreadId>> {
   const damaged = await findDamaged(repository);
   return new Set([...(await listPointers(repository, EVERYWHERE)).map(({ id }) => id), ...damaged.keys()]);

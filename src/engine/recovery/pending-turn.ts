@@ -28,7 +28,6 @@ import { seal, type Sealed, TurnLog, unseal } from './turn-log.ts';
 
 // A turn that was paid for and is not stored yet waits in one file of this machine, with the reason. `store-pending.ts` goes on from it.
 
-/** The version of the files. */
 const VERSION = 1;
 /** A reply, and what it left of its files in base64. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -105,7 +104,6 @@ export function keepTurn(engine: Telling, state: ThreadState, turn: FinishedTurn
   return cause instanceof UwfError || errnoOf(cause) !== undefined ? error : new Error(error.message, { cause });
 }
 
-/** Tells whether a turn is kept now. */
 function tryToKeep(
   path: string,
   engine: Telling,
@@ -145,7 +143,6 @@ export function holdTurn(
   return { ...turn, result: { kind: 'suspended', cause, reason, text, session, ...used }, isHeld };
 }
 
-/** How many places a suspension names. */
 const MAX_PLACES = 10;
 
 /** Says which files hold secrets, without the secrets. */

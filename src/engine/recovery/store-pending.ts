@@ -67,7 +67,6 @@ async function storeHeld(
   return after;
 }
 
-/** Stores a turn that an earlier command could not store. */
 async function storeKept(
   engine: Telling,
   state: ThreadState,

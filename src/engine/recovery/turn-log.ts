@@ -44,7 +44,6 @@ export type OpenTurn = BegunTurn & {
   isHeld: boolean;
 };
 
-/** A line of a turn log. */
 type Line =
   | { kind: 'begun'; turn: BegunTurn }
   | { kind: 'used'; usage: Usage }

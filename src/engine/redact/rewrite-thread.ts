@@ -44,7 +44,6 @@ import { Redaction } from './redaction.ts';
 const ofTurns = ['thread-start', 'thread-step', 'thread-suspend', 'thread-resume', 'attempt'] as const;
 const counting: ReadonlySet<TypeName | undefined> = new Set(ofTurns);
 
-/** The state of one commit's rewriting. */
 type Scene = {
   id: ObjectId;
   commit: Commit;
@@ -102,7 +101,6 @@ export class Rewriter {
     if (written !== id) this.commits.set(id, written);
   }
 
-  /** What a commit or a snapshot has become. */
   #nowOf(id: ObjectId): ObjectId {
     return this.commits.get(id) ?? this.#files.snapshots.get(id) ?? id;
   }
@@ -241,7 +239,6 @@ export class Rewriter {
     return found;
   }
 
-  /** The message of a commit, of its nodes as they are now. */
   async #message(scene: Scene, { path, hash }: IndexEntry, entries: readonly IndexEntry[]): Promise<string> {
     const kind = kindOfFile(path);
     const [before, now] = [scene.nodes.get(hash), nodeNow(scene, hash)];

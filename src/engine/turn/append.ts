@@ -30,7 +30,7 @@ import { forgetPendingTurn, holdTurn, keepTurn, reasonOfSecrets, ReplyNotStored 
 import { findOpenTurns, type OpenTurn, TurnLog, usageOfTurn } from '../recovery/turn-log.ts';
 import { FilesHoldSecrets, recordWorkspace, type TurnFiles } from '../workspace/record-workspace.ts';
 import { askedOf, forceRole, nextAfter, openStep } from './decide.ts';
-import type { Ending, FinishedTurn, PreparedTurn, RoleChoice, Step } from './step.ts';
+import { type Ending, type FinishedTurn, type PreparedTurn, type RoleChoice, type Step, UNRUN } from './step.ts';
 
 /** How a turn is stored. */
 type StoreOptions = {
@@ -155,8 +155,7 @@ type UnrunTurn = TurnPlace & Pick<PreparedTurn, 'choice' | 'record' | 'recorded'
 export async function suspendUnrun(step: UnrunTurn, cause: SuspendCause, reason: string): Promise<ThreadState> {
   const { role, rule, again } = step.choice;
   const { recorded: prompt } = step;
-  const used = { attempts: [], usage: null, session: undefined, trace: undefined };
-  const result = { kind: 'suspended', cause, reason, text: undefined, ...used } as const;
+  const result = { kind: 'suspended', cause, reason, text: undefined, ...UNRUN } as const;
   const atMs = step.engine.repository.now();
   const times = { startedAtMs: atMs, completedAtMs: atMs };
   const { taken: redacted } = step.redaction;
@@ -343,8 +342,7 @@ export async function storeOpenTurns({ engine, state }: Pick<Step<Telling>, 'eng
   if (last === undefined || state.end) return state;
   const { role, agent } = last;
   const reason = `the turn of ${role} was interrupted, and the thread ends without it`;
-  const used = { attempts: [], usage: null, session: undefined, trace: undefined };
-  const result = { kind: 'suspended', cause: 'interrupted', reason, text: undefined, ...used } as const;
+  const result = { kind: 'suspended', cause: 'interrupted', reason, text: undefined, ...UNRUN } as const;
   const atMs = repository.now();
   const open = state.head.kind === 'suspend' ? await resumeThread(repository, state, undefined) : state;
   const step = await openStep(engine, open);

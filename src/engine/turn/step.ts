@@ -108,6 +108,14 @@ export type TurnResult = TurnEnd & {
   trace: TraceDraft | undefined;
 };
 
+/** What the end of a turn has that no agent was run for. */
+export const UNRUN: Pick<TurnResult, 'attempts' | 'usage' | 'session' | 'trace'> = {
+  attempts: [],
+  usage: null,
+  session: undefined,
+  trace: undefined,
+};
+
 /** A turn that was taken, and of a block that merges the files of its branches. */
 export type TakenTurn = {
   result: TurnResult;

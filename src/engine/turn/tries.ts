@@ -100,10 +100,7 @@ export class Tries {
     return arrived.reply;
   }
 
-  /**
-   * Runs the agent once, and writes its reply down before anything else is done with it.
-   * @throws as {@link runAgent}
-   */
+  /** Runs the agent once, and writes its reply down before anything else is done with it. */
   async ask(prompt: string): Promise<TryReply> {
     const attempt = this.#attempts.length;
     const { engine, state, request, calls } = this.#step;

@@ -73,7 +73,6 @@ async function stepAgain(
   return { ...step, lease, choice: { ...(await chooseAgain(step, node)), ...wish } };
 }
 
-/** @throws {WrongThreadState} if the thread does not stand at a step */
 async function readNewestStep(repository: Repository, state: ThreadState): Promise<StepEntry> {
   if (state.head.kind === 'step') {
     return { commit: state.head, text: await readTextAt(repository, state.head, 'output.md') };

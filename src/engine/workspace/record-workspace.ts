@@ -153,7 +153,6 @@ function asCopied(path: string): FileHit {
   return { file: pathAsText(path), at: 'was copied as an ignored file', rule: INCLUDE_FILE };
 }
 
-/** Looks for secrets in the files of a tree that differ from those of others. */
 function scanFor(redactor: Redactor, others: readonly ObjectId[]): NonNullable<SnapshotOptions['inspect']> {
   return async (tree, objects) => {
     const places = await new SecretScan({ objects }, redactor).scanFiles(tree, others);

@@ -298,7 +298,6 @@ const noText = /^(?:[\w.-]+(?:\/[\w.-]+)*\/|--.*|0x[\dA-Fa-f]{1,16}|[~^>=<v]{0,2
 /** The first and the last part of what code calls a password: `options.pw`, `form.value`. */
 const ofCode =
   /^[&*!@]{0,2}(?:config|cfg|conf|opts?|options|arg[sv]?|kwargs|props|params|req(?:uest)?|res(?:ponse)?|this|self|cls|settings|env|data|user|creds?|credentials|ctx|context|form|state|body|inputs?|event|[a-z]|auth|account|session|fields?|model|row|record|item|obj|result|secrets?|vars?|locals?|module|each|inventory)\W|\W(?:\w*pass\w*|\w*pwd?|\w*secret|value|text|string|token|key|get|[a-z]+[A-Z]\w*|strip|trim|name|length|data|id|[Pp]ass\w*|PASS\w*|\w*Pass\w*)\W*$/;
-/** The name of a class or a package. */
 const ofClass = /^[A-Z]\w*\W/;
 const operators = /&&|\|\||[=!<>]=|=>|->|::|\?\?|^[-+*/&]|[+*/]$/;
 const identifier = /^[A-Za-z_$][\w$]*$/;

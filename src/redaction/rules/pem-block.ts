@@ -168,7 +168,6 @@ function openLines(text: string, lineBreak: string): number {
   return open;
 }
 
-/** The lines before the one in which a place is, from the last. */
 function* linesBefore(text: string, place: number, lineBreak: string): Generator<{ at: number; content: string }> {
   for (let end = text.lastIndexOf(lineBreak, place - 1); end > 0 && place - end < MAX_TAIL;) {
     const before = text.lastIndexOf(lineBreak, end - 1);

@@ -33,7 +33,6 @@ export async function openBullQueue(url: string, lockMs: number): Promise<TurnQu
 /** How many jobs go to Redis in one batch, which it works off without a pause for others. */
 const BATCH = 500;
 
-/** Puts jobs into the queues of their needs. */
 class Offers {
   readonly #packages: QueuePackages;
   readonly #connection: RedisConnection;

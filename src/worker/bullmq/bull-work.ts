@@ -13,7 +13,6 @@ import {
 } from './listened-queues.ts';
 import type { QueuePackages, RedisConnection } from './redis-connection.ts';
 
-/** What a worker on Redis stands on. */
 type BullWorkParts = {
   packages: QueuePackages;
   /** For commands that are answered at once. */
@@ -145,7 +144,6 @@ const MAX_PAUSE_MS = 30_000;
 class JobAtWork {
   readonly #job: TurnJob;
   readonly #losses: readonly string[];
-  /** What became of its turn, if that left nothing. */
   #lost: string | undefined;
   readonly #abort = new AbortController();
   #locked: LockedJob;

@@ -166,7 +166,6 @@ async function unlessGone(done: Promise<unknown>): Promise<void> {
   });
 }
 
-/** A job as BullMQ takes it. */
 type StoredJob = { name: string; data: StoredTurn; opts: JobsOptions };
 
 /** The data of a job: the turn, and what became of those that left nothing and whose workers went on. */
