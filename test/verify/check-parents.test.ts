@@ -43,6 +43,9 @@ describe('the further parents of a commit', () => {
   const step = (node: Parameters<typeof commitOf<'step'>>[2], ...further: ObjectId[]): ThreadCommit =>
     commitOf('step', 4, { number: 2, ...node }, [idOf(2), ...further]);
   const ownStart = { hash: hashOf(1), depth: 0, parentThread: null, parentState: null, parentRole: null };
+  const child = place(7, {
+    start: { hash: hashOf(70), depth: 1, parentThread: hashOf(1), parentState: hashOf(2), parentRole: 'writer' },
+  });
   const replaced = place(8, { kind: 'step', number: 2, start: ownStart });
 
   test('may be commits of threads that its nodes link to', () => {
@@ -59,6 +62,17 @@ describe('the further parents of a commit', () => {
     expect(parentsOf(step({}, idOf(2)), { threads: [[idOf(2), own]], linked: [hashOf(2)] })).toEqual([
       'it names a parent twice',
       `nothing accounts for its parent ${idOf(2)}`,
+    ]);
+  });
+
+  test.each<[string, Partial<CommitPlace['start']>]>([
+    ['thread', { parentThread: hashOf(9) }],
+    ['state', { parentState: hashOf(1) }],
+    ['role', { parentRole: 'checker' }],
+  ])('are no children that another %s called', (_, start) => {
+    const called = { ...child, start: { ...child.start, ...start } };
+    expect(parentsOf(step({ childThreads: [hashOf(7)] }, idOf(7)), { threads: [[idOf(7), called]] })).toEqual([
+      `step.json: its child thread ${hashOf(7)} was not called by writer from the state before it`,
     ]);
   });
 
