@@ -66,7 +66,7 @@ export function createBlockScene(): Scene {
 
 /** The places of the scene's work trees, and of the list of turns. */
 export function environmentOf(scene: Scene): Record<string, string> {
-  return { XDG_STATE_HOME: `${scene.dir}-state`, PAID: paidFile(scene) };
+  return { XDG_STATE_HOME: scene.state, PAID: paidFile(scene) };
 }
 
 function paidFile(scene: Scene): string {

@@ -50,7 +50,7 @@ function killAt(share: number, calls: number, tookMs: number): Kill {
 
 test(`isolated runs that are killed at ${KILLS} moments lose nothing and leave nothing over`, async () => {
   const scene = createIsolatedScene();
-  const env = { XDG_STATE_HOME: `${scene.dir}-state` };
+  const env = { XDG_STATE_HOME: scene.state };
   const start = async (): Promise<string> => {
     const { json } = await scene.uwf(['thread', 'start', 'work', '-p', 'Go.', '--json'], { env });
     return String(json[0]?.['thread']);

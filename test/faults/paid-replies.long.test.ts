@@ -119,7 +119,7 @@ async function createLab(server: ModelServer): Promise<Lab> {
   const files = { '.uwf/config.yaml': configFile([], { agents, defaultAgent: 'model' }), notes: 'Notes.\n' };
   const scene = createScene(files, temporary);
   const repository = await temporary.open();
-  const state = `${scene.dir}-state`;
+  const { state } = scene;
   return {
     scene,
     repository,

@@ -8,6 +8,7 @@ import { onTestFinished } from 'vitest';
 import { descendantsOf } from '../../src/agent/processes/process-group.ts';
 import { packageRoot } from '../../src/git/system/process-identity.ts';
 import {
+  createTemporaryFolder,
   createTemporaryRepository,
   isolatedGitEnvironment,
   waitForRepacking,
@@ -39,6 +40,8 @@ export type UwfOptions = {
 /** A repository with agents and workflows in it, and uwf as processes of their own. */
 export type Scene = TemporaryRepository & {
   gitDir: string;
+  /** A temporary folder where uwf may keep work trees. */
+  state: string;
   /** Runs `uwf` until it ends. */
   uwf(args: readonly string[], options?: UwfOptions): Promise<UwfOutcome>;
   /** Starts `uwf`; whatever is left of it and of its children is ended with the test. */
@@ -67,6 +70,7 @@ export function createScene(
     startUwf(args, { cwd: dir, ...options });
   return {
     ...repository,
+    state: createTemporaryFolder(),
     gitDir: existsSync(join(dir, '.git')) ? join(dir, '.git') : dir,
     start,
     uwf: (args, options) => start(args, options).outcome,

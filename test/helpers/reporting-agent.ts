@@ -1,36 +1,27 @@
 import { installAgent } from './install-agent.ts';
-import type { AgentEvent, AgentReply } from '../../src/agent/contract.ts';
+import type { Act } from './plot.ts';
 
-/** The acts of a test's agent in its turn, in order. */
-export type ReportedAct =
-  | { emit: AgentEvent }
-  /** The same event repeated; `#` in its texts becomes the number of the repetition. */
-  | { emit: AgentEvent; times: number }
-  | { waitMs: number }
-  /** Continues when the file exists. */
-  | { waitFor: string }
-  | { reply: AgentReply }
-  /** Kills the engine's process at once, like a power cut. */
-  | { kill: true };
+export type { Act } from './plot.ts';
 
+/** Does the {@link Act}s of each visit, or of each attempt; in `folder` it notes that it ran, and waits for files. */
 const source = `
 const { appendFileSync, existsSync } = require('node:fs');
+const { resolve } = require('node:path');
 exports.packageDescriptor = { name: 'reporting-agent', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } };
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-exports.createAgent = (config) => ({
+const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
+exports.createAgent = ({ roles, folder }) => ({
   async run(request) {
-    if (config.countIn) appendFileSync(config.countIn, request.role + '\\n');
-    const acts = config.roles[request.role];
+    if (folder) appendFileSync(resolve(folder, 'runs'), request.role + '\\n');
+    const acts = roles[request.role];
     for (const act of acts[Math.min(request.visit + request.attempt, acts.length - 1)]) {
       request.signal.throwIfAborted();
       if (act.waitMs) await sleep(act.waitMs);
-      while (act.waitFor && !existsSync(act.waitFor)) { request.signal.throwIfAborted(); await sleep(5); }
+      while (act.waitFor && !existsSync(resolve(folder ?? '.', act.waitFor))) { request.signal.throwIfAborted(); await sleep(5); }
       if (act.kill) { await sleep(100); process.kill(process.pid, 'SIGKILL'); await sleep(10_000); }
       if (act.reply) return act.reply;
-      if (act.emit && !act.times) request.emit(act.emit);
       const text = JSON.stringify(act.emit);
-      for (let time = 1; time <= (act.times ?? 0); time += 1) {
-        request.emit(JSON.parse(text.replaceAll('#', String(time))));
+      for (let time = 1; act.emit && time <= (act.times ?? 1); time += 1) {
+        request.emit(act.times ? JSON.parse(text.replaceAll('#', String(time))) : act.emit);
         if (time % 100 === 0) await sleep(0);
       }
     }
@@ -44,20 +35,16 @@ export function installReportingAgent(repositoryFolder: string): void {
   installAgent(repositoryFolder, 'reporting-agent', source);
 }
 
-/**
- * A configuration in which it runs every role; for each role the acts of each visit, or of each attempt.
- * @param countIn a file to which each try adds a line
- */
+/** A configuration in which it runs every role; for each role the acts of each visit, or of each attempt. */
 export function reportingConfig<More extends object>(
-  roles: Record<string, ReportedAct[][]>,
+  roles: Record<string, Act[][]>,
   more: More = {} as More,
-  countIn?: string,
 ): {
   agents: Record<string, { name: string; package: string; config: never }>;
   defaultAgent: string;
   roles: Record<string, string>;
 } & More {
   // The configuration is JSON.
-  const agent = { name: 'reporter', package: 'reporting-agent', config: { roles, countIn } as never };
+  const agent = { name: 'reporter', package: 'reporting-agent', config: { roles } as never };
   return { agents: { reporter: agent }, defaultAgent: 'reporter', roles: {}, ...more };
 }

@@ -14,7 +14,7 @@ import type { JsonObject } from '../../src/json.ts';
 import type { ThreadId } from '../../src/thread/thread-id.ts';
 import { verifyThreads } from '../../src/verify/verify-threads.ts';
 import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
-import { installAgent } from './install-agent.ts';
+import { installReportingAgent } from './reporting-agent.ts';
 import { plotOf, type Plot, type PlotOptions } from './plot.ts';
 import {
   createTemporaryFolder,
@@ -24,33 +24,6 @@ import {
 } from './temporary-repository.ts';
 
 export { print, reply, statuses } from './plot.ts';
-
-/** The program of {@link Act}s, as an npm package of the repository. */
-const reporter = `
-const { appendFileSync, existsSync } = require('node:fs');
-const { resolve } = require('node:path');
-exports.packageDescriptor = { name: 'reporting-agent', version: '1.0.0', capabilities: [], configSchema: { type: 'object' } };
-const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
-exports.createAgent = (config) => ({
-  async run(request) {
-    appendFileSync(resolve(config.folder, 'runs'), request.role + '\\n');
-    const acts = config.roles[request.role];
-    for (const act of acts[Math.min(request.visit + request.attempt, acts.length - 1)]) {
-      request.signal.throwIfAborted();
-      if (act.waitMs) await sleep(act.waitMs);
-      while (act.waitFor && !existsSync(resolve(config.folder, act.waitFor))) { request.signal.throwIfAborted(); await sleep(5); }
-      if (act.kill) { await sleep(100); process.kill(process.pid, 'SIGKILL'); await sleep(10_000); }
-      if (act.reply) return act.reply;
-      const text = JSON.stringify(act.emit);
-      for (let time = 1; act.emit && time <= (act.times ?? 1); time += 1) {
-        request.emit(act.times ? JSON.parse(text.replaceAll('#', String(time))) : act.emit);
-        if (time % 100 === 0) await sleep(0);
-      }
-    }
-    throw new Error('the agent of this test says nothing');
-  },
-});
-`;
 
 export type ScenarioOptions = PlotOptions & {
   /** The task; null: no thread is started. Default: `Work.` */
@@ -72,7 +45,7 @@ export async function scenario(options: ScenarioOptions): Promise<Scenario> {
   const temporary = createTemporaryRepository(options.open);
   for (const [path, text] of Object.entries(options.files ?? {})) writeInto(temporary.dir, path, text);
   const plot = plotOf(options, folder);
-  if (plot.config.agents['reporter'] !== undefined) installAgent(temporary.dir, 'reporting-agent', reporter);
+  if (plot.config.agents['reporter'] !== undefined) installReportingAgent(temporary.dir);
   const scene = new Scenario(temporary, await temporary.open(options.open), plot, folder, options);
   if (options.prompt !== null) await scene.start(options.prompt);
   onTestFinished(async () => {

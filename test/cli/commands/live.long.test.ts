@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/agent/contract.ts';
 import { chain, createScene, until, type RunningUwf, type Scene } from '../../faults/scene.ts';
-import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
+import { installReportingAgent, reportingConfig, type Act } from '../../helpers/reporting-agent.ts';
 
-const emit = (event: AgentEvent): ReportedAct => ({ emit: event });
-const done: ReportedAct = { reply: { kind: 'reply', text: '---\n$status: done\n---\nAll is done.\n' } };
+const emit = (event: AgentEvent): Act => ({ emit: event });
+const done: Act = { reply: { kind: 'reply', text: '---\n$status: done\n---\nAll is done.\n' } };
 
 /** A repository with a workflow of two roles, whose agent does what is said. */
-function createLiveScene(acts: Record<string, ReportedAct[][]>): Scene {
+function createLiveScene(acts: Record<string, Act[][]>): Scene {
   const scene = createScene({ '.uwf/workflows/pair.yaml': chain('pair', ['one', 'two']) });
   installReportingAgent(scene.dir);
   const { agents, defaultAgent } = reportingConfig(acts);
@@ -35,7 +35,7 @@ function listen({ process: child }: RunningUwf): { text: () => string } {
   return { text: () => heard };
 }
 
-const call: ReportedAct[] = [
+const call: Act[] = [
   emit({ kind: 'tool-call', id: '1', name: 'read_file', arguments: { path: 'a.txt' } }),
   emit({ kind: 'tool-result', id: '1', result: 'no such file', durationMs: 2, isError: true }),
 ];
@@ -111,7 +111,7 @@ test('thread read --debug prints what the engine decided, took and timed', async
 });
 
 test('thread read --follow shows what a turn that is suspended said, though its agent said nothing while it worked', async () => {
-  const asks: ReportedAct = { reply: { kind: 'suspend', cause: 'agent', reason: 'Which?', text: 'I see two ways.' } };
+  const asks: Act = { reply: { kind: 'suspend', cause: 'agent', reason: 'Which?', text: 'I see two ways.' } };
   const scene = createLiveScene({ one: [[{ waitFor: 'GO' }, asks]] });
   const go = join(scene.dir, 'go');
   const path = '.uwf/config.yaml';
@@ -158,7 +158,7 @@ describe('thread list --follow', () => {
 });
 
 describe('step turns', () => {
-  const session: ReportedAct[] = [
+  const session: Act[] = [
     emit({ kind: 'turn-start', input: 'Look at a.txt' }),
     emit({ kind: 'thought', text: 'Where is it?' }),
     ...call,

@@ -13,7 +13,7 @@ import { getThread } from '../../../src/thread/find-thread.ts';
 import { readThread, type WholeThread } from '../../../src/thread/thread-chain.ts';
 import { Verification } from '../../../src/verify/verification.ts';
 import type { Isolation, WorkflowDefinition } from '../../../src/workflow/definition.ts';
-import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
+import { createTemporaryFolder, expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 
 const definition = (isolation?: Isolation): WorkflowDefinition =>
@@ -35,7 +35,7 @@ type Fixture = EngineFixture & { workTrees: string };
 
 async function fixtureWith(script: string, more: Partial<Config> = {}): Promise<Fixture> {
   const fixture = await createFixture({ ...shell(script), ...more });
-  const workTrees = `${fixture.dir}-trees`;
+  const workTrees = join(createTemporaryFolder(), 'trees');
   const { repository, git, dir } = fixture;
   writeFileSync(join(dir, 'tracked'), 'one\n');
   git('add', '-A');
@@ -238,7 +238,7 @@ describe('the work tree of a thread', () => {
 
     const other = await createFixture(shell('git add -A; git write-tree > ../written-tree; status=done'));
     execFileSync('git', ['-C', other.dir, 'fetch', '-q', fixture.dir, 'refs/threads/*:refs/threads/*']);
-    const workTrees = `${other.dir}-trees`;
+    const workTrees = join(createTemporaryFolder(), 'trees');
     mkdirSync(workTrees);
     const config = shell('git add -A; git write-tree > "$HOME/written-tree"; status=done');
     await engineOf(other.repository, config, workTrees).run(thread);

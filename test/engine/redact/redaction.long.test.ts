@@ -3,7 +3,7 @@ import type { AgentEvent } from '../../../src/agent/contract.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import { allWritten, formsOf, placesOf } from '../../helpers/all-written.ts';
 import { randomFrom } from '../../helpers/mutants.ts';
-import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
+import { installReportingAgent, reportingConfig, type Act } from '../../helpers/reporting-agent.ts';
 import { createFixture, workflow } from '../engine-fixture.ts';
 
 const RUNS = 10;
@@ -76,7 +76,7 @@ class Generator {
     return [{ kind: 'turn-end', usage: { inputTokens: 1, outputTokens: 1, turns: 1 } }];
   }
 
-  turn(isLast: boolean): ReportedAct[] {
+  turn(isLast: boolean): Act[] {
     const events = Array.from({ length: this.#roll(12) }, () => this.events()).flat();
     const status = isLast ? 'done' : 'more';
     const meta = { ...Object.fromEntries([[this.text(), this.value()]]), value: this.value(), $status: status };

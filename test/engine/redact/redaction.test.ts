@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AgentEvent } from '../../../src/agent/contract.ts';
 import { readThreadCommit } from '../../../src/thread/thread-commit.ts';
 import { allWritten, formsOf, placesOf } from '../../helpers/all-written.ts';
-import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
+import { installReportingAgent, reportingConfig, type Act } from '../../helpers/reporting-agent.ts';
 import { createFixture, reply, workflow } from '../engine-fixture.ts';
 
 const secret = 'Xk9#vQ2/plover+Lm7=zR';
@@ -21,7 +21,7 @@ const definition = workflow(
 );
 
 /** What an agent may report, with a secret in every place. */
-function events(said: string): ReportedAct[] {
+function events(said: string): Act[] {
   const all: AgentEvent[] = [
     { kind: 'turn-start', input: `told ${said}` },
     { kind: 'thought', text: `I think of ${said}.` },
@@ -35,7 +35,7 @@ function events(said: string): ReportedAct[] {
   return all.map((event) => ({ emit: event }));
 }
 
-const replyWith = (said: string): ReportedAct => ({
+const replyWith = (said: string): Act => ({
   reply: {
     kind: 'reply',
     text: `# ${said}\n\nIt is ${said}.\n`,
@@ -47,9 +47,9 @@ const replyWith = (said: string): ReportedAct => ({
 });
 
 test.each(Object.entries(formsOf(secret)))('nothing of a run has a known value as %s', async (_form, said) => {
-  const refused: ReportedAct = { reply: { kind: 'failed-attempt', reason: `broke: ${said}`, text: `half ${said}` } };
-  const wrong: ReportedAct = { reply: { kind: 'reply', text: `---\n$status: ${said}\n---\n${said}` } };
-  const asks: ReportedAct = { reply: { kind: 'suspend', cause: 'agent', reason: `what of ${said}?`, text: said } };
+  const refused: Act = { reply: { kind: 'failed-attempt', reason: `broke: ${said}`, text: `half ${said}` } };
+  const wrong: Act = { reply: { kind: 'reply', text: `---\n$status: ${said}\n---\n${said}` } };
+  const asks: Act = { reply: { kind: 'suspend', cause: 'agent', reason: `what of ${said}?`, text: said } };
   const fixture = await createFixture(
     reportingConfig({
       a: [
@@ -93,7 +93,7 @@ test('a secret in a step is counted, told by its rule, and equal secrets stay eq
 });
 
 test('a secret is found wherever what is said is cut', async () => {
-  const pieces = (kind: 'text' | 'thought', at: number): ReportedAct[] => [
+  const pieces = (kind: 'text' | 'thought', at: number): Act[] => [
     { emit: { kind, text: `x ${secret.slice(0, at)}` } },
     { emit: { kind: 'tool-call', id: `${kind}${at}`, name: 'look', arguments: {} } },
     { emit: { kind, text: `${secret.slice(at)} y` } },
@@ -103,7 +103,7 @@ test('a secret is found wherever what is said is cut', async () => {
     ...pieces('text', at + 1),
     ...pieces('thought', at + 1),
   ]);
-  const each = Array.from(secret).map((text): ReportedAct => ({ emit: { kind: 'text', text } }));
+  const each = Array.from(secret).map((text): Act => ({ emit: { kind: 'text', text } }));
   const fixture = await createFixture(
     reportingConfig({ a: [[...acts.flat(), ...each, { reply: { kind: 'reply', text: reply('done') } }]] }),
     { env },

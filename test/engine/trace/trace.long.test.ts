@@ -10,16 +10,16 @@ import { walk } from '../../../src/schema/links.ts';
 import { readTrace } from '../../../src/thread/step-trace.ts';
 import { readThreadCommit } from '../../../src/thread/thread-commit.ts';
 import type { CommitOf } from '../../../src/thread/thread-state.ts';
-import { installReportingAgent, reportingConfig, type ReportedAct } from '../../helpers/reporting-agent.ts';
+import { installReportingAgent, reportingConfig, type Act } from '../../helpers/reporting-agent.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 import { createFixture, reply, statuses, workflow, type EngineFixture } from '../engine-fixture.ts';
 import { rulesOf } from '../../helpers/plot.ts';
 
 const definition = workflow('w', { a: statuses('done') }, 'a > end');
 
-const emit = (event: AgentEvent): ReportedAct => ({ emit: event });
+const emit = (event: AgentEvent): Act => ({ emit: event });
 
-const session: ReportedAct[] = [
+const session: Act[] = [
   emit({ kind: 'turn-start', input: 'Do it.' }),
   emit({ kind: 'thought', text: 'I have to look.' }),
   emit({ kind: 'tool-call', id: '1', name: 'Read File', arguments: { path: 'a.txt' } }),
@@ -34,7 +34,7 @@ const session: ReportedAct[] = [
   { reply: { kind: 'reply', text: reply('done') } },
 ];
 
-async function runOne(acts: ReportedAct[][]): Promise<EngineFixture & { head: string; commit: CommitOf<'step'> }> {
+async function runOne(acts: Act[][]): Promise<EngineFixture & { head: string; commit: CommitOf<'step'> }> {
   const fixture = await createFixture(reportingConfig({ a: acts }));
   installReportingAgent(fixture.dir);
   const { thread } = await fixture.engine.start({ definition, prompt: 'x' });
@@ -134,7 +134,7 @@ describe('a step', () => {
       reportingConfig({
         a: [
           [
-            ...Array.from({ length: 2000 }, (_, place): ReportedAct[] => [
+            ...Array.from({ length: 2000 }, (_, place): Act[] => [
               emit({ kind: 'tool-call', id: `${place}`, name: 'run', arguments: { line: place } }),
               emit({
                 kind: 'tool-result',
