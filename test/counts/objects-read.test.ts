@@ -70,10 +70,10 @@ afterEach(() => {
 
 describe('a command that is given again reads as many objects, however many steps and threads there are:', () => {
   test.each([
-    ['thread show <thread>', 20],
-    ['thread list -n 20', 20 * 9],
+    ['thread show <thread>', 27],
+    ['thread list -n 20', 20 * 11],
     ['log -n 20 <thread>', 20 * 3],
-    ['log --oneline -n 5 <thread>', 20 + 5 * 3],
+    ['log --oneline -n 5 <thread>', 27 + 5 * 3],
     ['cas get <hash>', 1],
     ['cas get <hash> --thread <thread>', 7],
   ])('uwf %s', async (command, most) => {
