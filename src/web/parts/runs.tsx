@@ -68,32 +68,44 @@ function Spread({ runs }: { runs: readonly Run[] }): Html | null {
   ];
   if (over.length === 0) return null;
   return (
+    <SumsTable
+      caption={`Of ${plural(over.length, 'run')} that ${over.length === 1 ? 'is' : 'are'} over`}
+      columns={['', { number: 'Median' }, { number: '90th percentile' }]}
+    >
+      {measures
+        .filter(({ values }) => values.length > 0)
+        .map(({ title, values, format }) => (
+          <tr>
+            <th scope="row">{title}</th>
+            <td class="number">{format(percentile(values, 50) ?? 0)}</td>
+            <td class="number">{format(percentile(values, 90) ?? 0)}</td>
+          </tr>
+        ))}
+    </SumsTable>
+  );
+}
+
+type SumsTableProps = { caption?: string; columns: readonly (string | { number: string })[]; children?: unknown };
+
+/** A table whose first column names the rows. A column without a title has no heading. */
+function SumsTable({ caption, columns, children }: SumsTableProps): Html {
+  return (
     <table class="sums" tabindex={0}>
-      <caption>
-        Of {plural(over.length, 'run')} that {over.length === 1 ? 'is' : 'are'} over
-      </caption>
+      {caption !== undefined && <caption>{caption}</caption>}
       <thead>
         <tr>
-          <td></td>
-          <th scope="col" class="number">
-            Median
-          </th>
-          <th scope="col" class="number">
-            90th percentile
-          </th>
+          {columns.map((column) => {
+            if (column === '') return <td></td>;
+            const [title, style] = typeof column === 'string' ? [column] : [column.number, 'number'];
+            return (
+              <th scope="col" class={style}>
+                {title}
+              </th>
+            );
+          })}
         </tr>
       </thead>
-      <tbody>
-        {measures
-          .filter(({ values }) => values.length > 0)
-          .map(({ title, values, format }) => (
-            <tr>
-              <th scope="row">{title}</th>
-              <td class="number">{format(percentile(values, 50) ?? 0)}</td>
-              <td class="number">{format(percentile(values, 90) ?? 0)}</td>
-            </tr>
-          ))}
-      </tbody>
+      <tbody>{children}</tbody>
     </table>
   );
 }
@@ -135,41 +147,29 @@ export function VersionsTable({ versions, runs, nowMs }: VersionsProps): Html | 
       <h2 id="versions">
         Versions <span class="count">{hashes.size}</span>
       </h2>
-      <table class="sums" tabindex={0}>
-        <thead>
-          <tr>
-            <th scope="col">Definition</th>
-            <th scope="col">Registered</th>
-            <th scope="col" class="number">
-              Threads
-            </th>
-            <th scope="col">Newest</th>
-          </tr>
-        </thead>
-        <tbody>
-          {[...hashes].map((hash) => {
-            const version = versions.find((each) => each.hash === hash);
-            const own = runs.runs.filter(({ facts }) => facts?.workflowHash === hash);
-            const newest = own[0]?.summary;
-            return (
-              <tr>
-                <th scope="row">
-                  <PageLink href={`/w/${hash}`}>{hash}</PageLink>
-                </th>
-                <td>{version ? <Ago at={iso(version.registeredAtMs)} nowMs={nowMs} /> : 'no'}</td>
-                <td class="number">{formatCount(own.length)}</td>
-                <td>
-                  {newest && (
-                    <PageLink href={`/t/${newest.thread}`}>
-                      <Ago at={newest.startedAt} nowMs={nowMs} />
-                    </PageLink>
-                  )}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <SumsTable columns={['Definition', 'Registered', { number: 'Threads' }, 'Newest']}>
+        {[...hashes].map((hash) => {
+          const version = versions.find((each) => each.hash === hash);
+          const own = runs.runs.filter(({ facts }) => facts?.workflowHash === hash);
+          const newest = own[0]?.summary;
+          return (
+            <tr>
+              <th scope="row">
+                <PageLink href={`/w/${hash}`}>{hash}</PageLink>
+              </th>
+              <td>{version ? <Ago at={iso(version.registeredAtMs)} nowMs={nowMs} /> : 'no'}</td>
+              <td class="number">{formatCount(own.length)}</td>
+              <td>
+                {newest && (
+                  <PageLink href={`/t/${newest.thread}`}>
+                    <Ago at={newest.startedAt} nowMs={nowMs} />
+                  </PageLink>
+                )}
+              </td>
+            </tr>
+          );
+        })}
+      </SumsTable>
     </section>
   );
 }
@@ -197,40 +197,20 @@ export function UsageTable({ title, rows, hrefOf }: UsageTableProps): Html {
   const measure = rows.some((row) => costOf(row) > 0) ? costOf : tokensOf;
   const most = Math.max(...rows.map(measure), Number.MIN_VALUE);
   return (
-    <table class="sums" tabindex={0}>
-      <thead>
+    <SumsTable columns={[title, ...['Threads', 'Tokens in', 'out', 'Cost'].map((number) => ({ number })), '']}>
+      {rows.map((row) => (
         <tr>
-          <th scope="col">{title}</th>
-          <th scope="col" class="number">
-            Threads
-          </th>
-          <th scope="col" class="number">
-            Tokens in
-          </th>
-          <th scope="col" class="number">
-            out
-          </th>
-          <th scope="col" class="number">
-            Cost
-          </th>
-          <td class="share"></td>
+          <th scope="row">{hrefOf ? <PageLink href={hrefOf(row.name)}>{row.name}</PageLink> : row.name}</th>
+          <td class="number">{formatCount(row.threads)}</td>
+          <td class="number">{row.usage ? formatCount(row.usage.inputTokens) : '–'}</td>
+          <td class="number">{row.usage ? formatCount(row.usage.outputTokens) : '–'}</td>
+          <td class="number">{costText(row)}</td>
+          <td class="share">
+            <Bar share={measure(row) / most} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr>
-            <th scope="row">{hrefOf ? <PageLink href={hrefOf(row.name)}>{row.name}</PageLink> : row.name}</th>
-            <td class="number">{formatCount(row.threads)}</td>
-            <td class="number">{row.usage ? formatCount(row.usage.inputTokens) : '–'}</td>
-            <td class="number">{row.usage ? formatCount(row.usage.outputTokens) : '–'}</td>
-            <td class="number">{costText(row)}</td>
-            <td class="share">
-              <Bar share={measure(row) / most} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </SumsTable>
   );
 }
 
