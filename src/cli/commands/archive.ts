@@ -20,7 +20,7 @@ import { hintAtHeldBack, leftOf } from '../sharing/sync-report.ts';
 
 const DEFAULT_BEFORE = '30d';
 
-export const command: Command = defineCommand({
+export const archiveCommand: Command = defineCommand({
   description: `Moves threads that ended before a time, by default 30 days ago, into the archive: one list of threads in
 place of a ref for each. At every push a server sends the list of all its refs, so that ended threads make every push slower;
 archived ones do not. Nothing of a thread changes: it is shown, read, forked, verified and removed by its id, and git keeps it.

@@ -13,7 +13,8 @@ export type CommandEntry = {
   load(): Promise<Command>;
 };
 
-type Row = readonly [summary: string, load: () => Promise<{ command: Command }>];
+/** A module exports the command `cas get` as `casGetCommand`. */
+type Row = readonly [summary: string, load: () => Promise<Readonly<Record<`${string}Command`, Command>>>];
 
 /** The summaries and modules of all commands, in the groups of the overview. */
 const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
@@ -114,5 +115,15 @@ export const commandTable: readonly CommandEntry[] = commandGroups.flatMap(({ co
 function entryOf(name: string, [summary, load]: Row): CommandEntry {
   const [first = '', second] = name.split(' ');
   const words = second === undefined ? { verb: first } : { noun: first, verb: second };
-  return { name, ...words, summary, load: async () => (await load()).command };
+  const exported = `${name.replace(/ ./, (letter) => letter.trim().toUpperCase())}Command` as const;
+  return {
+    name,
+    ...words,
+    summary,
+    async load() {
+      const command = (await load())[exported];
+      if (command === undefined) throw new Error(`no module exports ${exported}`);
+      return command;
+    },
+  };
 }

@@ -7,7 +7,7 @@ import { UsageError } from '../errors/usage-error.ts';
 /** The shells that can be completed in. */
 export const shells: readonly string[] = ['bash', 'zsh', 'fish'];
 
-export const command: Command = defineCommand({
+export const completionCommand: Command = defineCommand({
   description: `The script asks uwf for the candidates, so it needs no update with uwf and completes ids of threads too.`,
   arguments: [{ name: 'shell', summary: `one of ${shells.join(', ')}`, candidates: shells }],
   examples: [

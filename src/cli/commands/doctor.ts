@@ -7,7 +7,7 @@ import { openForReading } from '../open/open-repository.ts';
 import { configFolder, workTreesHere } from '../open/user-folders.ts';
 import { harmless } from '../output/width.ts';
 
-export const command: Command = defineCommand({
+export const doctorCommand: Command = defineCommand({
   description: `Checks for anything that keeps uwf from working well here: a git that is missing or too old, a shallow
 clone, a repository that cannot be written, garbage collection that is off or prunes at once, too many packs, refs that are
 broken or locked, runs that were interrupted, a clock that is off, threads that were not pushed for long, work trees and

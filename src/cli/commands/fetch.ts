@@ -6,7 +6,7 @@ import { withExchangeOptions } from '../open/open-remote.ts';
 import { aboutReport, formatFetch, hintAfterFetch, withAbout } from '../sharing/sync-report.ts';
 import { onlyThreadsOption, openExchange, remoteArguments } from '../sharing/choose-threads.ts';
 
-export const command: Command = defineCommand({
+export const fetchCommand: Command = defineCommand({
   description: `Brings all threads and registered workflows of a remote, or the threads that are named, in one connection,
 and moves those that are here forward. Nothing that was done here is lost: if a thread has new steps in both places, the
 remote's keeps the id and this repository's becomes a fork. A thread that was removed here comes back only when it is named.

@@ -7,7 +7,7 @@ import { formatFindings } from '../output/findings.ts';
 import { whileChecking } from '../output/progress-line.ts';
 import { formatCount } from '../../text/wording.ts';
 
-export const command: Command = defineCommand({
+export const fsckCommand: Command = defineCommand({
   description: `Verifies all threads, as 'uwf thread verify' does for one, and all nodes that were registered or put. It
 also reports broken refs, and unknown refs under refs/uwf/. A damaged thread is listed as corrupt from then on; the others
 are not affected. 'git fsck' checks all objects of the repository.`,

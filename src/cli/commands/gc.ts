@@ -9,7 +9,7 @@ import { ProgressLine } from '../output/progress-line.ts';
 import { formatFacts } from '../output/table.ts';
 import { formatCount } from '../../text/wording.ts';
 
-export const command: Command = defineCommand({
+export const gcCommand: Command = defineCommand({
   description: `Removes files that killed processes left, local state of removed threads, journals of stored turns (with
 their debug lines), output of background runs whose thread is gone, and nodes that were put under threads that are over. It
 rebuilds the lookup and lets git join small packs. Other processes can go on working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to collect its objects.`,

@@ -8,7 +8,7 @@ import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
 
-export const command: Command = defineCommand({
+export const initCommand: Command = defineCommand({
   description: `Creates .uwf/config.yaml, which binds agents to roles, and .uwf/workflows/, the folder of workflows. --with
 copies a workflow that comes with uwf, with its programs and with the configuration lines that bind its roles; these are
 trusted at once. Schemas for editors go to .uwf/schemas/: the first line of each created file names its schema, and you can

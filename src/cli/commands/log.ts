@@ -18,7 +18,7 @@ import { paintStatus } from '../output/palette.ts';
 
 type Style = { isShort: boolean; isGraph: boolean; most: number };
 
-export const command: Command = defineCommand({
+export const logCommand: Command = defineCommand({
   description: `Shows the commits of a thread, newest first, in the form of 'git log': the prompt, the steps, suspensions,
 answers and the end. The default is the thread that was started last.
 

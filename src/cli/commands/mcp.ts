@@ -4,7 +4,7 @@ import { readVersion } from '../help/version.ts';
 import { redactionHere } from '../open/open-redactor.ts';
 import { openForWriting } from '../open/open-repository.ts';
 
-export const command: Command = defineCommand({
+export const mcpCommand: Command = defineCommand({
   description: `Speaks the Model Context Protocol on stdin and stdout until stdin ends: tools to list and read threads,
 steps and nodes, to put artifacts, and to learn of the calling thread. If UWF_THREAD is set, as in a turn, the tools reach
 that thread, its callers and its children only, and put nodes into that thread only. Without it they read everything that

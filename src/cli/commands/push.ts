@@ -10,7 +10,7 @@ import type { Output } from '../output/output.ts';
 import { aboutReport, formatPush, hintAtHeldBack, isEmpty, leftOf, withAbout } from '../sharing/sync-report.ts';
 import { NewThreadsChoice, onlyThreadsOption, openExchange, remoteArguments } from '../sharing/choose-threads.ts';
 
-export const command: Command = defineCommand({
+export const pushCommand: Command = defineCommand({
   description: `Sends what the remote does not have of the threads that it knows, and of registered workflows; or of the threads
 that are named. Threads that are new there are listed with their workflow and the first words of their prompt, and sent if you
 agree; without a terminal they stay here, unless you name them or give --all. What a thread called goes with it. 'push: all' in

@@ -4,7 +4,7 @@ import { defineCommand, type Command } from '../command-line/command.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { formatCount } from '../../text/wording.ts';
 
-export const command: Command = defineCommand({
+export const reindexCommand: Command = defineCommand({
   description: `Rebuilds the table that finds nodes by hash from the commits of all threads and workflows. The table is a
 cache: deleting it loses nothing. This command is needed only if another program has changed it.`,
   json: { commits: 'how many commits were read', nodes: 'how many nodes they hold' },

@@ -6,7 +6,7 @@ import { followRun, runExitCodes, runFields } from '../follow/follow-run.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import { startHere, startOptions } from '../threads/start-thread.ts';
 
-export const command: Command = defineCommand({
+export const runCommand: Command = defineCommand({
   description: `Starts a thread of a workflow and runs it: the moderator picks a role, the role's agent does its turn, the step is
 stored, and so on until the workflow ends or something needs you. Steps are shown on stderr as they finish; the summary of
 the end is printed on stdout.

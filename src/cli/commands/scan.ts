@@ -12,7 +12,7 @@ import { secretLines } from '../output/findings.ts';
 import { formatCount, plural } from '../../text/wording.ts';
 import { oneLine } from '../output/width.ts';
 
-export const command: Command = defineCommand({
+export const scanCommand: Command = defineCommand({
   description: `Searches all threads for secrets, or the named ones with their callers and children: nodes, commit messages,
 file names, and the files that steps recorded. Without a thread it also searches nodes that no step has taken in, and
 registered workflows and types. Of recorded code it searches what differs from the commit that was checked out.

@@ -15,7 +15,7 @@ import {
 } from '../sharing/sync-report.ts';
 import { NewThreadsChoice, onlyThreadsOption, openExchange, remoteArguments } from '../sharing/choose-threads.ts';
 
-export const command: Command = defineCommand({
+export const syncCommand: Command = defineCommand({
   description: `Runs 'uwf fetch' and 'uwf push', and repeats them if another push came in between. Afterwards both sides
 have the same threads and workflows, but for those that are new at the remote and that you do not send: the push asks about
 them. If a thread has new steps in both places, the remote's keeps its id and this

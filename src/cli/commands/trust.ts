@@ -8,7 +8,7 @@ import type { TrustClaim } from '../trust/claim.ts';
 import { Consents, isAgreed, type Consent } from '../trust/consents.ts';
 import { askForAll, claimsHere, formatClaims, NotTrusted, visible } from '../trust/gate.ts';
 
-export const command: Command = defineCommand({
+export const trustCommand: Command = defineCommand({
   description: `Agents that a repository configures run with all your rights. They run only after you have agreed to their
 configuration in .uwf/config.yaml, or uwf/config.yaml of the git folder, and to the files of the repository that it names
 as a whole word; 'git' stands for the programs that the repository's own git configuration would run. After a change you

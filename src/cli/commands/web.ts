@@ -20,7 +20,7 @@ const PORTS_TRIED = 10;
 /** So many threads are exported where none is named. */
 const EXPORTED = 100;
 
-export const command: Command = defineCommand({
+export const webCommand: Command = defineCommand({
   description: `Serves a page of this repository until it is interrupted: its threads, what they wait for, and what their
 agents say while they work. It prints the address, whose last part is a token that logs a browser in; the browser stays
 logged in when the command starts again.

@@ -32,7 +32,7 @@ const names = (summary: string, value: string): { summary: string; value: string
   isRepeatable: true,
 });
 
-export const command: Command = defineCommand({
+export const workerCommand: Command = defineCommand({
   description: `Takes turns of the threads of a remote until it is stopped: it looks for threads that can go on, claims one, runs
 its next turn with this machine's agents, publishes the step, and goes on. Any number of workers share the work; a step is
 published only by the worker that still has the claim.

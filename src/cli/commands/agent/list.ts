@@ -5,7 +5,7 @@ import { openForReading } from '../../open/open-repository.ts';
 
 type Row = { name: string; package: string; isDefault: boolean; roles: string[] };
 
-export const command: Command = defineCommand({
+export const agentListCommand: Command = defineCommand({
   description: `Lists the agents of .uwf/config.yaml, of your own configuration and of this machine's file in the git
 folder, and the roles that each does. For each known coding agent that is installed and not configured it prints the line to
 add. --known lists all coding agents that uwf knows, with the versions that were tested; docs/agents.md has the results.`,

@@ -10,7 +10,7 @@ import { formatFacts } from '../../output/table.ts';
 import { harmless, oneLine } from '../../output/width.ts';
 import { hintAtName, UsageError } from '../../errors/usage-error.ts';
 
-export const command: Command = defineCommand({
+export const agentShowCommand: Command = defineCommand({
   description: `Shows a configured agent, or a package that makes agents: what it can do, and what its 'config' may say. Nothing of
 a package is run: an npm package says it in its package.json, under 'uwf'.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration, or a package', candidates: 'agent' }],

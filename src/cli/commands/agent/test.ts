@@ -15,7 +15,7 @@ import { hintAtName, UsageError } from '../../errors/usage-error.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
-export const command: Command = defineCommand({
+export const agentTestCommand: Command = defineCommand({
   description: `Has an agent take a turn in which it does nothing but reply, and says what works. An agent that keeps
 sessions takes a second one, which needs to remember the first. It works in an empty folder and in a thread 'agent-test', which
 are removed afterwards. It is offered no tool but 'report_result', and is not permitted anything. The check 'usage' is what

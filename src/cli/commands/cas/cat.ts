@@ -5,7 +5,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';
 
-export const command: Command = defineCommand({
+export const casCatCommand: Command = defineCommand({
   description: `Prints the blob that a node lies in, as git has it: canonical JSON of its type and payload, or the plain text of a content
 node.`,
   arguments: [hashArgument],

@@ -6,7 +6,7 @@ import { nameOfType, contentText } from '../../output/node.ts';
 import { harmless } from '../../output/width.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';
 
-export const command: Command = defineCommand({
+export const casGetCommand: Command = defineCommand({
   description: `Prints the text of a content node, and the JSON of every other. What is read is verified: its hash is computed again.`,
   arguments: [hashArgument],
   options: { thread: threadOption },

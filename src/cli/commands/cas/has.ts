@@ -5,7 +5,7 @@ import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';
 
-export const command: Command = defineCommand({
+export const casHasCommand: Command = defineCommand({
   description: `Prints nothing without --json: the exit code is the answer.`,
   arguments: [hashArgument],
   options: { thread: threadOption },

@@ -11,7 +11,7 @@ import { nodeScope, threadOption } from '../../find/thread-scope.ts';
 
 type Row = NodeRow & { step: string | null; referrers?: Referrer[] };
 
-export const command: Command = defineCommand({
+export const casListCommand: Command = defineCommand({
   description: `Lists the nodes that were put under a thread, oldest first, with the step that took each in. Without a
 thread it lists the nodes that were put under none. 'uwf cas walk' lists everything that a thread is made of.`,
   options: { thread: threadOption },

@@ -25,7 +25,7 @@ import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 
-export const command: Command = defineCommand({
+export const casPutCommand: Command = defineCommand({
   description: `Stores a text as a node and prints the node's hash. Under a thread the node is kept until the next step
 takes it in, and then as long as the thread. Without a thread it is kept until 'uwf cas rm'. With --type the value is JSON
 that satisfies that schema.

@@ -8,7 +8,7 @@ import { nodeScope, threadOption } from '../../find/thread-scope.ts';
 
 type Row = Omit<NodeRow, 'oid'>;
 
-export const command: Command = defineCommand({
+export const casRefsCommand: Command = defineCommand({
   description: `Lists the links of a node in their order: the strings that its schema marks as cas_ref, and {"$cas": …} pointers anywhere.`,
   arguments: [hashArgument],
   options: { thread: threadOption },

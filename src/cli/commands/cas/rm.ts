@@ -6,7 +6,7 @@ import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';
 
-export const command: Command = defineCommand({
+export const casRmCommand: Command = defineCommand({
   description: `Removes a node that no step has taken in; git collects it later. A node that a step has taken in stays as
 long as the thread, so the command refuses it.`,
   arguments: [hashArgument],

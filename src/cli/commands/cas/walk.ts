@@ -9,7 +9,7 @@ import { nodeFields, nodeRow } from '../../output/node.ts';
 import { oneLine } from '../../output/width.ts';
 import { nodeScope, threadOption } from '../../find/thread-scope.ts';
 
-export const command: Command = defineCommand({
+export const casWalkCommand: Command = defineCommand({
   description: `Lists a node and all that it links to, directly or through others; or every node of every commit of a
 thread, and all that those link to. Each node is listed once: its hash, type and title.`,
   arguments: [{ name: 'root', summary: 'the hash of a node, or the id of a thread; or their first characters' }],

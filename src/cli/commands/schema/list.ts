@@ -8,7 +8,7 @@ import { openForReading } from '../../open/open-repository.ts';
 
 type Row = { hash: string; name: string | null; description: string };
 
-export const command: Command = defineCommand({
+export const schemaListCommand: Command = defineCommand({
   json: {
     hash: 'the hash of the schema',
     name: 'of a type that uwf brings along; else null',

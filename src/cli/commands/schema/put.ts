@@ -10,7 +10,7 @@ import { textFrom } from '../../command-line/read-text.ts';
 import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 
-export const command: Command = defineCommand({
+export const schemaPutCommand: Command = defineCommand({
   description: `Registers a JSON Schema (draft 2020-12) as a type for nodes and prints its hash, which 'uwf cas put --type' takes. Strings
 under "format": "cas_ref" are links to other nodes. Registering it again changes nothing.`,
   arguments: [{ name: 'file', summary: "a file with the schema in JSON; '-' is stdin", candidates: 'file' }],

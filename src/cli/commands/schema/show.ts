@@ -7,7 +7,7 @@ import { fileSchemas, formatSchema } from '../../init/file-schemas.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 
-export const command: Command = defineCommand({
+export const schemaShowCommand: Command = defineCommand({
   description: `Prints the schema of a type of nodes, or with --for the schema of the files that people write, for editors. 'uwf init'
 puts these into .uwf/schemas/, where the first line of a file can name them:
 

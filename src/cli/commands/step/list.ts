@@ -10,7 +10,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import { formatDuration } from '../../../text/wording.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 
-export const command: Command = defineCommand({
+export const stepListCommand: Command = defineCommand({
   description: `Lists steps, oldest first. Suspensions are not steps; 'uwf log' lists both. Page through a long thread with
 --limit, for the last steps, and --before, for the steps before a given one.`,
   arguments: [defaultThreadArgument],

@@ -4,7 +4,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
 import { readTextAt } from '../../../thread/thread-commit.ts';
 
-export const command: Command = defineCommand({
+export const stepReadCommand: Command = defineCommand({
   description: `Prints the text of a step's reply, or of a suspended turn, and nothing else. In a pipe it prints the stored
 bytes.`,
   arguments: [turnArgument],

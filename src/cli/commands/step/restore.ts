@@ -6,7 +6,7 @@ import { agreeToGit } from '../../trust/agree-to-git.ts';
 import { restoreHere } from '../../threads/restore-files.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 
-export const command: Command = defineCommand({
+export const stepRestoreCommand: Command = defineCommand({
   description: `Makes a linked work tree (git worktree) with exactly the files that were in the work tree when the step was done, tracked and
 untracked. HEAD is detached at the commit that was checked out then, and what differs from it is staged. Your own work tree,
 its index, HEAD and stash stay as they are.

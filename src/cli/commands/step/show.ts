@@ -17,7 +17,7 @@ import { formatCount, formatDuration, formatTime } from '../../../text/wording.t
 import { formatUsage } from '../../../agent/format-usage.ts';
 import { harmless, oneLine } from '../../output/width.ts';
 
-export const command: Command = defineCommand({
+export const stepShowCommand: Command = defineCommand({
   arguments: [turnArgument],
   options: { thread: ofThreadOption },
   json: {

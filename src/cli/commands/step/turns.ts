@@ -12,7 +12,7 @@ import { formatUsage } from '../../../agent/format-usage.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 import { readTrace, type Trace } from '../../../thread/step-trace.ts';
 
-export const command: Command = defineCommand({
+export const stepTurnsCommand: Command = defineCommand({
   description: `Shows the turns of the model behind a step: what it was told, what it thought and said, the tools that it
 called and what they gave back, with times, tokens and cost. Page through a long trace with --limit, for the last turns, and
 --before, for the turns before a given one. A suspension has turns too: give its hash, or only the thread for its newest

@@ -9,7 +9,7 @@ import { getThread } from '../../../thread/find-thread.ts';
 import { ThreadNotFound } from '../../../thread/thread-errors.ts';
 import { inPlaceOf } from '../../../or-else.ts';
 
-export const command: Command = defineCommand({
+export const threadAskCommand: Command = defineCommand({
   description: `Asks the agent of a step a question and prints the answer. The agent goes on with its session if this
 machine has it; else it is given the step's prompt and reply. The thread does not change, and nothing is stored.`,
   arguments: [{ ...threadArgument, summary: "the thread's id, or the hash of a step; either's first characters" }],

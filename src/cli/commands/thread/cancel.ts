@@ -9,7 +9,7 @@ import type { Engine } from '../../../engine/engine.ts';
 import { findThread } from '../../../thread/find-thread.ts';
 import type { ThreadId } from '../../../thread/thread-id.ts';
 
-export const command: Command = defineCommand({
+export const threadCancelCommand: Command = defineCommand({
   description: `Stops the process that runs the thread, cancels its children, and writes its end. All its steps stay
 readable. The thread that called it goes on, and is told how it ended.
 

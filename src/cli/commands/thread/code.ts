@@ -12,7 +12,7 @@ import { oneLine } from '../../output/width.ts';
 
 const PIPE_COLUMNS = 120;
 
-export const command: Command = defineCommand({
+export const threadCodeCommand: Command = defineCommand({
   description: `Shows what a thread changed in its own work tree: how the files after its newest step differ from the
 commit that the work tree was made from, as 'git diff' shows it. What was committed there and what was not is shown together;
 --log lists the commits.

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors/usage-error.ts';
 import { viewOfText, withEngine } from '../../follow/follow-run.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 
-export const command: Command = defineCommand({
+export const threadCompactCommand: Command = defineCommand({
   description: `Has an agent summarise a thread, or takes the summary from a file. It is stored with the next step. From
 then on prompts have the summary instead of the earlier steps. Nothing is lost: rules, log and verify still see every step.
 

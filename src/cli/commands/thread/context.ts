@@ -5,7 +5,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import { harmless } from '../../output/width.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 
-export const command: Command = defineCommand({
+export const threadContextCommand: Command = defineCommand({
   description: `Prints the exact prompt of the thread's next agent, and its size on stderr. Nothing is run or stored.
 'context.maxCharacters' in the configuration limits how much of earlier replies a prompt has.`,
   arguments: [defaultThreadArgument],

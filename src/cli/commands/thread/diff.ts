@@ -11,7 +11,7 @@ import { fitTo, harmless, oneLine, widthOf } from '../../output/width.ts';
 
 const PIPE_COLUMNS = 120;
 
-export const command: Command = defineCommand({
+export const threadDiffCommand: Command = defineCommand({
   description: `Finds the newest commit that two threads share and shows the first step in which they differ, what each reported and
 said side by side; then, in a line each, the steps after that. Where steps recorded the files they left, it lists how the files
 of the one differ from those of the other.`,

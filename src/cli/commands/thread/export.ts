@@ -5,7 +5,7 @@ import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { harmlessJson } from '../../output/width.ts';
 
-export const command: Command = defineCommand({
+export const threadExportCommand: Command = defineCommand({
   description: `Prints a line for the start of the thread, one for each turn, suspension and resumption, and one for the end, each with
 role, content, meta and timestamp; every reference in them is { "$cas": "<hash>" }. With --with-nodes the nodes and commits follow, so that
 'uwf thread import' can store the same thread in another repository.`,

@@ -10,7 +10,7 @@ import { readThreadCommit, type ThreadCommit } from '../../../thread/thread-comm
 import { activeRef, type ThreadId } from '../../../thread/thread-id.ts';
 import { readSteps } from '../../../thread/thread-chain.ts';
 
-export const command: Command = defineCommand({
+export const threadForkCommand: Command = defineCommand({
   description: `Makes a new thread that shares the steps of another up to a point and goes on independently. Nothing is
 copied: a fork is one ref. Without --at the point is the thread's head, or the last step of a thread that has ended. With
 --worktree the fork gets a linked work tree with exactly the files that the step left; run it there with 'uwf -C <folder>

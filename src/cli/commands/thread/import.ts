@@ -8,7 +8,7 @@ import type { CliEnvironment } from '../../process/cli-environment.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { UsageError } from '../../errors/usage-error.ts';
 
-export const command: Command = defineCommand({
+export const threadImportCommand: Command = defineCommand({
   description: `Stores the thread of a file that 'uwf thread export --with-nodes' wrote: the same nodes, commits and id. The
 file is stored as a whole or not at all, after all checks of 'uwf thread verify'. If the thread follows commits of your
 code, this repository must have them.`,

@@ -7,7 +7,7 @@ import { inOrderOfRun } from '../../follow/run-view.ts';
 import { openEngine } from '../../open/open-engine.ts';
 import { openForReading } from '../../open/open-repository.ts';
 
-export const command: Command = defineCommand({
+export const threadJoinCommand: Command = defineCommand({
   description: `Waits until no process works on the thread, and prints its status. Returns at once if no process does.`,
   arguments: [threadArgument],
   options: { timeout: { value: '<span>', summary: 'give up after so long: 30s, 5min', parse: parseDuration } },

@@ -34,7 +34,7 @@ const isQuestion: ReadonlySet<SuspendCause> = new Set<SuspendCause>(['agent', 'h
 /** Those of them that a thread never leaves. */
 const over = ['ended', 'failed', 'cancelled'] as const;
 
-export const command: Command = defineCommand({
+export const threadListCommand: Command = defineCommand({
   description: `Lists every thread that is not over: first the suspended ones, which wait for a person, then the others,
 newest first. With --limit or --cursor all threads are in one order, newest first; then the cost depends on how many are
 shown, not on how many there are. A table of more than 1,000 threads is printed while they are read where it goes to a file

@@ -32,7 +32,7 @@ type Standing = {
   fault: string | undefined;
 };
 
-export const command: Command = defineCommand({
+export const threadMergeCommand: Command = defineCommand({
   description: `Brings what a thread changed in its own work tree into the branch that is checked out here, or with -C in
 another work tree. git merges the commit that stands for the thread's work: what its agents committed, and one more commit with
 what they did not commit. The commits of the thread itself stay out of the branch.

@@ -13,7 +13,7 @@ import { openForWriting } from '../../open/open-repository.ts';
 import { canAsk, type CliEnvironment } from '../../process/cli-environment.ts';
 import { agreeToGit } from '../../trust/agree-to-git.ts';
 
-export const command: Command = defineCommand({
+export const threadOpenCommand: Command = defineCommand({
   description: `Opens the thread's own work tree in your editor ($VISUAL, $EDITOR, or core.editor of your own git
 configuration), or in a shell ($SHELL). A work tree that is not here is made with the files that the newest step left, or from the thread's base. Without a
 terminal it prints the path.`,

@@ -5,7 +5,7 @@ import { followSteps, runExitCodes, stepOutcomeFields } from '../../follow/follo
 import { ADOPT_LEASE } from '../../open/open-engine.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 
-export const command: Command = defineCommand({
+export const threadPokeCommand: Command = defineCommand({
   description: `Runs the role of the last step again, with its reply and your remark. The new step replaces the old one,
 which stays as a parent of its commit: nothing is lost. If the role suspends instead, the thread does not change, and a fork
 of it is suspended.`,

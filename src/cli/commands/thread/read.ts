@@ -19,7 +19,7 @@ import { suspensionFacts, suspensionFields, suspensionMarkdown } from '../../out
 import { formatTime } from '../../../text/wording.ts';
 import { allHarmless, harmless, oneLine } from '../../output/width.ts';
 
-export const command: Command = defineCommand({
+export const threadReadCommand: Command = defineCommand({
   description: `Prints the prompt and every reply, oldest first, as one Markdown text; of a suspended turn why it was
 suspended, what was said in it, and the answer. Page through a long thread with --limit, for the last steps and everything
 between them, and --before, for what is before a step, a suspension or an answer.

@@ -14,7 +14,7 @@ import { canAsk } from '../../process/cli-environment.ts';
 
 type Result = ThreadRedaction & { remotes: string[] };
 
-export const command: Command = defineCommand({
+export const threadRedactCommand: Command = defineCommand({
   description: `Writes a thread anew without its secrets, as a thread with a new id: prompts, replies, fields, traces, commit
 messages, and recorded files with their names. Threads that share the commits that change are written anew too: forks,
 callers, children. Times, numbers and decisions stay, and what is written is verified before the old threads are removed, in one

@@ -11,7 +11,7 @@ import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { runInBackground } from '../../process/background.ts';
 
-export const command: Command = defineCommand({
+export const threadResumeCommand: Command = defineCommand({
   description: `Runs a suspended thread on, with or without an answer for the role that waits. A thread that waits for a
 child runs the child on, and an interrupted thread goes on from its head. A thread that has ended goes on as a new thread if
 its workflow has rules from __resume__ (or $START.resume). A cancelled thread does not: fork it.

@@ -51,7 +51,7 @@ type How = { env: GitEnvironment; force: boolean; isDry: boolean };
 /** So many threads lose their refs in one change. */
 const BATCH = 500;
 
-export const command: Command = defineCommand({
+export const threadRmCommand: Command = defineCommand({
   description: `Removes a thread's refs, what was put under it, and what this machine keeps of it (journal, sessions); its
 commits are then git's to collect, unless another thread (a fork, a parent) still has them. A thread that is not over, or whose work
 in a work tree of its own is merged nowhere, is removed with --force only, one that a process works on not at all.

@@ -6,7 +6,7 @@ import { followRun, runExitCodes, runFields } from '../../follow/follow-run.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 
-export const command: Command = defineCommand({
+export const threadRunCommand: Command = defineCommand({
   description: `Runs a thread from its head until it ends or is suspended. After a crash nothing has to be repaired: stored
 steps are never repeated.
 

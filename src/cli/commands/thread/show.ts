@@ -24,7 +24,7 @@ import { formatAgo, formatTime } from '../../../text/wording.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';
 import { fitTo, oneLine } from '../../output/width.ts';
 
-export const command: Command = defineCommand({
+export const threadShowCommand: Command = defineCommand({
   arguments: [threadArgument],
   json: {
     ...threadFields,

@@ -4,7 +4,7 @@ import { openEngine } from '../../open/open-engine.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { startHere, startOptions } from '../../threads/start-thread.ts';
 
-export const command: Command = defineCommand({
+export const threadStartCommand: Command = defineCommand({
   description: `Writes the first commit of a thread and prints the thread's id. The definition is pinned: a later change of
 the workflow file does not change this thread. No agent runs yet, and none needs to be configured.`,
   arguments: [{ name: 'workflow', summary: 'the workflow to start', candidates: 'workflow' }],

@@ -4,7 +4,7 @@ import { agentOption, threadArgument } from '../../command-line/shared-arguments
 import { followSteps, runExitCodes, stepOutcomeFields } from '../../follow/follow-run.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 
-export const command: Command = defineCommand({
+export const threadStepCommand: Command = defineCommand({
   description: `Decides who is next, runs that role's agent, stores the step, and decides again: if the workflow ends there,
 the thread is ended at once. If another process works on the thread, the command names it and exits with 5.`,
   arguments: [threadArgument],

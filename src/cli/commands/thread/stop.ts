@@ -4,7 +4,7 @@ import { openEngine } from '../../open/open-engine.ts';
 import { parseDuration } from '../../command-line/parse-value.ts';
 import { openForReading } from '../../open/open-repository.ts';
 
-export const command: Command = defineCommand({
+export const threadStopCommand: Command = defineCommand({
   description: `Asks the process that runs the thread, and its agent, to stop, and kills them if they have not ended within
 the grace time. The thread keeps its steps and can be run on. Of a thread that another thread called, only its own work ends:
 the caller waits for it, and goes on with its other branches.

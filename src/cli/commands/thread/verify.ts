@@ -9,7 +9,7 @@ import { whileChecking } from '../../output/progress-line.ts';
 import { oneLine } from '../../output/width.ts';
 import { formatCount } from '../../../text/wording.ts';
 
-export const command: Command = defineCommand({
+export const threadVerifyCommand: Command = defineCommand({
   description: `Reads everything that a thread is made of and checks it: every object, hash, schema and link, each commit
 with its index, parents and trailers, what each step says of earlier ones, and every decision, which is replayed from the
 workflow and the stored steps. Merges of blocks are repeated by git. No agent is asked, and nothing is written. The first line is the first difference.`,

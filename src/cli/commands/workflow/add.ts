@@ -5,7 +5,7 @@ import { defineCommand, type Command } from '../../command-line/command.ts';
 import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 
-export const command: Command = defineCommand({
+export const workflowAddCommand: Command = defineCommand({
   description: `Stores a workflow at refs/workflows/<name>, as a commit on top of the version before. A registered workflow can be run from
 anywhere in the repository, bare ones included, and travels with push and fetch. Registering the newest version again changes
 nothing.`,

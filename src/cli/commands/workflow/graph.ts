@@ -6,7 +6,7 @@ import { harmless } from '../../output/width.ts';
 
 const formats = ['text', 'mermaid', 'dot'] as const;
 
-export const command: Command = defineCommand({
+export const workflowGraphCommand: Command = defineCommand({
   arguments: [{ name: 'workflow', summary: 'a name, a file or a hash', candidates: 'workflow' }],
   options: {
     format: {

@@ -11,7 +11,7 @@ import { openForReading } from '../../open/open-repository.ts';
 
 type Row = { name: string; hash: string | null; description: string; origin: string; problem: string | null };
 
-export const command: Command = defineCommand({
+export const workflowListCommand: Command = defineCommand({
   description: `Lists the files in .uwf/workflows/ here and in the folders above, and the registered workflows. If a name is
 both, 'uwf run <name>' uses the file.`,
   json: {

@@ -3,7 +3,7 @@ import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import { nothingForDataError } from '../../../thread/thread-errors.ts';
 
-export const command: Command = defineCommand({
+export const workflowRmCommand: Command = defineCommand({
   description: `Removes refs/workflows/<name> with all its versions. Threads have their own copy of the definition and go on; files in
 .uwf/workflows/ are not touched.`,
   arguments: [{ name: 'name', summary: "the workflow's name", candidates: 'workflow' }],

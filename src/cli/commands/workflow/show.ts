@@ -7,7 +7,7 @@ import type { Output } from '../../output/output.ts';
 import { formatFacts } from '../../output/table.ts';
 import { oneLine } from '../../output/width.ts';
 
-export const command: Command = defineCommand({
+export const workflowShowCommand: Command = defineCommand({
   description: `Shows a workflow as uwf runs it: every notation is reduced to an ordered list of rules, and the first rule
 that matches decides.`,
   arguments: [{ name: 'workflow', summary: 'a name, a file or a hash', candidates: 'workflow' }],

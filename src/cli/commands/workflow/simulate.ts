@@ -18,7 +18,7 @@ import { plural } from '../../../text/wording.ts';
 import { oneLine } from '../../output/width.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 
-export const command: Command = defineCommand({
+export const workflowSimulateCommand: Command = defineCommand({
   description: `Replays the decisions of finished threads by the rules of a workflow, and lists the threads in which another
 role would have been next, with the first such turn. Replies are taken as they were: no agent is asked. The default is all
 finished threads of the workflow with the same name.`,

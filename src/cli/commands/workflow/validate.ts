@@ -10,7 +10,7 @@ import { openForReading } from '../../open/open-repository.ts';
 import { plural } from '../../../text/wording.ts';
 import { formatDiagnostics } from '../../output/findings.ts';
 
-export const command: Command = defineCommand({
+export const workflowValidateCommand: Command = defineCommand({
   description: `Checks a workflow without running it and reports everything that is wrong at once, with file, line and
 column: unknown roles, rules that can never fire, statuses without an edge, expressions and templates that do not compile,
 invalid schemas. A warning is for something that works but is rarely intended.`,
