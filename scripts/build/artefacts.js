@@ -44,7 +44,7 @@ export const artefacts = [
           'src/cli/commands/thread/list.ts',
           'src/cli/commands/thread/show.ts',
           'src/cli/help/overview.ts',
-          'src/cli/help/version.ts',
+          'src/cli/help/overview.ts',
         ],
       },
       // What it takes to read and write nodes and refs.
@@ -52,14 +52,14 @@ export const artefacts = [
         output: 'cli-nodes.cjs',
         files: [
           'src/cas/path-name.ts',
-          'src/cli/commands/cas/cat.ts',
           'src/cli/commands/cas/get.ts',
-          'src/cli/commands/cas/has.ts',
-          'src/cli/commands/cas/list.ts',
-          'src/cli/commands/cas/refs.ts',
-          'src/cli/commands/step/list.ts',
-          'src/cli/commands/step/read.ts',
-          'src/cli/commands/step/show.ts',
+          'src/cli/commands/cas/get.ts',
+          'src/cli/commands/cas/get.ts',
+          'src/cli/commands/cas/get.ts',
+          'src/cli/commands/cas/get.ts',
+          'src/cli/commands/step.ts',
+          'src/cli/commands/step.ts',
+          'src/cli/commands/step.ts',
           'src/cli/commands/thread/fork.ts',
           'src/cli/commands/thread/read.ts',
           'src/cli/log/graph.ts',
@@ -86,7 +86,7 @@ export const artefacts = [
         files: [
           'src/cli/commands/cas/put.ts',
           'src/cli/open/open-config.ts',
-          'src/cli/open/open-redactor.ts',
+          'src/cli/open/open-config.ts',
           'src/cli/trust/agree-to-git.ts',
           'src/engine/config/config.ts',
           'src/engine/config/parse-config.ts',
@@ -107,7 +107,7 @@ export const artefacts = [
       // Workflows: how they are read, checked and followed. With the engine in this part `workflow list` took 10 % longer.
       {
         output: 'cli-workflow.cjs',
-        files: ['src/cli/commands/workflow/list.ts', 'src/cli/commands/workflow/validate.ts', 'src/workflow/nodes.ts'],
+        files: ['src/cli/commands/workflow/show.ts', 'src/cli/commands/workflow/show.ts', 'src/workflow/nodes.ts'],
       },
       // What it takes to run a step.
       {
@@ -115,10 +115,10 @@ export const artefacts = [
         isAtOnce: true,
         files: [
           'src/agent/command/command-agent.ts',
-          'src/cli/commands/run.ts',
+          'src/cli/commands/thread/run.ts',
           'src/cli/commands/thread/context.ts',
-          'src/cli/commands/thread/start.ts',
-          'src/cli/commands/thread/step.ts',
+          'src/cli/commands/thread/run.ts',
+          'src/cli/commands/thread/run.ts',
           'src/cli/trust/gate.ts',
           'src/engine/engine.ts',
           'src/engine/verbs/preview-context.ts',

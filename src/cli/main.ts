@@ -2,12 +2,11 @@ import { messageOf } from '../errors.ts';
 import { asEnvironmentError } from '../git/format/errors.ts';
 import { environmentIn, createCliEnvironment, type CliEnvironment } from './process/cli-environment.ts';
 import { EXIT, exitCodeOf } from './errors/exit-code.ts';
-import { findCommand } from './command-line/find-command.ts';
-import { readWords, toCommander } from './command-line/read-words.ts';
+import { findCommand, readWords, toCommander } from './command-line/read-words.ts';
 import { createOutput } from './output/output.ts';
-import { harmless } from './output/width.ts';
+import { harmless } from './output/text.ts';
 
-export { isAllWritten } from './process/process-streams.ts';
+export { isAllWritten } from './process/cli-environment.ts';
 export { hasOtherFlags } from './process/save-memory.ts';
 
 /**
@@ -70,7 +69,7 @@ async function runCommand(argv: readonly string[], cli: CliEnvironment): Promise
   }
   const target = findCommand(argv);
   if (target.kind === 'version') {
-    const { readVersion } = await import('./help/version.ts');
+    const { readVersion } = await import('./help/overview.ts');
     cli.stdout.write(`uwf ${readVersion()}\n`);
     return EXIT.done;
   }

@@ -3,7 +3,7 @@ import { commandGroups, commandTable } from '../../src/cli/commands/command-tabl
 import { toCommander } from '../../src/cli/command-line/read-words.ts';
 import type { Command } from '../../src/cli/command-line/command.ts';
 import { writeOverview } from '../../src/cli/help/overview.ts';
-import { widthOf } from '../../src/cli/output/width.ts';
+import { widthOf } from '../../src/cli/output/text.ts';
 import { runCommand } from '../helpers/cli.ts';
 import { assertParses } from '../helpers/hints.ts';
 

@@ -16,7 +16,7 @@ import type { WorkflowDefinition } from '../../src/workflow/definition.ts';
 import { prepareHashing } from '../../src/cas/hash.ts';
 import { startModelServer, type ModelRequest, type ModelServer, type ScriptedAnswer } from '../helpers/model-server.ts';
 import { ReplyNotStored } from '../../src/engine/recovery/pending-turn.ts';
-import { machineKey } from '../../src/cli/open/user-folders.ts';
+import { machineKey } from '../../src/cli/open/open-repository.ts';
 import { asStorageError } from '../../src/git/format/errors.ts';
 import { createTemporaryRepository, expectCleanFsck } from '../helpers/temporary-repository.ts';
 import { config as configFile, createScene, type Scene } from './scene.ts';

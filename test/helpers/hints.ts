@@ -1,5 +1,4 @@
-import { readWords, toCommander } from '../../src/cli/command-line/read-words.ts';
-import { findCommand } from '../../src/cli/command-line/find-command.ts';
+import { findCommand, readWords, toCommander } from '../../src/cli/command-line/read-words.ts';
 
 /** The commands of uwf that a text names in quotes, as a user would type them. */
 export function commandsIn(text: string): string[] {

@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { createPalette } from '../output/palette.ts';
-import { harmless } from '../output/width.ts';
+import { createPalette, harmless } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /**

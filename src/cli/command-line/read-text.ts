@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TextOption } from './command.ts';
 import { type CliEnvironment, canAsk } from '../process/cli-environment.ts';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors/exit-code.ts';
 import { within } from '../../agent/processes/within.ts';
 import { NODE_LIMITS, tooManyBytes } from '../../cas/canonical.ts';
 import { messageOf, UwfError } from '../../errors.ts';

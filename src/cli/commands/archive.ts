@@ -7,15 +7,13 @@ import type { Repository } from '../../git/repository.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { plural } from '../../text/wording.ts';
 import { iso } from '../../time/clock.ts';
-import { defineCommand, type Command } from '../command-line/command.ts';
-import { momentOption, parseMoment } from '../command-line/parse-value.ts';
-import { publishOptions } from '../command-line/shared-arguments.ts';
+import { type Command, defineCommand, momentOption, parseMoment, publishOptions } from '../command-line/command.ts';
 import { EXIT, exitCodeOfSharing } from '../errors/exit-code.ts';
-import { scanningRedactor } from '../open/open-redactor.ts';
+import { scanningRedactor } from '../open/open-config.ts';
 import { openRemoteHere, withExchangeOptions } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
-import { oneLine } from '../output/width.ts';
+import { oneLine } from '../output/text.ts';
 import { hintAtHeldBack, leftOf } from '../sharing/sync-report.ts';
 
 const DEFAULT_BEFORE = '30d';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../git/system/process-identity.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors/exit-code.ts';
 
 /** The shells that can be completed in. */
 export const shells: readonly string[] = ['bash', 'zsh', 'fish'];

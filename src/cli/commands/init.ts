@@ -1,9 +1,16 @@
 import { basename, join } from 'node:path';
 import type { Repository } from '../../git/repository.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
-import { UsageError } from '../errors/usage-error.ts';
-import { CONFIG, NOTHING, WORKFLOWS, formatPrepared, prepareFiles, type PreparedFiles } from '../init/prepare-files.ts';
-import { shippedNames } from '../init/shipped-workflows.ts';
+import { UsageError } from '../errors/exit-code.ts';
+import {
+  CONFIG,
+  formatPrepared,
+  NOTHING,
+  type PreparedFiles,
+  prepareFiles,
+  shippedNames,
+  WORKFLOWS,
+} from '../init/prepare-files.ts';
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
@@ -77,10 +84,7 @@ This command is optional.`,
 /** Agrees to the agents that were just written, and to no other, even if another file declares one of the same name. */
 async function trustWritten(cli: CliEnvironment, repository: Repository, { configured }: PreparedFiles): Promise<void> {
   if (!configured.some((name) => name.startsWith('agents.'))) return;
-  const [{ claimsHere }, { Consents }] = await Promise.all([
-    import('../trust/gate.ts'),
-    import('../trust/consents.ts'),
-  ]);
+  const [{ claimsHere }, { Consents }] = await Promise.all([import('../trust/gate.ts'), import('../trust/claim.ts')]);
   const config = await configHere(cli, repository);
   const file = join(repository.location?.workTree ?? '', CONFIG);
   const claims = claimsHere(cli, repository, config).filter(

@@ -5,16 +5,13 @@ import type { Repository } from '../../git/repository.ts';
 import { getThread, listPointers } from '../../thread/find-thread.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { isOver } from '../../thread/thread-state.ts';
-import { defineCommand, type Command } from '../command-line/command.ts';
-import { parseCount } from '../command-line/parse-value.ts';
-import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
-import { formatLong, formatShort } from '../log/format-entry.ts';
+import { type Command, defineCommand, optionalThreadArgument, parseCount } from '../command-line/command.ts';
+import { formatLong, formatShort, type LogEntry, logFields } from '../log/log-entry.ts';
 import type { OpenChildren } from '../log/graph.ts';
-import { logFields, type LogEntry } from '../log/log-entry.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
-import { paintStatus } from '../output/palette.ts';
+import { paintStatus } from '../output/text.ts';
 
 type Style = { isShort: boolean; isGraph: boolean; most: number };
 

@@ -1,11 +1,10 @@
 import { defineCommand, type Command } from '../command-line/command.ts';
-import { UsageError, hintAtName } from '../errors/usage-error.ts';
+import { hintAtName, UsageError } from '../errors/exit-code.ts';
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
 import { canAskForConsent } from '../process/cli-environment.ts';
-import type { TrustClaim } from '../trust/claim.ts';
-import { Consents, isAgreed, type Consent } from '../trust/consents.ts';
+import { type Consent, Consents, isAgreed, type TrustClaim } from '../trust/claim.ts';
 import { askForAll, claimsHere, formatClaims, NotTrusted, visible } from '../trust/gate.ts';
 
 export const trustCommand: Command = defineCommand({

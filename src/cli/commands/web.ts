@@ -1,11 +1,8 @@
 import { hostname } from 'node:os';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { UsageError } from '../errors/usage-error.ts';
-import { parsePort } from '../command-line/parse-value.ts';
-import { optionalThreadArgument } from '../command-line/shared-arguments.ts';
-import { defineCommand, type Command } from '../command-line/command.ts';
-import { machineKey } from '../open/user-folders.ts';
-import { openForReading } from '../open/open-repository.ts';
+import { UsageError } from '../errors/exit-code.ts';
+import { type Command, defineCommand, optionalThreadArgument, parsePort } from '../command-line/command.ts';
+import { machineKey, openForReading } from '../open/open-repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
@@ -112,7 +109,7 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
 async function pageRedactor(cli: CliEnvironment, repository: Repository): Promise<Redactor> {
   const [{ configOrNone }, { redactorHere }] = await Promise.all([
     import('../open/open-config.ts'),
-    import('../open/open-redactor.ts'),
+    import('../open/open-config.ts'),
   ]);
   return redactorHere(cli, repository, await configOrNone(cli, repository));
 }

@@ -8,14 +8,13 @@ import { statusOf } from '../../thread/thread-commit.ts';
 import { listWorkflowFiles } from '../../workflow/load/resolve-workflow.ts';
 import { WORKFLOWS_PREFIX } from '../../workflow/registry/workflow-refs.ts';
 import type { Candidates } from '../command-line/command.ts';
-import { findCommand, splitFront } from '../command-line/find-command.ts';
-import { toCommander, withOptionalValues } from '../command-line/read-words.ts';
+import { findCommand, splitFront, toCommander, withOptionalValues } from '../command-line/read-words.ts';
 import { commandTable, type CommandEntry } from '../commands/command-table.ts';
-import { shippedNames } from '../init/shipped-workflows.ts';
+import { shippedNames } from '../init/prepare-files.ts';
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { readingContext } from '../../engine/engine-context.ts';
-import { oneLine } from '../output/width.ts';
+import { oneLine } from '../output/text.ts';
 import { environmentIn, type CliEnvironment } from '../process/cli-environment.ts';
 
 /**

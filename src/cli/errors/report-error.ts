@@ -1,8 +1,7 @@
 import { messageOf, UwfError } from '../../errors.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
-import { hintFrom } from '../output/hint-from.ts';
-import { createPalette, type Palette } from '../output/palette.ts';
-import { allHarmless, harmless, harmlessJson } from '../output/width.ts';
+import { hintFrom } from '../output/output.ts';
+import { allHarmless, createPalette, harmless, harmlessJson, type Palette } from '../output/text.ts';
 
 /**
  * Says on stderr what went wrong: what happened, to which thing, and what to try.

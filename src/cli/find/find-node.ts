@@ -1,9 +1,15 @@
 import { isNodeHash, type NodeHash } from '../../cas/hash.ts';
 import { repositoryNodes } from '../../cas/lookup.ts';
+import type { NodeSource, StoredNode } from '../../cas/node.ts';
 import type { Repository } from '../../git/repository.ts';
-import { builtIn, isTypeName, typeNames } from '../../schema/built-in.ts';
+import { isJsonObject } from '../../json.ts';
+import { builtIn, isTypeName, typeNameOf, typeNames } from '../../schema/built-in.ts';
 import { SCHEMA_REFS } from '../../schema/put.ts';
-import { hintAtName, UsageError } from '../errors/usage-error.ts';
+import { firstLine } from '../../thread/commit-message.ts';
+import { threadCas, type ThreadCas } from '../../thread/thread-cas.ts';
+import type { TextOption } from '../command-line/command.ts';
+import { hintAtName, UsageError } from '../errors/exit-code.ts';
+import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /**
  * Finds the type that a text names: one of uwf's own by its name, any other by its hash or the first characters of it.
@@ -50,4 +56,71 @@ export async function findHash(
   if (second === undefined) return first;
   const some = matches.slice(0, 5).join(', ');
   throw new UsageError(`'${text}' could be any of ${matches.length} nodes: ${some}`, 'give more characters');
+}
+
+/** The option that says under which thread nodes are put and looked up. */
+export const threadOption: TextOption = {
+  short: 't',
+  value: '<thread>',
+  summary: 'work in the store of this thread; by default $UWF_THREAD, else the whole repository',
+  candidates: 'thread',
+};
+
+/** Where nodes are looked up. */
+type NodeScope = {
+  /** The store of the thread; `undefined` for the whole repository. */
+  cas: ThreadCas | undefined;
+  nodes: NodeSource;
+  /** The hash that a text means: a whole one, or its first characters. */
+  find: (text: string) => Promise<NodeHash>;
+};
+
+/**
+ * The nodes that a command works on: those of the thread that is named or that an agent works in, else all.
+ */
+export function nodeScope(cli: CliEnvironment, repository: Repository, thread: string | undefined): NodeScope {
+  const id = thread ?? (cli.env['UWF_THREAD'] || undefined);
+  const cas = id === undefined ? undefined : threadCas(repository, id);
+  const nodes = cas ?? repositoryNodes(repository);
+  return {
+    cas,
+    nodes,
+    find: (text) =>
+      findHash(repository, text, async (hash) => cas === undefined || (await cas.find(hash)) !== undefined),
+  };
+}
+
+/** The text of a content node; `undefined` for every other node. */
+export function contentText(node: Pick<StoredNode, 'type' | 'payload'>): string | undefined {
+  if (node.type !== builtIn.content || !isJsonObject(node.payload)) return undefined;
+  return typeof node.payload['text'] === 'string' ? node.payload['text'] : undefined;
+}
+
+/** The name of a node's type where it is one of uwf's own, else its hash. */
+export function nameOfType(node: Pick<StoredNode, 'type'>): string {
+  return typeNameOf(node.type) ?? node.type;
+}
+
+/** One line that tells what a node holds. */
+function titleOf(node: Pick<StoredNode, 'type' | 'payload'>): string {
+  const text = contentText(node);
+  if (text !== undefined) return firstLine(text);
+  const { payload } = node;
+  const named = isJsonObject(payload) ? (payload['name'] ?? payload['title'] ?? payload['role']) : undefined;
+  return typeof named === 'string' ? named : JSON.stringify(payload).slice(0, 200);
+}
+
+/** The fields of a node under `--json`, where nodes are listed. */
+export const nodeFields: Readonly<Record<keyof NodeRow, string>> = {
+  hash: "the node's hash",
+  oid: 'the git object that it lies in',
+  type: "its type's name or hash",
+  title: 'one line of what it holds',
+};
+
+/** A node as lists show it. */
+export type NodeRow = { hash: string; oid: string; type: string; title: string };
+
+export function nodeRow(node: StoredNode): NodeRow {
+  return { hash: node.hash, oid: node.oid, type: nameOfType(node), title: titleOf(node) };
 }

@@ -18,7 +18,7 @@ import { CorruptThread } from '../../thread/thread-errors.ts';
 import type { ThreadPointer } from '../../thread/thread-id.ts';
 import { likelyOwners } from '../../thread/thread-cas.ts';
 import type { TextOption } from '../command-line/command.ts';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors/exit-code.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { findHash } from './find-node.ts';
 

@@ -11,8 +11,7 @@ import { EXIT, exitCodeOfRun, type ExitCode } from '../errors/exit-code.ts';
 import { openEngine } from '../open/open-engine.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
-import { createPalette, paintStatus } from '../output/palette.ts';
-import { harmless } from '../output/width.ts';
+import { createPalette, harmless, paintStatus } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createRunView, type RunView } from './run-view.ts';
 

@@ -8,7 +8,7 @@ import type { CliEnvironment } from '../process/cli-environment.ts';
 import { EXIT, type ExitCode } from '../errors/exit-code.ts';
 import { debugLine, JournalView } from './print-events.ts';
 import type { Output } from '../output/output.ts';
-import { allHarmless, harmless } from '../output/width.ts';
+import { allHarmless, harmless } from '../output/text.ts';
 
 type World = { cli: CliEnvironment; out: Output };
 

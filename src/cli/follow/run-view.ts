@@ -1,8 +1,7 @@
 import type { EngineEvent, ThreadOver } from '../../engine/events.ts';
 import { formatDuration } from '../../text/wording.ts';
 import type { Output } from '../output/output.ts';
-import { createPalette } from '../output/palette.ts';
-import { allHarmless, fitTo, oneLine } from '../output/width.ts';
+import { allHarmless, createPalette, fitTo, oneLine } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { isEndOfRun, RunStory } from './print-events.ts';
 

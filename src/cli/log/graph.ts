@@ -1,9 +1,8 @@
 import type { ObjectId } from '../../git/format/object-id.ts';
 import type { Repository } from '../../git/repository.ts';
 import { findStart, readChildEnds } from '../../thread/thread-chain.ts';
-import type { Palette } from '../output/palette.ts';
-import { formatShort } from './format-entry.ts';
-import type { LogEntry } from './log-entry.ts';
+import type { Palette } from '../output/text.ts';
+import { formatShort, type LogEntry } from './log-entry.ts';
 import { readLog } from './read-log.ts';
 import { callerCommit } from '../../thread/thread-state.ts';
 

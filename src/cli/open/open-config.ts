@@ -1,7 +1,12 @@
 import type { Config } from '../../engine/config/config.ts';
+import type { KnownSecret } from '../../engine/redact/known-secrets.ts';
+import { Redaction } from '../../engine/redact/redaction.ts';
+import type { GitVariable } from '../../git/process/git-variables.ts';
 import type { Repository } from '../../git/repository.ts';
+import type { Redactor } from '../../redaction/redactor.ts';
+import { redactedLine } from '../output/findings.ts';
 import { type CliEnvironment, trustsAll } from '../process/cli-environment.ts';
-import { configFolder } from './user-folders.ts';
+import { configFolder, machineKey } from './open-repository.ts';
 
 /** The configuration of a command: this user's own, the repository's, and this machine's. */
 export async function configHere(cli: CliEnvironment, repository: Repository): Promise<Config> {
@@ -12,7 +17,7 @@ export async function configHere(cli: CliEnvironment, repository: Repository): P
   if (!letsOut || trustsAll(cli)) return config;
   const [{ claimOfSetting }, { Consents, isAgreed }] = await Promise.all([
     import('../trust/claim.ts'),
-    import('../trust/consents.ts'),
+    import('../trust/claim.ts'),
   ]);
   const trusted = new Consents(cli, repository).read();
   return loadConfig(repository, { ...from, isAgreed: (setting) => isAgreed(claimOfSetting(setting), trusted) });
@@ -21,4 +26,54 @@ export async function configHere(cli: CliEnvironment, repository: Repository): P
 /** The configuration; an empty one if it has mistakes. For commands that run no agent. */
 export function configOrNone(cli: CliEnvironment, repository: Repository): Promise<Config> {
   return configHere(cli, repository).catch((): Config => ({ agents: {}, roles: {} }));
+}
+
+/**
+ * The redactor of a command. It knows the secrets of this machine by value, tokens by their form, and uses this user's key.
+ */
+export async function redactorHere(cli: CliEnvironment, repository: Repository, config: Config): Promise<Redactor> {
+  const { createRedactor } = await import('../../redaction/create-redactor.ts');
+  const known = (await secretsHere(cli, repository, config)).map(({ value }) => value);
+  const { rules = [], allow = [] } = config.redact ?? {};
+  let key: Uint8Array | undefined;
+  return createRedactor({
+    known,
+    rules,
+    allow,
+    // Most commands redact nothing and need no key.
+    get key() {
+      return (key ??= machineKey(cli.env, 'redaction.key'));
+    },
+  });
+}
+
+/** The known secrets of this machine: from the environment, the agents and git's configuration. */
+export async function secretsHere(cli: CliEnvironment, repository: Repository, config: Config): Promise<KnownSecret[]> {
+  const [{ knownSecrets }, git] = await Promise.all([
+    import('../../engine/redact/known-secrets.ts'),
+    gitVariables(repository, cli.env),
+  ]);
+  return knownSecrets({ env: cli.env, config, git });
+}
+
+async function gitVariables({ location }: Repository, env: CliEnvironment['env']): Promise<readonly GitVariable[]> {
+  if (location === undefined) return [];
+  const { gitVariablesOf } = await import('../../git/repository/known-variables.ts');
+  return gitVariablesOf({ location, env });
+}
+
+/** The redactor that searches stored objects. It is the one that redacts what a run writes. */
+export async function scanningRedactor(cli: CliEnvironment, repository: Repository): Promise<Redactor> {
+  return redactorHere(cli, repository, await configHere(cli, repository));
+}
+
+/** Takes secrets out of what a command itself is about to write. */
+export async function redactionHere(cli: CliEnvironment, repository: Repository): Promise<Redaction> {
+  const config = await configOrNone(cli, repository);
+  return new Redaction(config.redact?.isOff === true ? null : await redactorHere(cli, repository, config));
+}
+
+/** Says on stderr what was taken out: the rules, never the values. */
+export function sayTaken(cli: CliEnvironment, { taken, rules }: Redaction): void {
+  if (taken !== undefined) cli.stderr.write(`uwf: ${redactedLine(rules)}\n`);
 }

@@ -4,11 +4,9 @@ import type { Engine } from '../../engine/engine.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { RunView } from '../follow/run-view.ts';
 import { redactedLine } from '../output/findings.ts';
-import { canAsk, type CliEnvironment } from '../process/cli-environment.ts';
-import { rootWatched } from '../process/signals.ts';
-import { machineKey, workTreesHere } from './user-folders.ts';
-import { configHere } from './open-config.ts';
-import { redactorHere } from './open-redactor.ts';
+import { canAsk, type CliEnvironment, rootWatched } from '../process/cli-environment.ts';
+import { machineKey, workTreesHere } from './open-repository.ts';
+import { configHere, redactorHere } from './open-config.ts';
 
 /** The variable by which a background process learns which lease its parent took for it. */
 export const ADOPT_LEASE = 'UWF_ADOPT_LEASE';

@@ -7,8 +7,7 @@ import {
   formatDiagnostic,
   type SourceText,
 } from '../../workflow/source/source-map.ts';
-import type { Palette } from './palette.ts';
-import { harmless, oneLine } from './width.ts';
+import { harmless, oneLine, type Palette } from './text.ts';
 
 /** Writes what is wrong with something, a line each: the commit, the file, and what. */
 export function formatFindings(

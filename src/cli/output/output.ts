@@ -1,12 +1,11 @@
 import type { JsonValue } from '../../json.ts';
-import { hintFrom } from './hint-from.ts';
+import { shellQuoted } from '../../text/wording.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
-import { createPalette, type Palette } from './palette.ts';
-import { formatTable, type Column } from './table.ts';
-import { allHarmless, harmlessJson } from './width.ts';
+import { type Column, formatTable } from './table.ts';
+import { allHarmless, createPalette, harmlessJson, type Palette } from './text.ts';
 
 /** A value that is printed under `--json`. `undefined` members are left out, as JSON does. */
-export type Printable = object | readonly object[];
+type Printable = object | readonly object[];
 
 /** Where a command's results go: as text for people, or as the JSON that was asked for. */
 export interface Output {
@@ -91,4 +90,15 @@ async function evaluateQuery(query: string, value: Printable): Promise<unknown> 
   // What a command prints is made for JSON.stringify, which leaves nothing but JSON.
   const json: JsonValue = JSON.parse(JSON.stringify(value));
   return runQuery(query, json);
+}
+
+/** A hint whose commands of uwf mean the same folder as the command that gives it: one that `-C` named is named again. */
+export function hintFrom({ givenFolder }: Pick<CliEnvironment, 'givenFolder'>, hint: string): string {
+  if (givenFolder === undefined) return hint;
+  return hint.replaceAll(/(?<=')uwf (?=[a-z])/g, () => `uwf -C ${quoted(givenFolder)} `);
+}
+
+/** A path as a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w+,./:=@^-]+$/.test(path) ? path : shellQuoted(path);
 }

@@ -1,8 +1,7 @@
 import { formatCount } from '../../text/wording.ts';
-import type { CliEnvironment } from '../process/cli-environment.ts';
-import type { OutputStream } from '../process/process-streams.ts';
+import type { CliEnvironment, OutputStream } from '../process/cli-environment.ts';
 import { collectOften } from '../process/save-memory.ts';
-import { fitTo, oneLine } from './width.ts';
+import { fitTo, oneLine } from './text.ts';
 
 /** A count is first told after this time, and then so often; the clock is looked at for every so many. */
 const QUIET_MS = 500;

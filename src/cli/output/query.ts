@@ -2,7 +2,7 @@ import { compileExpression } from '../../expression/analysis/compile-expression.
 import { evaluate } from '../../expression/evaluation/evaluate.ts';
 import { UwfError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors/exit-code.ts';
 
 /**
  * Checks the expression of `--query` before the command runs.

@@ -1,8 +1,7 @@
 import type { PartKind, ToolCallDraft, TracedTurn } from '../../thread/step-trace.ts';
-import type { Palette } from './palette.ts';
+import { harmless, oneLine, type Palette } from './text.ts';
 import { formatDuration, formatTime } from '../../text/wording.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
-import { harmless, oneLine } from './width.ts';
 
 const titles: Readonly<Record<PartKind, string>> = {
   thought: 'thought',

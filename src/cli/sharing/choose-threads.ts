@@ -10,7 +10,7 @@ import { configOrNone } from '../open/open-config.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import { openForReading } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
-import { oneLine } from '../output/width.ts';
+import { oneLine } from '../output/text.ts';
 import { canAskForConsent, type CliEnvironment } from '../process/cli-environment.ts';
 import { aboutThreads, formatAbout } from './sync-report.ts';
 
@@ -141,7 +141,7 @@ export class NewThreadsChoice {
     const { cli, repository, remote, redactor } = this.#world;
     const [{ askKey }, { createPalette }, about] = await Promise.all([
       import('../ask/ask.ts'),
-      import('../output/palette.ts'),
+      import('../output/text.ts'),
       aboutThreads(repository, threads, redactor),
     ]);
     pause();

@@ -5,9 +5,9 @@ import type { CliEnvironment } from '../process/cli-environment.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import type { Output } from '../output/output.ts';
-import { shortIds } from '../output/short-ids.ts';
+import { shortIds } from '../output/table.ts';
 import { formatAgo } from '../../text/wording.ts';
-import { UsageError } from '../errors/usage-error.ts';
+import { UsageError } from '../errors/exit-code.ts';
 
 /** The options of `uwf thread list`, as far as the names of a remote's refs can answer them. */
 type OptionsAtRemote = Pick<ListOptions, 'sinceMs' | 'untilMs' | 'endedSinceMs' | 'endedBeforeMs' | 'limit'> & {

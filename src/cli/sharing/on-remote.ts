@@ -1,40 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describeThread } from '../../engine/describe/describe.ts';
 import { readingContext } from '../../engine/engine-context.ts';
-import type { ThreadOver } from '../../engine/events.ts';
+import type { EngineEvent, ThreadOver } from '../../engine/events.ts';
 import type { ResumeOptions } from '../../engine/verbs/resume.ts';
 import { UwfError } from '../../errors.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
 import { listCommits, resolveRevision } from '../../git/process/revisions.ts';
 import type { Repository } from '../../git/repository.ts';
 import { listRemotes } from '../../git/repository/own-programs.ts';
+import { RemoteUnreachable } from '../../git/transport/git-output.ts';
 import type { Remote } from '../../git/transport/remote.ts';
 import { readHead } from '../../git/worktree/snapshot.ts';
-import { claimRef, findClaim } from '../../sync/claims.ts';
-import type { FollowedThread } from '../../sync/followed-thread.ts';
+import { inPlaceOf } from '../../or-else.ts';
+import { type Claim, claimRef, findClaim } from '../../sync/claims.ts';
+import { fetchFrom } from '../../sync/fetch-threads.ts';
+import { FollowedThread, type Look } from '../../sync/followed-thread.ts';
 import { idsHere } from '../../sync/offer-threads.ts';
+import { pushThreads } from '../../sync/push-threads.ts';
 import { readTrackedRef } from '../../sync/shared-refs.ts';
-import { removeClaims, stopWork } from '../../sync/stop-work.ts';
+import { letGoOn, removeClaims, stopWork } from '../../sync/stop-work.ts';
 import { getThread } from '../../thread/find-thread.ts';
 import { readThreadCommit } from '../../thread/thread-commit.ts';
-import { ThreadMoved, WrongThreadState } from '../../thread/thread-errors.ts';
+import { ThreadMoved, ThreadNotFound, WrongThreadState } from '../../thread/thread-errors.ts';
 import { activeRef, type ThreadId } from '../../thread/thread-id.ts';
 import { isOver } from '../../thread/thread-state.ts';
-import type { ExitCode } from '../errors/exit-code.ts';
-import { UsageError } from '../errors/usage-error.ts';
-import { goOnThere } from '../follow/follow-remote.ts';
+import { monotonicMs } from '../../time/clock.ts';
+import { EXIT, type ExitCode, UsageError } from '../errors/exit-code.ts';
+import { showOver } from '../follow/follow-run.ts';
+import { isEndOfRun } from '../follow/print-events.ts';
+import { createRunView } from '../follow/run-view.ts';
+import { scanningRedactor } from '../open/open-config.ts';
 import { openEngine } from '../open/open-engine.ts';
+import { findOpenBelow, openRemoteHere } from '../open/open-remote.ts';
+import { openForWriting } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
-import { oneLine } from '../output/width.ts';
+import { oneLine } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
+import { reasonOf } from '../threads/known-claims.ts';
 import { startHere, type StartValues } from '../threads/start-thread.ts';
-import {
-  bringThread,
-  followFromHere,
-  type MayPublish,
-  openRemoteWorld,
-  type RemoteWorld,
-  sendThread,
-} from './remote-run.ts';
+import { hintAtHeldBack } from './sync-report.ts';
 
 /**
  * Starts a thread here, sends it to a remote, and follows what workers make of it. It has a work tree of its own wherever it
@@ -209,4 +213,208 @@ export async function assertNotElsewhere(
     if (!isStopped && (await readTrackedRef(repository, other, activeRef(thread))) !== undefined)
       out.hint(`${name} has the thread, too: if it has workers, ${stop} keeps them from taking the same turns`);
   }
+}
+
+/** What a command with `--on` works with. */
+type RemoteWorld = { cli: CliEnvironment; out: Output; repository: Repository; remote: Remote };
+
+/** What a user says that may be published. */
+type MayPublish = { 'with-commits'?: boolean; 'allow-secrets'?: boolean };
+
+/**
+ * Opens the repository and the remote of `--on`.
+ * @throws {UsageError} for a remote without a name: its refs are not remembered
+ */
+export async function openRemoteWorld(
+  { cli, out }: { cli: CliEnvironment; out: Output },
+  name: string,
+): Promise<RemoteWorld> {
+  const repository = await openForWriting(cli);
+  const remote = await openRemoteHere(cli, repository, { name, direction: 'push' });
+  if (!remote.isConfigured)
+    throw new UsageError(`--on needs a remote with a name: git remote add <name> ${remote.url}`);
+  return { cli, out, repository, remote };
+}
+
+/**
+ * A thread of the remote as it is followed from now on, and what has happened to it since this repository last saw it: at the
+ * head `before`, if it was here.
+ */
+type Brought = { followed: FollowedThread; news: EngineEvent[]; before: ObjectId | undefined };
+
+/**
+ * Brings a thread of the remote here, as it stands there, with the threads below it that are not over.
+ * @param text its id or first characters, here or there
+ */
+export async function bringThread(world: RemoteWorld, text: string): Promise<Brought> {
+  const { cli, repository, remote } = world;
+  const { env, signal } = cli;
+  const before = await getThread(repository, text).catch(inPlaceOf(ThreadNotFound, undefined));
+  await fetchFrom(repository, remote, { env, signal, threads: [before?.id ?? text] }, true);
+  const { id } = await getThread(repository, before?.id ?? text);
+  const followed = followFromHere(world, id, before?.head);
+  const { events } = await followed.look();
+  const news = events.filter((event) => event.thread !== id || !isEndOfRun(event));
+  return { followed, news, before: before?.head };
+}
+
+/**
+ * Follows a thread that is here and at the remote.
+ * @param from the head that is known; absent: what happened from the start on is told
+ */
+function followFromHere({ cli, repository, remote }: RemoteWorld, thread: ThreadId, from?: ObjectId): FollowedThread {
+  const { env, signal } = cli;
+  return new FollowedThread(readingContext(repository), remote, thread, { env, signal }, from);
+}
+
+/**
+ * Pushes a thread and the threads below it that are not over.
+ * @param also threads that go along, whether or not they are over
+ * @throws {UwfError} `not-sent` if something of it stays here; why is said, and what can be done
+ */
+export async function sendThread(
+  { cli, out, repository, remote }: RemoteWorld,
+  thread: ThreadId,
+  mayPublish: MayPublish,
+  also: readonly ThreadId[] = [],
+): Promise<void> {
+  const { env, signal } = cli;
+  const threads = [...new Set([thread, ...also, ...(await findOpenBelow(repository, thread))])];
+  const report = await pushThreads({ repository }, remote, {
+    env,
+    signal,
+    threads,
+    withCommits: mayPublish['with-commits'],
+    allowSecrets: mayPublish['allow-secrets'],
+    redactor: await scanningRedactor(cli, repository),
+  });
+  const [held] = report.held;
+  const [rejected] = report.rejected;
+  const reason = held?.reason ?? rejected?.reason;
+  if (reason === undefined) return;
+  hintAtHeldBack(report, { repository, remote, withCommits: mayPublish['with-commits'] === true }, out);
+  throw new UwfError(`thread ${held?.thread ?? thread} is not sent to ${remote.name}: ${reason}`, {
+    code: 'not-sent',
+    kind: rejected !== undefined ? 'refused' : mustStay(held) ? 'data' : 'conflict',
+    hint: `it is stored here; 'uwf thread run ${thread} --on ${remote.name}' sends it again`,
+    facts: { thread, remote: remote.name },
+  });
+}
+
+function mustStay(held: { commits?: unknown; secrets?: unknown; isUnsound?: true } | undefined): boolean {
+  return held?.commits !== undefined || held?.secrets !== undefined || held?.isUnsound === true;
+}
+
+/** The shortest and the longest time between two looks at the remote, in ms. */
+const POLL_MS = { min: 1_000, max: 5_000 };
+
+/** After so long without news of a thread that no worker has claimed, it is said what may be the matter; ms. */
+const QUIET_MS = 15_000;
+
+/**
+ * Lets workers of a remote go on with a thread that was sent there, and follows it.
+ * @param isBackground prints the thread's id and ends
+ * @param news what is told first
+ * @returns the exit code that tells how the thread stands
+ */
+export async function goOnThere(
+  world: RemoteWorld,
+  thread: ThreadId,
+  followed: FollowedThread,
+  isBackground: boolean,
+  news: readonly EngineEvent[] = [],
+): Promise<ExitCode> {
+  const { cli, out, repository, remote } = world;
+  const { env, signal } = cli;
+  await letGoOn(repository, remote, followed.open, { env, signal });
+  if (!isBackground) return followRemote(world, thread, followed, news);
+  const { head, status, workflow } = await describeThread(readingContext(repository), thread);
+  await out.result({ thread, head, workflow, status, remote: remote.name }, () => thread);
+  out.hint(`'uwf thread run ${thread} --on ${remote.name}' follows it`);
+  return EXIT.done;
+}
+
+/**
+ * Shows what workers do with a thread, as a run is shown, until it is over or suspended. Ctrl-C ends the following only.
+ * @returns the exit code that tells how the thread stands
+ */
+async function followRemote(
+  world: RemoteWorld,
+  thread: ThreadId,
+  followed: FollowedThread,
+  news: readonly EngineEvent[],
+): Promise<ExitCode> {
+  const { cli, out, repository, remote } = world;
+  const view = createRunView(cli, out, thread);
+  for (const event of news) view.tell(event);
+  const workers = new Map<string, string>();
+  let isAway = false;
+  let quietSinceMs = monotonicMs();
+  for (let waitMs = POLL_MS.min; ;) {
+    const look = await tryToLook(followed, cli.signal, (text) => {
+      if (!isAway) out.note(`uwf: ${text}; trying again`);
+      isAway = true;
+    });
+    if (cli.signal.aborted) break;
+    if (look !== undefined) {
+      if (isAway) out.note(`uwf: ${remote.name} is back`);
+      isAway = false;
+      for (const claim of look.claims) await tellClaim(world, claim, workers);
+      for (const event of look.events) view.tell(event);
+      if (look.over !== undefined) {
+        // A run that was followed from its end on tells of it once more.
+        if (!look.events.some(({ event, thread: id }) => id === thread && event === look.over?.event))
+          view.tell(look.over);
+        await view.close();
+        const code = await showOver({ cli, out }, repository, look.over);
+        if (code === EXIT.suspended)
+          out.hint(`with --on ${remote.name} the answer is sent back, and its workers go on`);
+        return code;
+      }
+    }
+    const isNew = look !== undefined && look.events.length + look.claims.length > 0;
+    if (isNew || look?.isClaimed !== false) quietSinceMs = monotonicMs();
+    else if (monotonicMs() - quietSinceMs >= QUIET_MS) {
+      out.hint(`no worker has claimed it. 'uwf worker' starts one; one that cannot run the turn says why in its log`);
+      quietSinceMs = Infinity;
+    }
+    waitMs = isNew ? POLL_MS.min : Math.min(1.5 * waitMs, POLL_MS.max);
+    await sleep(waitMs, undefined, { signal: cli.signal }).catch(() => {});
+    if (cli.signal.aborted) break;
+  }
+  await view.close();
+  out.note(`thread ${thread} goes on at ${remote.name}; only the following has ended`);
+  out.hint(
+    `'uwf thread run ${thread} --on ${remote.name}' follows it again, 'uwf thread stop ${thread} --on ${remote.name}' stops it`,
+  );
+  return EXIT.interrupted;
+}
+
+/** @returns `undefined` if the remote is away, or the command is stopped */
+async function tryToLook(
+  followed: FollowedThread,
+  signal: AbortSignal,
+  onAway: (text: string) => void,
+): Promise<Look | undefined> {
+  try {
+    return await followed.look();
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    if (!(error instanceof RemoteUnreachable)) throw error;
+    onAway(error.message);
+    return undefined;
+  }
+}
+
+/** Says which worker has a thread, when it is another one than before. */
+async function tellClaim({ out }: RemoteWorld, claim: Claim, workers: Map<string, string>): Promise<void> {
+  const { thread, worker, host, session, role = null, stoppedBy = null, reason = null } = claim;
+  if (workers.get(thread) === session) return;
+  workers.set(thread, session);
+  if (out.isJson) return out.line({ event: 'thread.claimed', thread, worker, host, role, stoppedBy, reason });
+  const text =
+    stoppedBy === null
+      ? `taken by ${oneLine(worker)} on ${oneLine(host)}`
+      : `stopped by ${oneLine(stoppedBy)}${reasonOf(reason)}`;
+  out.note(`     ${text}`);
 }

@@ -26,8 +26,7 @@ import { hintToResume } from '../../thread/thread-state.ts';
 import type { Left } from '../errors/exit-code.ts';
 import { secretLines } from '../output/findings.ts';
 import type { Output } from '../output/output.ts';
-import type { Palette } from '../output/palette.ts';
-import { fitTo, oneLine } from '../output/width.ts';
+import { fitTo, oneLine, type Palette } from '../output/text.ts';
 
 /** What a report of a push is printed with. */
 type PushWords = { about: AboutThread; isDry?: boolean; isAsked?: boolean; isDecided?: boolean };

@@ -2,7 +2,7 @@ import type { Repository } from '../../git/repository.ts';
 import type { KnownClaim } from '../../sync/claims.ts';
 import { REMOTES_PREFIX, type ThreadId } from '../../thread/thread-id.ts';
 import { formatAgo } from '../../text/wording.ts';
-import { oneLine } from '../output/width.ts';
+import { oneLine } from '../output/text.ts';
 
 /** The claims of workers that are known here. What reads them is loaded only where there are some. */
 export async function knownClaims(

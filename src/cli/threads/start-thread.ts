@@ -1,7 +1,12 @@
 import { promptFrom, promptOptions } from '../command-line/read-text.ts';
-import { parseCount, parseTimeLimit } from '../command-line/parse-value.ts';
-import type { OptionSpec, ParsedOption, TextOption } from '../command-line/command.ts';
-import { UsageError } from '../errors/usage-error.ts';
+import {
+  type OptionSpec,
+  parseCount,
+  type ParsedOption,
+  parseTimeLimit,
+  type TextOption,
+} from '../command-line/command.ts';
+import { UsageError } from '../errors/exit-code.ts';
 import type { StartOptions } from '../../engine/verbs/start.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { ThreadView } from '../../engine/describe/describe.ts';

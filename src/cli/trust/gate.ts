@@ -8,10 +8,18 @@ import { realPath } from '../../git/repository/git-directory.ts';
 import { ownPrograms, ownProgramsFor, type GitUse } from '../../git/repository/own-programs.ts';
 import { isWithin } from '../../git/system/files.ts';
 import type { RunView } from '../follow/run-view.ts';
-import type { Palette } from '../output/palette.ts';
+import type { Palette } from '../output/text.ts';
 import { canAskForConsent, trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
-import { claimOfAgent, claimOfGit, claimOfSetting, FileHasher, type TrustClaim } from './claim.ts';
-import { Consents, isAgreed, type Consent } from './consents.ts';
+import {
+  claimOfAgent,
+  claimOfGit,
+  claimOfSetting,
+  type Consent,
+  Consents,
+  FileHasher,
+  isAgreed,
+  type TrustClaim,
+} from './claim.ts';
 
 /** No person could be asked for agreement, or the answer was no. Nothing was run or stored. */
 export class NotTrusted extends UwfError {
@@ -131,7 +139,7 @@ export async function askForAll(
   store: Consents,
 ): Promise<void> {
   if (!canAskForConsent(cli)) throw new NotTrusted(claims, hintToTrust(repository, claims));
-  const [{ createPalette }, { askKey }] = await Promise.all([import('../output/palette.ts'), import('../ask/ask.ts')]);
+  const [{ createPalette }, { askKey }] = await Promise.all([import('../output/text.ts'), import('../ask/ask.ts')]);
   const paint = createPalette(cli.stderr, cli.env);
   const text = formatClaims(claims, store.read(), paint);
   const rows = text.split('\n').reduce((sum, line) => sum + Math.ceil(line.length / 80), 0);

@@ -6,13 +6,13 @@ import { findThread, getThread } from '../../thread/find-thread.ts';
 import type { ThreadPointer } from '../../thread/thread-id.ts';
 import { threadStatuses } from '../../thread/thread-state.ts';
 import { exportWeb, SecretsInExport } from '../../web/export/export-web.tsx';
-import { scanningRedactor } from '../open/open-redactor.ts';
+import { scanningRedactor } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import { ProgressLine } from '../output/progress-line.ts';
 import { secretLines } from '../output/findings.ts';
-import { oneLine } from '../output/width.ts';
+import { oneLine } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Repository } from '../../git/repository.ts';
 

@@ -9,7 +9,7 @@ import type { SeenThread, WebActions } from '../../web/site.ts';
 import { resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
 import { openEngine } from '../open/open-engine.ts';
 import { withCommitter } from '../open/open-repository.ts';
-import { redactionHere } from '../open/open-redactor.ts';
+import { redactionHere } from '../open/open-config.ts';
 import { startInBackground } from '../process/background.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 

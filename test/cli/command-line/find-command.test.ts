@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { findCommand } from '../../../src/cli/command-line/find-command.ts';
+import { findCommand } from '../../../src/cli/command-line/read-words.ts';
 import { commandNameOf } from '../../../src/cli/main.ts';
-import { UsageError } from '../../../src/cli/errors/usage-error.ts';
+import { UsageError } from '../../../src/cli/errors/exit-code.ts';
 
 test.each([
   [['run', 'x'], 'run', ['x']],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseCount, parseDuration, parseMoment, parseTimeLimit } from '../../../src/cli/command-line/parse-value.ts';
+import { parseCount, parseDuration, parseMoment, parseTimeLimit } from '../../../src/cli/command-line/command.ts';
 
 test.each([
   ['250ms', 250],

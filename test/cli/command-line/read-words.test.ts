@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { defineCommand, type Command } from '../../../src/cli/command-line/command.ts';
+import { type Command, defineCommand, parseCount } from '../../../src/cli/command-line/command.ts';
 import { readWords, toCommander } from '../../../src/cli/command-line/read-words.ts';
-import { parseCount } from '../../../src/cli/command-line/parse-value.ts';
-import { UsageError } from '../../../src/cli/errors/usage-error.ts';
+import { UsageError } from '../../../src/cli/errors/exit-code.ts';
 
 const command = defineCommand({
   arguments: [

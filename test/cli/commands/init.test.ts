@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { shippedNames } from '../../../src/cli/init/shipped-workflows.ts';
+import { shippedNames } from '../../../src/cli/init/prepare-files.ts';
 import { createCliRepository, createLoopRepository } from '../../helpers/cli.ts';
 import { createTemporaryFolder, createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 

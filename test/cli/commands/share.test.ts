@@ -390,7 +390,7 @@ describe('what goes wrong', () => {
     await home.start('loop', 'the task');
     await home.uwf(['push', '--all']);
     const other = cloneCliRepository(server.dir);
-    const { CommandStopped } = await import('../../../src/cli/process/signals.ts');
+    const { CommandStopped } = await import('../../../src/cli/process/cli-environment.ts');
     const signal = AbortSignal.abort(new CommandStopped('SIGINT'));
     expect((await other.uwf(['fetch'], { signal })).code).toBe(130);
     expect(other.git('for-each-ref', 'refs/threads', 'refs/uwf')).toBe('');

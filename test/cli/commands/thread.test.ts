@@ -7,7 +7,7 @@ import {
   loopWorkflow,
   scriptedConfig,
 } from '../../helpers/cli.ts';
-import { widthOf } from '../../../src/cli/output/width.ts';
+import { widthOf } from '../../../src/cli/output/text.ts';
 import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
 
 const oid = expect.stringMatching(/^[0-9a-f]{40}$/) as string;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeHash } from '../../../src/cas/hash.ts';
-import { createPalette } from '../../../src/cli/output/palette.ts';
+import { createPalette } from '../../../src/cli/output/text.ts';
 import type { EngineEvent } from '../../../src/engine/events.ts';
 import type { ObjectId } from '../../../src/git/format/object-id.ts';
 import type { ThreadId } from '../../../src/thread/thread-id.ts';

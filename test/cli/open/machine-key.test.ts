@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { machineKey } from '../../../src/cli/open/user-folders.ts';
+import { machineKey } from '../../../src/cli/open/open-repository.ts';
 import { createTemporaryFolder } from '../../helpers/temporary-repository.ts';
 
 test('a key is made once, for this user alone', () => {

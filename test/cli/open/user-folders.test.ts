@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { configFolder, stateFolder } from '../../../src/cli/open/user-folders.ts';
+import { configFolder, stateFolder } from '../../../src/cli/open/open-repository.ts';
 
 test('the folders of a user are those of the XDG specification', () => {
   expect(configFolder({ HOME: '/home/a' })).toBe('/home/a/.config/uwf');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTemporaryRepository } from '../../helpers/temporary-repository.ts';
 import { runCommand } from '../../helpers/cli.ts';
-import { hintFrom } from '../../../src/cli/output/hint-from.ts';
+import { hintFrom } from '../../../src/cli/output/output.ts';
 
 test('the commands of a hint name the folder of -C again', () => {
   const hint = "run 'uwf trust c' or 'uwf trust --all'; uwf itself is not 'uwf'";

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { shortIds } from '../../../src/cli/output/short-ids.ts';
+import { shortIds } from '../../../src/cli/output/table.ts';
 
 test('an id is written with ten characters, or with as many as make it no other', () => {
   const short = shortIds(['01KAM4AAAAXX', '01KAM4AAAAXY', '01KAM5AAAAXX']);

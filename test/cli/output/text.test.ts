@@ -1,9 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createPalette } from '../../../src/cli/output/palette.ts';
+import {
+  allHarmless,
+  createPalette,
+  fitTo,
+  harmless,
+  harmlessJson,
+  oneLine,
+  widthOf,
+} from '../../../src/cli/output/text.ts';
 import { formatFacts, formatTable } from '../../../src/cli/output/table.ts';
 import { formatAgo, formatCount, formatDuration, formatTime } from '../../../src/text/wording.ts';
-import { allHarmless, fitTo, harmless, harmlessJson, oneLine, widthOf } from '../../../src/cli/output/width.ts';
 
 const plain = createPalette({}, {});
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { main } from '../../../src/cli/main.ts';
-import { CommandStopped } from '../../../src/cli/process/signals.ts';
+import { CommandStopped } from '../../../src/cli/process/cli-environment.ts';
 import { cloneCliRepository, createCliRepository } from '../../helpers/cli.ts';
 import {
   createTemporaryFolder,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPalette } from '../../../src/cli/output/palette.ts';
+import { createPalette } from '../../../src/cli/output/text.ts';
 import { formatFetch, formatPush, formatSync } from '../../../src/cli/sharing/sync-report.ts';
 import { parseObjectId } from '../../../src/git/format/object-id.ts';
 import type { FetchReport, PushReport } from '../../../src/sync/report.ts';

@@ -2,30 +2,29 @@ import { readFileSync, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { NodeHash } from '../../../cas/hash.ts';
 import { repositoryNodes } from '../../../cas/lookup.ts';
-import { combineSources, getNode } from '../../../cas/node.ts';
+import { combineSources, getNode, NodeNotFound } from '../../../cas/node.ts';
+import { removeFromScratch } from '../../../cas/scratch.ts';
 import type { Redaction } from '../../../engine/redact/redaction.ts';
 import { UwfError } from '../../../errors.ts';
-import { orElse } from '../../../or-else.ts';
 import { hashObject } from '../../../git/format/object-id.ts';
 import type { Repository } from '../../../git/repository.ts';
 import { readCommit } from '../../../git/stores/read.ts';
-import { builtIn, type Artifact } from '../../../schema/built-in.ts';
-import { schemaWords } from '../../../schema/typed-schema.ts';
-import { putNode } from '../../../schema/put.ts';
+import { orElse } from '../../../or-else.ts';
+import { type Artifact, builtIn } from '../../../schema/built-in.ts';
 import { schemaOfType } from '../../../schema/links.ts';
+import { putNode } from '../../../schema/put.ts';
+import { schemaWords } from '../../../schema/typed-schema.ts';
 import { PINS_REF } from '../../../thread/thread-id.ts';
-import { defineCommand, type Command } from '../../command-line/command.ts';
-import { readJson } from '../../command-line/parse-value.ts';
+import { type Command, defineCommand, hashArgument, readJson } from '../../command-line/command.ts';
 import { textFrom } from '../../command-line/read-text.ts';
-import { UsageError } from '../../errors/usage-error.ts';
-import { findType } from '../../find/find-node.ts';
-import { nodeScope, threadOption } from '../../find/thread-scope.ts';
+import { UsageError } from '../../errors/exit-code.ts';
+import { findType, nodeScope, threadOption } from '../../find/find-node.ts';
 import { foldGathered } from '../../open/fold-gathered.ts';
-import { redactionHere, sayTaken } from '../../open/open-redactor.ts';
+import { redactionHere, sayTaken } from '../../open/open-config.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 
-export const casPutCommand: Command = defineCommand({
+const casPutCommand: Command = defineCommand({
   description: `Stores a text as a node and prints the node's hash. Under a thread the node is kept until the next step
 takes it in, and then as long as the thread. Without a thread it is kept until 'uwf cas rm'. With --type the value is JSON
 that satisfies that schema.
@@ -157,3 +156,21 @@ async function subjectOf({ objects }: Repository, oid: Artifact['oid']): Promise
   const { message } = await readCommit(objects, oid);
   return message.split('\n', 1)[0] ?? '';
 }
+
+const casRmCommand: Command = defineCommand({
+  description: `Removes a node that no step has taken in; git collects it later. A node that a step has taken in stays as
+long as the thread, so the command refuses it.`,
+  arguments: [hashArgument],
+  options: { thread: threadOption },
+  json: { hash: "the node's hash" },
+  examples: [{ command: 'uwf cas rm 3F2V04Y8ZNQWE --thread 01KAM4', comment: 'put by mistake' }],
+  exitCodes: { 1: 'it was not put there', 5: 'a step has taken it in' },
+  async run({ args, options, cli, out }) {
+    const repository = await openForWriting(cli);
+    const { cas, find } = nodeScope(cli, repository, options.thread);
+    const hash = await find(args.hash);
+    const isRemoved = cas ? await cas.delete(hash) : (await removeFromScratch(repository, PINS_REF, [hash])).length > 0;
+    if (!isRemoved) throw new NodeNotFound(hash);
+    await out.result({ hash }, () => `removed ${out.paint.id(hash)}`);
+  },
+});

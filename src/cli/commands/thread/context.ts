@@ -1,9 +1,8 @@
-import { defaultThreadArgument } from '../../command-line/shared-arguments.ts';
-import { defineCommand, type Command } from '../../command-line/command.ts';
+import { type Command, defaultThreadArgument, defineCommand } from '../../command-line/command.ts';
 import { openEngine } from '../../open/open-engine.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import { harmless } from '../../output/width.ts';
-import { UsageError } from '../../errors/usage-error.ts';
+import { harmless } from '../../output/text.ts';
+import { UsageError } from '../../errors/exit-code.ts';
 
 export const threadContextCommand: Command = defineCommand({
   description: `Prints the exact prompt of the thread's next agent, and its size on stderr. Nothing is run or stored.

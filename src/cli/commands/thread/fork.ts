@@ -1,8 +1,7 @@
-import { threadArgument, worktreeOption } from '../../command-line/shared-arguments.ts';
+import { type Command, defineCommand, threadArgument, worktreeOption } from '../../command-line/command.ts';
 import { atOption, findPlace } from '../../find/find-turn.ts';
-import { defineCommand, type Command } from '../../command-line/command.ts';
 import { openForWriting } from '../../open/open-repository.ts';
-import { UsageError } from '../../errors/usage-error.ts';
+import { UsageError } from '../../errors/exit-code.ts';
 import { hintToResume } from '../../../thread/thread-state.ts';
 import { forkThread } from '../../../thread/thread-verbs.ts';
 import { getThread } from '../../../thread/find-thread.ts';

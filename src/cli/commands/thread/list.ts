@@ -7,19 +7,15 @@ import { type SuspendCause, suspendCauses } from '../../../schema/built-in/threa
 import { getThread, listPointers } from '../../../thread/find-thread.ts';
 import type { ThreadId } from '../../../thread/thread-id.ts';
 import { threadStatuses } from '../../../thread/thread-state.ts';
-import { defineCommand, type Command } from '../../command-line/command.ts';
-import { momentOption, parseCount } from '../../command-line/parse-value.ts';
-import { threadFields } from '../../command-line/shared-arguments.ts';
+import { type Command, defineCommand, momentOption, parseCount, threadFields } from '../../command-line/command.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
-import type { Column } from '../../output/table.ts';
-import { paintStatus } from '../../output/palette.ts';
+import { type Column, shortIds } from '../../output/table.ts';
+import { fitTo, oneLine, paintStatus, widthOf } from '../../output/text.ts';
 import { knownClaims } from '../../threads/known-claims.ts';
-import { shortIds } from '../../output/short-ids.ts';
 import { formatAgo, formatCount, plural } from '../../../text/wording.ts';
-import { fitTo, oneLine, widthOf } from '../../output/width.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 
 const longestStatus = Math.max(...threadStatuses.map((status) => status.length));

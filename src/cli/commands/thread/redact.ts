@@ -1,15 +1,13 @@
 import { planRedaction, type ThreadRedaction } from '../../../engine/redact/redact-thread.ts';
 import { archivePlaces } from '../../../thread/archive-list.ts';
 import { lastSeenAt } from '../../../sync/shared-refs.ts';
-import { defineCommand, type Command } from '../../command-line/command.ts';
-import { threadArgument } from '../../command-line/shared-arguments.ts';
+import { type Command, defineCommand, threadArgument } from '../../command-line/command.ts';
 import { EXIT } from '../../errors/exit-code.ts';
-import { scanningRedactor } from '../../open/open-redactor.ts';
+import { scanningRedactor } from '../../open/open-config.ts';
 import { openForWriting } from '../../open/open-repository.ts';
-import type { Palette } from '../../output/palette.ts';
+import { oneLine, type Palette } from '../../output/text.ts';
 import { secretLines } from '../../output/findings.ts';
 import { formatCount } from '../../../text/wording.ts';
-import { oneLine } from '../../output/width.ts';
 import { canAsk } from '../../process/cli-environment.ts';
 
 type Result = ThreadRedaction & { remotes: string[] };

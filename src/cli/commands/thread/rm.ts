@@ -22,15 +22,11 @@ import {
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { isOver, statusOfHead, type ThreadStatus } from '../../../thread/thread-state.ts';
 import { removeThread, removeThreads } from '../../../thread/remove-thread.ts';
-import { defineCommand, type Command } from '../../command-line/command.ts';
-import { momentOption } from '../../command-line/parse-value.ts';
-import { optionalThreadArgument } from '../../command-line/shared-arguments.ts';
-import { EXIT } from '../../errors/exit-code.ts';
-import { UsageError } from '../../errors/usage-error.ts';
+import { type Command, defineCommand, momentOption, optionalThreadArgument } from '../../command-line/command.ts';
+import { EXIT, UsageError } from '../../errors/exit-code.ts';
 import { openRemoteHere, withExchangeOptions } from '../../open/open-remote.ts';
 import { openForWriting } from '../../open/open-repository.ts';
-import type { Palette } from '../../output/palette.ts';
-import { oneLine } from '../../output/width.ts';
+import { oneLine, type Palette } from '../../output/text.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 import { inPlaceOf } from '../../../or-else.ts';
 

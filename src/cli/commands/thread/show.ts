@@ -9,20 +9,18 @@ import {
 } from '../../../engine/describe/describe.ts';
 import { describeInterruption, hintAtInterruption } from '../../../engine/recovery/turn-log.ts';
 import type { SuspensionOutline } from '../../../thread/exchange.ts';
-import { defineCommand, type Command } from '../../command-line/command.ts';
-import { threadArgument, threadFields } from '../../command-line/shared-arguments.ts';
+import { type Command, defineCommand, threadArgument, threadFields } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import type { KnownClaim } from '../../../sync/claims.ts';
 import { isOver } from '../../../thread/thread-state.ts';
 import { knownClaims, describeClaim } from '../../threads/known-claims.ts';
-import { paintStatus } from '../../output/palette.ts';
-import { subjectOfReply } from '../../output/subject-of-reply.ts';
+import { fitTo, oneLine, paintStatus } from '../../output/text.ts';
+import { subjectOfReply } from '../../output/markdown.ts';
 import { formatFacts } from '../../output/table.ts';
 import { formatAgo, formatTime } from '../../../text/wording.ts';
 import { formatUsage } from '../../../agent/format-usage.ts';
-import { fitTo, oneLine } from '../../output/width.ts';
 
 export const threadShowCommand: Command = defineCommand({
   arguments: [threadArgument],

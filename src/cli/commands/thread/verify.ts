@@ -1,12 +1,11 @@
-import { threadArgument } from '../../command-line/shared-arguments.ts';
+import { type Command, defineCommand, threadArgument } from '../../command-line/command.ts';
 import { verifyThread } from '../../../verify/verify-threads.ts';
-import { defineCommand, type Command } from '../../command-line/command.ts';
 import { readingContext } from '../../../engine/engine-context.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { formatFindings } from '../../output/findings.ts';
 import { whileChecking } from '../../output/progress-line.ts';
-import { oneLine } from '../../output/width.ts';
+import { oneLine } from '../../output/text.ts';
 import { formatCount } from '../../../text/wording.ts';
 
 export const threadVerifyCommand: Command = defineCommand({

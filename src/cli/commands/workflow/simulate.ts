@@ -9,13 +9,12 @@ import type { WorkflowDefinition } from '../../../workflow/definition.ts';
 import { InvalidWorkflow } from '../../../workflow/source/source-map.ts';
 import { loadDraft, resolveWorkflow, rootOf } from '../../../workflow/load/resolve-workflow.ts';
 import { encodeWorkflow } from '../../../workflow/nodes.ts';
-import { defineCommand, type Command } from '../../command-line/command.ts';
-import { momentOption } from '../../command-line/parse-value.ts';
+import { type Command, defineCommand, momentOption } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
 import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import { plural } from '../../../text/wording.ts';
-import { oneLine } from '../../output/width.ts';
+import { oneLine } from '../../output/text.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 
 export const workflowSimulateCommand: Command = defineCommand({

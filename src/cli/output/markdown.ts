@@ -1,9 +1,10 @@
-import { formatMeta } from './table.ts';
-import type { Resumption } from '../../thread/read-said.ts';
-import type { Suspension } from '../../thread/exchange.ts';
-import type { Palette } from './palette.ts';
+import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
 import { formatUsage } from '../../agent/format-usage.ts';
-import { harmless, oneLine } from './width.ts';
+import { firstLine } from '../../thread/commit-message.ts';
+import type { Suspension } from '../../thread/exchange.ts';
+import type { Resumption } from '../../thread/read-said.ts';
+import { formatMeta } from './table.ts';
+import { harmless, oneLine, type Palette } from './text.ts';
 
 /** The fields of a suspension under `--json`. */
 export const suspensionFields: Readonly<Record<Exclude<keyof Suspension, 'role' | 'text' | 'usage'>, string>> = {
@@ -42,4 +43,10 @@ export function suspensionMarkdown({ refused, text }: Pick<Suspension, 'refused'
 /** `maxSteps: 5, maxCostUsd: 2`. */
 export function formatMore(more: object): string {
   return formatMeta(more).replaceAll('\n', ', ');
+}
+
+/** The first line that says something of a reply as it was given, behind its front matter; '' if there is none. */
+export function subjectOfReply(reply: string): string {
+  const split = splitFrontMatter(reply);
+  return firstLine(split.kind === 'found' ? split.body : reply);
 }

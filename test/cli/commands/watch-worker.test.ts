@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createCliEnvironment } from '../../../src/cli/process/cli-environment.ts';
-import { jsonLog, parseHealthAddress, textLog } from '../../../src/cli/worker/watch-worker.ts';
+import { jsonLog, parseHealthAddress, textLog } from '../../../src/cli/commands/worker.ts';
 import { startWorker } from '../../helpers/worker-process.ts';
 import { createTeam } from '../../helpers/worker-team.ts';
 

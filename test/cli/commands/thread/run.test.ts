@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createCliRepository, createLoopRepository, loopWorkflow } from '../../helpers/cli.ts';
-import { expectCleanFsck } from '../../helpers/temporary-repository.ts';
+import { createCliRepository, createLoopRepository, loopWorkflow } from '../../../helpers/cli.ts';
+import { expectCleanFsck } from '../../../helpers/temporary-repository.ts';
 
 const id = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const oid = /^[0-9a-f]{40}$/;
