@@ -43,8 +43,6 @@ export const artefacts = [
           'src/cli/commands/log.ts',
           'src/cli/commands/thread/list.ts',
           'src/cli/commands/thread/show.ts',
-          'src/cli/help/overview.ts',
-          'src/cli/help/overview.ts',
         ],
       },
       // What it takes to read and write nodes and refs.
@@ -53,16 +51,11 @@ export const artefacts = [
         files: [
           'src/cas/path-name.ts',
           'src/cli/commands/cas/get.ts',
-          'src/cli/commands/cas/get.ts',
-          'src/cli/commands/cas/get.ts',
-          'src/cli/commands/cas/get.ts',
-          'src/cli/commands/cas/get.ts',
-          'src/cli/commands/step.ts',
-          'src/cli/commands/step.ts',
           'src/cli/commands/step.ts',
           'src/cli/commands/thread/fork.ts',
           'src/cli/commands/thread/read.ts',
           'src/cli/log/graph.ts',
+          'src/cli/trust/agree-to-git.ts',
           'src/engine/describe/read-listed.ts',
           'src/git/format/paths.ts',
           'src/git/repository/ask-git.ts',
@@ -86,8 +79,6 @@ export const artefacts = [
         files: [
           'src/cli/commands/cas/put.ts',
           'src/cli/open/open-config.ts',
-          'src/cli/open/open-config.ts',
-          'src/cli/trust/agree-to-git.ts',
           'src/engine/config/config.ts',
           'src/engine/config/parse-config.ts',
           'src/engine/redact/known-secrets.ts',
@@ -107,7 +98,7 @@ export const artefacts = [
       // Workflows: how they are read, checked and followed. With the engine in this part `workflow list` took 10 % longer.
       {
         output: 'cli-workflow.cjs',
-        files: ['src/cli/commands/workflow/show.ts', 'src/cli/commands/workflow/show.ts', 'src/workflow/nodes.ts'],
+        files: ['src/cli/commands/workflow/show.ts', 'src/workflow/nodes.ts'],
       },
       // What it takes to run a step.
       {
@@ -115,9 +106,7 @@ export const artefacts = [
         isAtOnce: true,
         files: [
           'src/agent/command/command-agent.ts',
-          'src/cli/commands/thread/run.ts',
           'src/cli/commands/thread/context.ts',
-          'src/cli/commands/thread/run.ts',
           'src/cli/commands/thread/run.ts',
           'src/cli/trust/gate.ts',
           'src/engine/engine.ts',

@@ -3,6 +3,8 @@ import { asEnvironmentError } from '../git/format/errors.ts';
 import { environmentIn, createCliEnvironment, type CliEnvironment } from './process/cli-environment.ts';
 import { EXIT, exitCodeOf } from './errors/exit-code.ts';
 import { findCommand, readWords, toCommander } from './command-line/read-words.ts';
+import { writeOverview } from './help/overview.ts';
+import { readVersion } from './help/version.ts';
 import { createOutput } from './output/output.ts';
 import { harmless } from './output/text.ts';
 
@@ -69,12 +71,10 @@ async function runCommand(argv: readonly string[], cli: CliEnvironment): Promise
   }
   const target = findCommand(argv);
   if (target.kind === 'version') {
-    const { readVersion } = await import('./help/overview.ts');
     cli.stdout.write(`uwf ${readVersion()}\n`);
     return EXIT.done;
   }
   if (target.kind === 'help') {
-    const { writeOverview } = await import('./help/overview.ts');
     writeOverview(cli, target.noun);
     return EXIT.done;
   }

@@ -8,10 +8,9 @@ const writers =
 /** They call a writer, and hand on what has been redacted, or nothing that somebody says. */
 const others = new Set([
   // They write a start's prompt or an answer into git by the engine, and hand words to no process.
-  'cli/commands/run.ts',
   'cli/commands/thread/run.ts',
   // They read.
-  'cli/find/thread-scope.ts',
+  'cli/find/find-node.ts',
 ]);
 
 test('whatever in the rooms that run threads writes what somebody said takes secrets out of it', () => {

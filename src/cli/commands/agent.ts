@@ -19,7 +19,7 @@ import { rootWatched } from '../process/cli-environment.ts';
 
 type Row = { name: string; package: string; isDefault: boolean; roles: string[] };
 
-const agentListCommand: Command = defineCommand({
+export const agentListCommand: Command = defineCommand({
   description: `Lists the agents of .uwf/config.yaml, of your own configuration and of this machine's file in the git
 folder, and the roles that each does. For each known coding agent that is installed and not configured it prints the line to
 add. --known lists all coding agents that uwf knows, with the versions that were tested; docs/agents.md has the results.`,
@@ -69,7 +69,7 @@ add. --known lists all coding agents that uwf knows, with the versions that were
   },
 });
 
-const agentShowCommand: Command = defineCommand({
+export const agentShowCommand: Command = defineCommand({
   description: `Shows a configured agent, or a package that makes agents: what it can do, and what its 'config' may say. Nothing of
 a package is run: an npm package says it in its package.json, under 'uwf'.`,
   arguments: [{ name: 'agent', summary: 'its name in the configuration, or a package', candidates: 'agent' }],
@@ -131,7 +131,7 @@ function describeConfig(schema: JsonObject, { paint }: Output): string {
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
-const agentTestCommand: Command = defineCommand({
+export const agentTestCommand: Command = defineCommand({
   description: `Has an agent take a turn in which it does nothing but reply, and says what works. An agent that keeps
 sessions takes a second one, which needs to remember the first. It works in an empty folder and in a thread 'agent-test', which
 are removed afterwards. It is offered no tool but 'report_result', and is not permitted anything. The check 'usage' is what

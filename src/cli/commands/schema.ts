@@ -17,7 +17,7 @@ import { openForReading, openForWriting } from '../open/open-repository.ts';
 
 type Row = { hash: string; name: string | null; description: string };
 
-const schemaListCommand: Command = defineCommand({
+export const schemaListCommand: Command = defineCommand({
   json: {
     hash: 'the hash of the schema',
     name: 'of a type that uwf brings along; else null',
@@ -49,7 +49,7 @@ function describe(schema: JsonValue): string {
   return typeof text === 'string' ? text : '';
 }
 
-const schemaShowCommand: Command = defineCommand({
+export const schemaShowCommand: Command = defineCommand({
   description: `Prints the schema of a type of nodes, or with --for the schema of the files that people write, for editors. 'uwf init'
 puts these into .uwf/schemas/, where the first line of a file can name them:
 
@@ -85,7 +85,7 @@ puts these into .uwf/schemas/, where the first line of a file can name them:
   },
 });
 
-const schemaPutCommand: Command = defineCommand({
+export const schemaPutCommand: Command = defineCommand({
   description: `Registers a JSON Schema (draft 2020-12) as a type for nodes and prints its hash, which 'uwf cas put --type' takes. Strings
 under "format": "cas_ref" are links to other nodes. Registering it again changes nothing.`,
   arguments: [{ name: 'file', summary: "a file with the schema in JSON; '-' is stdin", candidates: 'file' }],

@@ -89,7 +89,7 @@ async function describeStep(
   };
 }
 
-const stepListCommand: Command = defineCommand({
+export const stepListCommand: Command = defineCommand({
   description: `Lists steps, oldest first. Suspensions are not steps; 'uwf log' lists both. Page through a long thread with
 --limit, for the last steps, and --before, for the steps before a given one.`,
   arguments: [defaultThreadArgument],
@@ -127,7 +127,7 @@ const stepListCommand: Command = defineCommand({
   },
 });
 
-const stepShowCommand: Command = defineCommand({
+export const stepShowCommand: Command = defineCommand({
   arguments: [turnArgument],
   options: { thread: ofThreadOption },
   json: {
@@ -276,7 +276,7 @@ function firstOf(hashes: readonly string[]): string {
   return [...hashes.slice(0, MAX_HASHES), ...(left > 0 ? [`… and ${left} more`] : [])].join(', ');
 }
 
-const stepReadCommand: Command = defineCommand({
+export const stepReadCommand: Command = defineCommand({
   description: `Prints the text of a step's reply, or of a suspended turn, and nothing else. In a pipe it prints the stored
 bytes.`,
   arguments: [turnArgument],
@@ -300,7 +300,7 @@ bytes.`,
   },
 });
 
-const stepTurnsCommand: Command = defineCommand({
+export const stepTurnsCommand: Command = defineCommand({
   description: `Shows the turns of the model behind a step: what it was told, what it thought and said, the tools that it
 called and what they gave back, with times, tokens and cost. Page through a long trace with --limit, for the last turns, and
 --before, for the turns before a given one. A suspension has turns too: give its hash, or only the thread for its newest
@@ -377,7 +377,7 @@ function markdown({ commit }: FoundTurn, trace: Trace | undefined, { paint }: Ou
   return [head, ...turns.map((turn) => turnMarkdown(turn, session.turns.length, paint))].join('\n\n');
 }
 
-const stepRestoreCommand: Command = defineCommand({
+export const stepRestoreCommand: Command = defineCommand({
   description: `Makes a linked work tree (git worktree) with exactly the files that were in the work tree when the step was done, tracked and
 untracked. HEAD is detached at the commit that was checked out then, and what differs from it is staged. Your own work tree,
 its index, HEAD and stash stay as they are.

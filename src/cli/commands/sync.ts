@@ -21,7 +21,7 @@ import {
   withAbout,
 } from '../sharing/sync-report.ts';
 
-const pushCommand: Command = defineCommand({
+export const pushCommand: Command = defineCommand({
   description: `Sends what the remote does not have of the threads that it knows, and of registered workflows; or of the threads
 that are named. Threads that are new there are listed with their workflow and the first words of their prompt, and sent if you
 agree; without a terminal they stay here, unless you name them or give --all. What a thread called goes with it. 'push: all' in
@@ -122,7 +122,7 @@ async function hintAtOpenChildren(repository: Repository, { remote, threads }: P
   out.hint(`${push} sends the child threads, too, that this waits for`);
 }
 
-const fetchCommand: Command = defineCommand({
+export const fetchCommand: Command = defineCommand({
   description: `Brings all threads and registered workflows of a remote, or the threads that are named, in one connection,
 and moves those that are here forward. Nothing that was done here is lost: if a thread has new steps in both places, the
 remote's keeps the id and this repository's becomes a fork. A thread that was removed here comes back only when it is named.
@@ -183,7 +183,7 @@ the agents of this machine.`,
   },
 });
 
-const syncCommand: Command = defineCommand({
+export const syncCommand: Command = defineCommand({
   description: `Runs 'uwf fetch' and 'uwf push', and repeats them if another push came in between. Afterwards both sides
 have the same threads and workflows, but for those that are new at the remote and that you do not send: the push asks about
 them. If a thread has new steps in both places, the remote's keeps its id and this

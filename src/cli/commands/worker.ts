@@ -9,7 +9,7 @@ import { listVersions } from '../../workflow/registry/find-workflow.ts';
 import { type Command, defineCommand, parseCount, parseDuration, parsePort } from '../command-line/command.ts';
 import { UsageError } from '../errors/exit-code.ts';
 import { logLine } from '../follow/print-events.ts';
-import { readVersion } from '../help/overview.ts';
+import { readVersion } from '../help/version.ts';
 import { foldGathered } from '../open/fold-gathered.ts';
 import { scanningRedactor } from '../open/open-config.ts';
 import { engineOptions, lazyGate } from '../open/open-engine.ts';
@@ -35,7 +35,7 @@ const names = (summary: string, value: string): { summary: string; value: string
   isRepeatable: true,
 });
 
-const workerCommand: Command = defineCommand({
+export const workerCommand: Command = defineCommand({
   description: `Takes turns of the threads of a remote until it is stopped: it looks for threads that can go on, claims one, runs
 its next turn with this machine's agents, publishes the step, and goes on. Any number of workers share the work; a step is
 published only by the worker that still has the claim.

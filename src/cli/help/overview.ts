@@ -1,6 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../../git/system/process-identity.ts';
 import { toOverview } from '../command-line/read-words.ts';
 import { commandGroups, commandTable } from '../commands/command-table.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
@@ -26,11 +23,4 @@ Ids and hashes may be shortened to their first characters.
 'uwf --version' prints the version.`,
     )
     .outputHelp();
-}
-
-/** The version of this uwf, as its package.json says. */
-export function readVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
-  const isManifest = typeof manifest === 'object' && manifest !== null && 'version' in manifest;
-  return isManifest ? String(manifest.version) : 'unknown';
 }

@@ -52,7 +52,7 @@ export const casGetCommand: Command = defineCommand({
   },
 });
 
-const casCatCommand: Command = defineCommand({
+export const casCatCommand: Command = defineCommand({
   description: `Prints the blob that a node lies in, as git has it: canonical JSON of its type and payload, or the plain text of a content
 node.`,
   arguments: [hashArgument],
@@ -69,7 +69,7 @@ node.`,
   },
 });
 
-const casHasCommand: Command = defineCommand({
+export const casHasCommand: Command = defineCommand({
   description: `Prints nothing without --json: the exit code is the answer.`,
   arguments: [hashArgument],
   options: { thread: threadOption },
@@ -91,7 +91,7 @@ const casHasCommand: Command = defineCommand({
 
 type Row = NodeRow & { step: string | null; referrers?: Referrer[] };
 
-const casListCommand: Command = defineCommand({
+export const casListCommand: Command = defineCommand({
   description: `Lists the nodes that were put under a thread, oldest first, with the step that took each in. Without a
 thread it lists the nodes that were put under none. 'uwf cas walk' lists everything that a thread is made of.`,
   options: { thread: threadOption },
@@ -142,7 +142,7 @@ thread it lists the nodes that were put under none. 'uwf cas walk' lists everyth
 
 type LinkRow = Omit<NodeRow, 'oid'>;
 
-const casRefsCommand: Command = defineCommand({
+export const casRefsCommand: Command = defineCommand({
   description: `Lists the links of a node in their order: the strings that its schema marks as cas_ref, and {"$cas": …} pointers anywhere.`,
   arguments: [hashArgument],
   options: { thread: threadOption },
@@ -163,7 +163,7 @@ const casRefsCommand: Command = defineCommand({
   },
 });
 
-const casWalkCommand: Command = defineCommand({
+export const casWalkCommand: Command = defineCommand({
   description: `Lists a node and all that it links to, directly or through others; or every node of every commit of a
 thread, and all that those link to. Each node is listed once: its hash, type and title.`,
   arguments: [{ name: 'root', summary: 'the hash of a node, or the id of a thread; or their first characters' }],

@@ -24,7 +24,7 @@ import { redactionHere, sayTaken } from '../../open/open-config.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 
-const casPutCommand: Command = defineCommand({
+export const casPutCommand: Command = defineCommand({
   description: `Stores a text as a node and prints the node's hash. Under a thread the node is kept until the next step
 takes it in, and then as long as the thread. Without a thread it is kept until 'uwf cas rm'. With --type the value is JSON
 that satisfies that schema.
@@ -157,7 +157,7 @@ async function subjectOf({ objects }: Repository, oid: Artifact['oid']): Promise
   return message.split('\n', 1)[0] ?? '';
 }
 
-const casRmCommand: Command = defineCommand({
+export const casRmCommand: Command = defineCommand({
   description: `Removes a node that no step has taken in; git collects it later. A node that a step has taken in stays as
 long as the thread, so the command refuses it.`,
   arguments: [hashArgument],

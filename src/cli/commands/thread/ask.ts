@@ -10,7 +10,7 @@ import { openEngine } from '../../open/open-engine.ts';
 import { openForReading, openForWriting } from '../../open/open-repository.ts';
 import { harmless } from '../../output/text.ts';
 
-const threadAskCommand: Command = defineCommand({
+export const threadAskCommand: Command = defineCommand({
   description: `Asks the agent of a step a question and prints the answer. The agent goes on with its session if this
 machine has it; else it is given the step's prompt and reply. The thread does not change, and nothing is stored.`,
   arguments: [{ ...threadArgument, summary: "the thread's id, or the hash of a step; either's first characters" }],
@@ -50,7 +50,7 @@ machine has it; else it is given the step's prompt and reply. The thread does no
   },
 });
 
-const threadCompactCommand: Command = defineCommand({
+export const threadCompactCommand: Command = defineCommand({
   description: `Has an agent summarise a thread, or takes the summary from a file. It is stored with the next step. From
 then on prompts have the summary instead of the earlier steps. Nothing is lost: rules, log and verify still see every step.
 

@@ -32,7 +32,7 @@ import { agreeToGit } from '../../trust/agree-to-git.ts';
 
 const PIPE_COLUMNS = 120;
 
-const threadCodeCommand: Command = defineCommand({
+export const threadCodeCommand: Command = defineCommand({
   description: `Shows what a thread changed in its own work tree: how the files after its newest step differ from the
 commit that the work tree was made from, as 'git diff' shows it. What was committed there and what was not is shown together;
 --log lists the commits.
@@ -112,7 +112,7 @@ type Standing = {
   fault: string | undefined;
 };
 
-const threadMergeCommand: Command = defineCommand({
+export const threadMergeCommand: Command = defineCommand({
   description: `Brings what a thread changed in its own work tree into the branch that is checked out here, or with -C in
 another work tree. git merges the commit that stands for the thread's work: what its agents committed, and one more commit with
 what they did not commit. The commits of the thread itself stay out of the branch.
@@ -255,7 +255,7 @@ function ownWorkTreeRefused(thread: string): UwfError {
   });
 }
 
-const threadOpenCommand: Command = defineCommand({
+export const threadOpenCommand: Command = defineCommand({
   description: `Opens the thread's own work tree in your editor ($VISUAL, $EDITOR, or core.editor of your own git
 configuration), or in a shell ($SHELL). A work tree that is not here is made with the files that the newest step left, or from the thread's base. Without a
 terminal it prints the path.`,

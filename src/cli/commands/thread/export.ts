@@ -11,7 +11,7 @@ import { openForReading, openForWriting } from '../../open/open-repository.ts';
 import { harmlessJson } from '../../output/text.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 
-const threadExportCommand: Command = defineCommand({
+export const threadExportCommand: Command = defineCommand({
   description: `Prints a line for the start of the thread, one for each turn, suspension and resumption, and one for the end, each with
 role, content, meta and timestamp; every reference in them is { "$cas": "<hash>" }. With --with-nodes the nodes and commits follow, so that
 'uwf thread import' can store the same thread in another repository.`,
@@ -31,7 +31,7 @@ role, content, meta and timestamp; every reference in them is { "$cas": "<hash>"
   },
 });
 
-const threadImportCommand: Command = defineCommand({
+export const threadImportCommand: Command = defineCommand({
   description: `Stores the thread of a file that 'uwf thread export --with-nodes' wrote: the same nodes, commits and id. The
 file is stored as a whole or not at all, after all checks of 'uwf thread verify'. If the thread follows commits of your
 code, this repository must have them.`,

@@ -25,7 +25,7 @@ import { pathPrinter } from '../../output/path-printer.ts';
 import { formatMeta } from '../../output/table.ts';
 import { allHarmless, fitTo, harmless, oneLine, type Palette, widthOf } from '../../output/text.ts';
 
-const threadReadCommand: Command = defineCommand({
+export const threadReadCommand: Command = defineCommand({
   description: `Prints the prompt and every reply, oldest first, as one Markdown text; of a suspended turn why it was
 suspended, what was said in it, and the answer. Page through a long thread with --limit, for the last steps and everything
 between them, and --before, for what is before a step, a suspension or an answer.
@@ -127,7 +127,7 @@ function format(said: Said, { paint }: Output): string {
 
 const PIPE_COLUMNS = 120;
 
-const threadDiffCommand: Command = defineCommand({
+export const threadDiffCommand: Command = defineCommand({
   description: `Finds the newest commit that two threads share and shows the first step in which they differ, what each reported and
 said side by side; then, in a line each, the steps after that. Where steps recorded the files they left, it lists how the files
 of the one differ from those of the other.`,

@@ -10,7 +10,7 @@ import { inOrderOfRun } from '../../follow/run-view.ts';
 import { openEngine } from '../../open/open-engine.ts';
 import { openForReading, openForWriting } from '../../open/open-repository.ts';
 
-const threadJoinCommand: Command = defineCommand({
+export const threadJoinCommand: Command = defineCommand({
   description: `Waits until no process works on the thread, and prints its status. Returns at once if no process does.`,
   arguments: [threadArgument],
   options: { timeout: { value: '<span>', summary: 'give up after so long: 30s, 5min', parse: parseDuration } },
@@ -43,7 +43,7 @@ const threadJoinCommand: Command = defineCommand({
   },
 });
 
-const threadStopCommand: Command = defineCommand({
+export const threadStopCommand: Command = defineCommand({
   description: `Asks the process that runs the thread, and its agent, to stop, and kills them if they have not ended within
 the grace time. The thread keeps its steps and can be run on. Of a thread that another thread called, only its own work ends:
 the caller waits for it, and goes on with its other branches.
@@ -83,7 +83,7 @@ and take it again only after 'uwf thread run --on'. A turn that is cut off is ta
   },
 });
 
-const threadCancelCommand: Command = defineCommand({
+export const threadCancelCommand: Command = defineCommand({
   description: `Stops the process that runs the thread, cancels its children, and writes its end. All its steps stay
 readable. The thread that called it goes on, and is told how it ended.
 

@@ -6,7 +6,7 @@ import { type Command, defineCommand } from '../../command-line/command.ts';
 import { redactionHere, sayTaken } from '../../open/open-config.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 
-const workflowAddCommand: Command = defineCommand({
+export const workflowAddCommand: Command = defineCommand({
   description: `Stores a workflow at refs/workflows/<name>, as a commit on top of the version before. A registered workflow can be run from
 anywhere in the repository, bare ones included, and travels with push and fetch. Registering the newest version again changes
 nothing.`,
@@ -31,7 +31,7 @@ nothing.`,
   },
 });
 
-const workflowRmCommand: Command = defineCommand({
+export const workflowRmCommand: Command = defineCommand({
   description: `Removes refs/workflows/<name> with all its versions. Threads have their own copy of the definition and go on; files in
 .uwf/workflows/ are not touched.`,
   arguments: [{ name: 'name', summary: "the workflow's name", candidates: 'workflow' }],

@@ -28,7 +28,7 @@ import type { CliEnvironment } from '../../process/cli-environment.ts';
 
 type Row = { name: string; hash: string | null; description: string; origin: string; problem: string | null };
 
-const workflowListCommand: Command = defineCommand({
+export const workflowListCommand: Command = defineCommand({
   description: `Lists the files in .uwf/workflows/ here and in the folders above, and the registered workflows. If a name is
 both, 'uwf run <name>' uses the file.`,
   json: {
@@ -89,7 +89,7 @@ async function readDefinition(
   }
 }
 
-const workflowShowCommand: Command = defineCommand({
+export const workflowShowCommand: Command = defineCommand({
   description: `Shows a workflow as uwf runs it: every notation is reduced to an ordered list of rules, and the first rule
 that matches decides.`,
   arguments: [{ name: 'workflow', summary: 'a name, a file or a hash', candidates: 'workflow' }],
@@ -165,7 +165,7 @@ function formatRules(rules: readonly Rule[], { paint }: Output): string {
 
 const formats = ['text', 'mermaid', 'dot'] as const;
 
-const workflowGraphCommand: Command = defineCommand({
+export const workflowGraphCommand: Command = defineCommand({
   arguments: [{ name: 'workflow', summary: 'a name, a file or a hash', candidates: 'workflow' }],
   options: {
     format: {
@@ -188,7 +188,7 @@ const workflowGraphCommand: Command = defineCommand({
   },
 });
 
-const workflowValidateCommand: Command = defineCommand({
+export const workflowValidateCommand: Command = defineCommand({
   description: `Checks a workflow without running it and reports everything that is wrong at once, with file, line and
 column: unknown roles, rules that can never fire, statuses without an edge, expressions and templates that do not compile,
 invalid schemas. A warning is for something that works but is rarely intended.`,
