@@ -53,7 +53,7 @@ const MAX_ROUNDS = 5;
 const MOVED = 'others push it at the same time; fetch first';
 
 /** The result of one push; `isContended`: a part of it was not done because the remote's refs have moved. */
-export type Pushed = { report: PushReport; isContended: boolean };
+type Pushed = { report: PushReport; isContended: boolean };
 
 /**
  * Sends this repository's threads and workflows to a remote, fast-forward only. A thread that has commits at the remote
@@ -135,7 +135,7 @@ async function pushLost(
 }
 
 /** What goes with a push of threads: the removal of what was redacted, the push of the archive. */
-export type Further = Pick<PushReport, 'threads' | 'held' | 'rejected' | 'archived'>;
+type Further = Pick<PushReport, 'threads' | 'held' | 'rejected' | 'archived'>;
 
 /** Adds what went with the push of the threads. */
 function addFurther(report: PushReport, { archived = [], threads, held, rejected }: Further): void {

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ask } from '../ask/ask.ts';
 import type { TextOption } from './command.ts';
 import { type CliEnvironment, canAsk } from '../process/cli-environment.ts';
 import { UsageError } from '../errors/exit-code.ts';
@@ -132,7 +133,6 @@ export async function promptFrom(
 ): Promise<string> {
   let prompt = await textFrom(cli, { text: options.prompt, file: options.file });
   if (prompt === undefined && canAsk(cli)) {
-    const { ask } = await import('../ask/ask.ts');
     prompt = await ask(cli, words.question);
   }
   if (prompt === undefined || prompt.trim() === '') {

@@ -10,12 +10,12 @@ import { isJsonObject, type JsonObject } from '../../json.ts';
 import { type Command, defineCommand, parseDuration } from '../command-line/command.ts';
 import { EXIT, hintAtName, UsageError } from '../errors/exit-code.ts';
 import { configHere } from '../open/open-config.ts';
-import { lazyGate } from '../open/open-engine.ts';
 import { openForReading } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
 import { formatFacts } from '../output/table.ts';
 import { harmless, oneLine } from '../output/text.ts';
 import { rootWatched } from '../process/cli-environment.ts';
+import { trustGate } from '../trust/gate.ts';
 
 type Row = { name: string; package: string; isDefault: boolean; roles: string[] };
 
@@ -165,7 +165,7 @@ true', and an agent whose package does not declare that it answers.`,
     await rootWatched();
     const context = createEngineContext({ repository, config, env: cli.env });
     const uses = usesIn(context, [binding], cwd);
-    await lazyGate(cli, repository, config)(uses);
+    await trustGate(cli, repository, config)(uses);
     // It works in another folder, where the files of its command line are not.
     const [given = binding.config] = uses.map(withFilesOf);
     const checks = await withTrialThread(context, (thread) =>

@@ -1,3 +1,4 @@
+import { archiveTo } from '../../sync/push-archive.ts';
 import { archiveThreads, findArchivable, takeOut } from '../../thread/archive-threads.ts';
 import { findArchivePlace } from '../../thread/archive-list.ts';
 import { getThread } from '../../thread/find-thread.ts';
@@ -83,7 +84,6 @@ threads after the next push.`,
     const archived = await withExchangeOptions(cli, async (exchange) => {
       const threads = await findArchivable(repository, beforeMs, exchange.onProgress);
       if (remote === undefined) return isDry ? threads : archiveThreads(repository, threads, exchange);
-      const { archiveTo } = await import('../../sync/push-archive.ts');
       const report = await archiveTo(repository, remote, threads, {
         ...exchange,
         withCommits: options['with-commits'],

@@ -1,5 +1,7 @@
 import { basename, join } from 'node:path';
 import type { Repository } from '../../git/repository.ts';
+import { addFetchRefspecs } from '../../git/transport/open-remote.ts';
+import { trackedRefs } from '../../sync/shared-refs.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { UsageError } from '../errors/exit-code.ts';
 import {
@@ -14,6 +16,8 @@ import {
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
+import { Consents } from '../trust/claim.ts';
+import { claimsHere } from '../trust/gate.ts';
 
 export const initCommand: Command = defineCommand({
   description: `Creates .uwf/config.yaml, which binds agents to roles, and .uwf/workflows/, the folder of workflows. --with
@@ -62,10 +66,6 @@ This command is optional.`,
     const files = top === undefined ? NOTHING : await prepareFiles(top, options.with);
     let refspecs: string[] | undefined;
     if (remote !== undefined && location !== undefined) {
-      const [{ addFetchRefspecs }, { trackedRefs }] = await Promise.all([
-        import('../../git/transport/open-remote.ts'),
-        import('../../sync/shared-refs.ts'),
-      ]);
       refspecs = await addFetchRefspecs({ location, env: cli.env }, remote, trackedRefs(remote));
     }
     files.write();
@@ -84,7 +84,6 @@ This command is optional.`,
 /** Agrees to the agents that were just written, and to no other, even if another file declares one of the same name. */
 async function trustWritten(cli: CliEnvironment, repository: Repository, { configured }: PreparedFiles): Promise<void> {
   if (!configured.some((name) => name.startsWith('agents.'))) return;
-  const [{ claimsHere }, { Consents }] = await Promise.all([import('../trust/gate.ts'), import('../trust/claim.ts')]);
   const config = await configHere(cli, repository);
   const file = join(repository.location?.workTree ?? '', CONFIG);
   const claims = claimsHere(cli, repository, config).filter(

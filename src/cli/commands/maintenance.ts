@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { prepareHashing } from '../../cas/hash.ts';
 import { reindex } from '../../cas/lookup.ts';
 import { diagnose, diagnoseSecrets } from '../../engine/doctor/diagnose.ts';
 import { readingContext } from '../../engine/engine-context.ts';
@@ -7,6 +8,7 @@ import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
 import { inPlaceOf } from '../../or-else.ts';
 import { formatCount, plural } from '../../text/wording.ts';
+import { findElsewhere } from '../../thread/archive-list.ts';
 import { EVERYWHERE, getThread, listPointers } from '../../thread/find-thread.ts';
 import { scanThreads, SecretScan } from '../../thread/secret-scan.ts';
 import { PINS_REF, type ThreadId } from '../../thread/thread-id.ts';
@@ -43,7 +45,7 @@ and workflows that do not exist, and workflows that do not load. Nothing is chan
         cwd: cli.cwd,
         workTrees: workTreesHere(cli.env),
       })),
-      ...diagnoseSecrets(await secretsHere(cli, repository, await configOrNone(cli, repository))),
+      ...diagnoseSecrets(secretsHere(cli, repository, await configOrNone(cli, repository))),
     ];
     await out.result(found, () =>
       found
@@ -114,7 +116,6 @@ For each it prints the place and the rule, never the value. A file of more than 
   exitCodes: { 0: 'nothing was found', 1: 'something was, or could not be looked through' },
   async run({ args, cli, out }) {
     const repository = await openForReading(cli);
-    const { prepareHashing } = await import('../../cas/hash.ts');
     await prepareHashing();
     const scan = new SecretScan(repository, await scanningRedactor(cli, repository));
     const threads = await Promise.all(args.thread.map((id) => getThread(repository, id)));
@@ -163,7 +164,6 @@ For each it prints the place and the rule, never the value. A file of more than 
 
 /** The threads that are archived at other places and are not here, by these places. */
 async function listElsewhere(repository: Repository): Promise<{ remote: string; threads: ThreadId[] }[]> {
-  const { findElsewhere } = await import('../../thread/archive-list.ts');
   const here = new Set((await listPointers(repository, EVERYWHERE)).map(({ id }) => id));
   const places = new Map<string, ThreadId[]>();
   for (const [thread, remote] of await findElsewhere(repository, here)) {

@@ -1,4 +1,6 @@
 import type { Repository } from '../../git/repository.ts';
+import { fetchThreads } from '../../sync/fetch-threads.ts';
+import { pushThreads, syncThreads } from '../../sync/push-threads.ts';
 import type { PushReport } from '../../sync/report.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { type Command, defineCommand, momentOption, pushOptions } from '../command-line/command.ts';
@@ -68,11 +70,7 @@ held and their places are listed, unless you give --allow-secrets. 'uwf scan' se
     7: 'the remote does not take something: a hook, a right or a namespace; the rest was sent',
   },
   async run({ args, options, cli, out }) {
-    // While git is asked about the remote, the rest of the command is loaded.
-    const [{ repository, remote, threads }, { pushThreads }] = await Promise.all([
-      openExchange(cli, args, options.thread, 'push'),
-      import('../../sync/push-threads.ts'),
-    ]);
+    const { repository, remote, threads } = await openExchange(cli, args, options.thread, 'push');
     const isDryRun = options['dry-run'];
     const redactor = await scanningRedactor(cli, repository);
     const choice = await NewThreadsChoice.open(
@@ -159,11 +157,7 @@ the agents of this machine.`,
     5: 'a thread waits for a decision; all else was fetched',
   },
   async run({ args, options, cli, out }) {
-    // While git is asked about the remote, the rest of the command is loaded.
-    const [{ repository, remote, threads }, { fetchThreads }] = await Promise.all([
-      openExchange(cli, args, options.thread, 'fetch'),
-      import('../../sync/fetch-threads.ts'),
-    ]);
+    const { repository, remote, threads } = await openExchange(cli, args, options.thread, 'fetch');
     const report = await withExchangeOptions(cli, (exchange) =>
       fetchThreads({ repository }, remote, {
         ...exchange,
@@ -204,11 +198,7 @@ well, unless it has steps that only this repository has.`,
     7: 'the remote does not take something: a hook, a right or a namespace; everything else is the same on both sides',
   },
   async run({ args, options, cli, out }) {
-    // While git is asked about the remote, the rest of the command is loaded.
-    const [{ repository, remote, threads }, { syncThreads }] = await Promise.all([
-      openExchange(cli, args, options.thread, 'push'),
-      import('../../sync/push-threads.ts'),
-    ]);
+    const { repository, remote, threads } = await openExchange(cli, args, options.thread, 'push');
     const redactor = await scanningRedactor(cli, repository);
     const choice = await NewThreadsChoice.open({ cli, out, repository, remote, redactor }, { all: options.all });
     const report = await withExchangeOptions(cli, (exchange, pause) =>

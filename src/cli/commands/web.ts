@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
 import { hostname } from 'node:os';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { UsageError } from '../errors/exit-code.ts';
 import { type Command, defineCommand, optionalThreadArgument, parsePort } from '../command-line/command.ts';
+import { configOrNone, redactorHere } from '../open/open-config.ts';
 import { machineKey, openForReading } from '../open/open-repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -107,10 +109,6 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
 
 /** What `push` searches with; a configuration with mistakes knows no secrets of its own. */
 async function pageRedactor(cli: CliEnvironment, repository: Repository): Promise<Redactor> {
-  const [{ configOrNone }, { redactorHere }] = await Promise.all([
-    import('../open/open-config.ts'),
-    import('../open/open-config.ts'),
-  ]);
   return redactorHere(cli, repository, await configOrNone(cli, repository));
 }
 
@@ -120,7 +118,6 @@ function newToken(): string {
 
 /** Opens an address in the user's browser; the printed address is there where that fails. */
 async function openInBrowser(page: string): Promise<void> {
-  const { spawn } = await import('node:child_process');
   const programs = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] } as const;
   const [program, ...argv] =
     process.platform === 'darwin' || process.platform === 'win32' ? programs[process.platform] : ['xdg-open'];

@@ -12,13 +12,14 @@ import { logLine } from '../follow/print-events.ts';
 import { readVersion } from '../help/version.ts';
 import { foldGathered } from '../open/fold-gathered.ts';
 import { scanningRedactor } from '../open/open-config.ts';
-import { engineOptions, lazyGate } from '../open/open-engine.ts';
+import { engineOptions } from '../open/open-engine.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import { openForWriting } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
 import { harmless, harmlessJson } from '../output/text.ts';
 import { type CliEnvironment, onSignalsInTurn, rootWatched } from '../process/cli-environment.ts';
 import { saveMemory, saveTime } from '../process/save-memory.ts';
+import { trustGate } from '../trust/gate.ts';
 
 const DEFAULT_DEADLINE_MS = 60_000;
 /** So many versions of a workflow are looked through for `--registered`. */
@@ -130,7 +131,7 @@ The first SIGTERM or Ctrl-C lets the turns at work end, the second gives them ba
         saveTime();
         const { createEngine } = await import('../../engine/engine.ts');
         // A gate for each turn: since the last one, others may have pushed other scripts under the names that were agreed to.
-        const admit = lazyGate(cli, repository, engine.config);
+        const admit = trustGate(cli, repository, engine.config);
         return createEngine({ ...engine, admit, ...given, sharesTurns: true });
       },
       // The commits of code that the remote does not have are those that agents make in the work trees of threads.

@@ -1,8 +1,9 @@
-import type { Config } from '../../engine/config/config.ts';
-import type { KnownSecret } from '../../engine/redact/known-secrets.ts';
+import { loadConfig, type Config } from '../../engine/config/config.ts';
+import { knownSecrets, type KnownSecret } from '../../engine/redact/known-secrets.ts';
 import { Redaction } from '../../engine/redact/redaction.ts';
-import type { GitVariable } from '../../git/process/git-variables.ts';
 import type { Repository } from '../../git/repository.ts';
+import { gitVariablesOf } from '../../git/repository/known-variables.ts';
+import { createRedactor } from '../../redaction/create-redactor.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { redactedLine } from '../output/findings.ts';
 import { type CliEnvironment, trustsAll } from '../process/cli-environment.ts';
@@ -10,15 +11,11 @@ import { configFolder, machineKey } from './open-repository.ts';
 
 /** The configuration of a command: this user's own, the repository's, and this machine's. */
 export async function configHere(cli: CliEnvironment, repository: Repository): Promise<Config> {
-  const { loadConfig } = await import('../../engine/config/config.ts');
   const from = { userFolder: configFolder(cli.env) };
   const config = await loadConfig(repository, from);
   const letsOut = config.settings?.some(({ name }) => name === 'redact' || name === 'push') === true;
   if (!letsOut || trustsAll(cli)) return config;
-  const [{ claimOfSetting }, { Consents, isAgreed }] = await Promise.all([
-    import('../trust/claim.ts'),
-    import('../trust/claim.ts'),
-  ]);
+  const { claimOfSetting, Consents, isAgreed } = await import('../trust/claim.ts');
   const trusted = new Consents(cli, repository).read();
   return loadConfig(repository, { ...from, isAgreed: (setting) => isAgreed(claimOfSetting(setting), trusted) });
 }
@@ -31,9 +28,8 @@ export function configOrNone(cli: CliEnvironment, repository: Repository): Promi
 /**
  * The redactor of a command. It knows the secrets of this machine by value, tokens by their form, and uses this user's key.
  */
-export async function redactorHere(cli: CliEnvironment, repository: Repository, config: Config): Promise<Redactor> {
-  const { createRedactor } = await import('../../redaction/create-redactor.ts');
-  const known = (await secretsHere(cli, repository, config)).map(({ value }) => value);
+export function redactorHere(cli: CliEnvironment, repository: Repository, config: Config): Redactor {
+  const known = secretsHere(cli, repository, config).map(({ value }) => value);
   const { rules = [], allow = [] } = config.redact ?? {};
   let key: Uint8Array | undefined;
   return createRedactor({
@@ -48,18 +44,10 @@ export async function redactorHere(cli: CliEnvironment, repository: Repository, 
 }
 
 /** The known secrets of this machine: from the environment, the agents and git's configuration. */
-export async function secretsHere(cli: CliEnvironment, repository: Repository, config: Config): Promise<KnownSecret[]> {
-  const [{ knownSecrets }, git] = await Promise.all([
-    import('../../engine/redact/known-secrets.ts'),
-    gitVariables(repository, cli.env),
-  ]);
+export function secretsHere(cli: CliEnvironment, repository: Repository, config: Config): KnownSecret[] {
+  const { location } = repository;
+  const git = location === undefined ? [] : gitVariablesOf({ location, env: cli.env });
   return knownSecrets({ env: cli.env, config, git });
-}
-
-async function gitVariables({ location }: Repository, env: CliEnvironment['env']): Promise<readonly GitVariable[]> {
-  if (location === undefined) return [];
-  const { gitVariablesOf } = await import('../../git/repository/known-variables.ts');
-  return gitVariablesOf({ location, env });
 }
 
 /** The redactor that searches stored objects. It is the one that redacts what a run writes. */
@@ -70,7 +58,7 @@ export async function scanningRedactor(cli: CliEnvironment, repository: Reposito
 /** Takes secrets out of what a command itself is about to write. */
 export async function redactionHere(cli: CliEnvironment, repository: Repository): Promise<Redaction> {
   const config = await configOrNone(cli, repository);
-  return new Redaction(config.redact?.isOff === true ? null : await redactorHere(cli, repository, config));
+  return new Redaction(config.redact?.isOff === true ? null : redactorHere(cli, repository, config));
 }
 
 /** Says on stderr what was taken out: the rules, never the values. */

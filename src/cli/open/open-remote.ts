@@ -1,3 +1,4 @@
+import { describeThread } from '../../engine/describe/describe.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import type { Repository } from '../../git/repository.ts';
 import { openRemote } from '../../git/transport/open-remote.ts';
@@ -60,7 +61,6 @@ export async function withExchangeOptions<T>(
 
 /** The threads that one which is not over called, and those that they called, which are not over and are here. */
 export async function findOpenBelow(repository: Repository, thread: ThreadId): Promise<ThreadId[]> {
-  const { describeThread } = await import('../../engine/describe/describe.ts');
   const { status, calls } = await describeThread(readingContext(repository), thread);
   if (isOver(status)) return [];
   const open: ThreadId[] = [];

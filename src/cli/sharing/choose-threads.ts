@@ -5,12 +5,13 @@ import type { Remote } from '../../git/transport/remote.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import type { ChooseNew, NewThread } from '../../sync/new-threads.ts';
 import { plural } from '../../text/wording.ts';
+import { askKey } from '../ask/ask.ts';
 import type { ArgumentSpec, TextOption } from '../command-line/command.ts';
 import { configOrNone } from '../open/open-config.ts';
 import { openRemoteHere } from '../open/open-remote.ts';
 import { openForReading } from '../open/open-repository.ts';
 import type { Output } from '../output/output.ts';
-import { oneLine } from '../output/text.ts';
+import { oneLine, createPalette } from '../output/text.ts';
 import { canAskForConsent, type CliEnvironment } from '../process/cli-environment.ts';
 import { aboutThreads, formatAbout } from './sync-report.ts';
 
@@ -139,11 +140,7 @@ export class NewThreadsChoice {
 
   async #ask(threads: readonly NewThread[], pause: () => void): Promise<Set<NewThread['thread']>> {
     const { cli, repository, remote, redactor } = this.#world;
-    const [{ askKey }, { createPalette }, about] = await Promise.all([
-      import('../ask/ask.ts'),
-      import('../output/text.ts'),
-      aboutThreads(repository, threads, redactor),
-    ]);
+    const about = await aboutThreads(repository, threads, redactor);
     pause();
     this.isAsked = true;
     const paint = createPalette(cli.stderr, cli.env);

@@ -7,8 +7,9 @@ import type { Repository } from '../../git/repository.ts';
 import { realPath } from '../../git/repository/git-directory.ts';
 import { ownPrograms, ownProgramsFor, type GitUse } from '../../git/repository/own-programs.ts';
 import { isWithin } from '../../git/system/files.ts';
+import { askKey } from '../ask/ask.ts';
 import type { RunView } from '../follow/run-view.ts';
-import type { Palette } from '../output/text.ts';
+import { createPalette, type Palette } from '../output/text.ts';
 import { canAskForConsent, trustsAll, type CliEnvironment } from '../process/cli-environment.ts';
 import {
   claimOfAgent,
@@ -139,7 +140,6 @@ export async function askForAll(
   store: Consents,
 ): Promise<void> {
   if (!canAskForConsent(cli)) throw new NotTrusted(claims, hintToTrust(repository, claims));
-  const [{ createPalette }, { askKey }] = await Promise.all([import('../output/text.ts'), import('../ask/ask.ts')]);
   const paint = createPalette(cli.stderr, cli.env);
   const text = formatClaims(claims, store.read(), paint);
   const rows = text.split('\n').reduce((sum, line) => sum + Math.ceil(line.length / 80), 0);

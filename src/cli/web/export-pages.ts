@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { prepareHashing } from '../../cas/hash.ts';
 import { listThreads } from '../../engine/describe/list-threads.ts';
 import { formatCount, plural } from '../../text/wording.ts';
 import { findThread, getThread } from '../../thread/find-thread.ts';
@@ -26,7 +27,6 @@ export async function exportPages(cli: CliEnvironment, out: Output, options: Pag
   const { threads: named, most, allowSecrets } = options;
   const folder = resolve(cli.cwd, options.folder);
   const repository = await openForReading(cli);
-  const { prepareHashing } = await import('../../cas/hash.ts');
   await prepareHashing();
   const threads =
     named.length > 0

@@ -18,6 +18,7 @@ import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import { WrongThreadState } from '../../../thread/thread-errors.ts';
 import type { ThreadId, ThreadPointer } from '../../../thread/thread-id.ts';
 import { statusOfHead, type ThreadStatus } from '../../../thread/thread-state.ts';
+import { askKey } from '../../ask/ask.ts';
 import { type Command, defineCommand, threadArgument } from '../../command-line/command.ts';
 import { EXIT, UsageError } from '../../errors/exit-code.ts';
 import { scanningRedactor } from '../../open/open-config.ts';
@@ -194,7 +195,6 @@ is changed. Commits that agents made stay as they are, and the command lists tho
       const look = `'uwf thread code ${thread}' shows what it changed`;
       const refusal = new WrongThreadState(thread, status, fault, `${look}; --anyway merges it`);
       if (!canAsk(cli)) throw refusal;
-      const { askKey } = await import('../../ask/ask.ts');
       return (await askKey(cli, `${refusal.message}\nMerge its code anyway? [y/n]`, 'yn')) === 'y';
     }
 

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
+import { prepareHashing } from '../../../cas/hash.ts';
 import { importThread } from '../../../engine/verbs/import-thread.ts';
 import { errnoOf } from '../../../git/format/errors.ts';
 import { exportThread } from '../../../thread/export-thread.ts';
@@ -23,7 +24,6 @@ role, content, meta and timestamp; every reference in them is { "$cas": "<hash>"
   ],
   async run({ args, options, cli }) {
     const repository = await openForReading(cli);
-    const { prepareHashing } = await import('../../../cas/hash.ts');
     await prepareHashing();
     const pointer = await getThread(repository, args.thread);
     const lines = exportThread(repository, pointer, { withNodes: options['with-nodes'] });

@@ -8,6 +8,8 @@ import { getThread } from '../../../thread/find-thread.ts';
 import { readThreadCommit, type ThreadCommit } from '../../../thread/thread-commit.ts';
 import { activeRef, type ThreadId } from '../../../thread/thread-id.ts';
 import { readSteps } from '../../../thread/thread-chain.ts';
+import { restoreHere } from '../../threads/restore-files.ts';
+import { agreeToGit } from '../../trust/agree-to-git.ts';
 
 export const threadForkCommand: Command = defineCommand({
   description: `Makes a new thread that shares the steps of another up to a point and goes on independently. Nothing is
@@ -35,7 +37,6 @@ thread run'.`,
     const pointer = await getThread(repository, args.thread);
     const at = options.at === undefined ? undefined : await findPlace(repository, pointer, options.at);
     if (options.worktree !== undefined) {
-      const { agreeToGit } = await import('../../trust/agree-to-git.ts');
       await agreeToGit(cli, repository, 'files');
     }
     const fork = await forkThread(repository, pointer, at);
@@ -43,7 +44,6 @@ thread run'.`,
       try {
         const step = (await readSteps(repository, fork.head, 1)).steps.at(-1);
         if (!step) throw new UsageError('no step has left any files yet', 'fork behind a step, or without --worktree');
-        const { restoreHere } = await import('../../threads/restore-files.ts');
         const worktree = await restoreHere(cli, out, repository, step.commit, options.worktree);
         await out.result({ ...fork, worktree }, () => fork.thread);
         out.hint(`'uwf -C ${options.worktree} thread run ${fork.thread}' runs it there`);

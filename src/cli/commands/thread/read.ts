@@ -5,7 +5,13 @@ import type { Repository } from '../../../git/repository.ts';
 import { formatTime, plural } from '../../../text/wording.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { readSaidUpTo, type Said } from '../../../thread/read-said.ts';
-import { type DiffStep, diffThreads, type StepPair, type ThreadDiff } from '../../../thread/step-files.ts';
+import {
+  diffSnapshots,
+  type DiffStep,
+  diffThreads,
+  type StepPair,
+  type ThreadDiff,
+} from '../../../thread/step-files.ts';
 import { readableMeta } from '../../../thread/step-view.ts';
 import { readThreadCommit } from '../../../thread/thread-commit.ts';
 import type { ThreadPointer } from '../../../thread/thread-id.ts';
@@ -155,7 +161,6 @@ of the one differ from those of the other.`,
     const diff = await diffThreads(repository, a, b);
     let files: FileChange[] | null = null;
     if (diff.files) {
-      const { diffSnapshots } = await import('../../../thread/step-files.ts');
       files = (await diffSnapshots(repository, cli.env, diff.files.a, diff.files.b)) ?? null;
     }
     const columns = cli.stdout.isTTY === true ? (cli.stdout.columns ?? 80) : PIPE_COLUMNS;

@@ -1,6 +1,7 @@
 import { planRedaction, type ThreadRedaction } from '../../../engine/redact/redact-thread.ts';
 import { archivePlaces } from '../../../thread/archive-list.ts';
 import { lastSeenAt } from '../../../sync/shared-refs.ts';
+import { askKey } from '../../ask/ask.ts';
 import { type Command, defineCommand, threadArgument } from '../../command-line/command.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { scanningRedactor } from '../../open/open-config.ts';
@@ -64,7 +65,6 @@ until git collects them.`,
     if (!isDry && threads.length > 0) {
       if (canAsk(cli) && !options.yes) {
         cli.stderr.write(`${format(result, true, out.paint)}\n`);
-        const { askKey } = await import('../../ask/ask.ts');
         if ((await askKey(cli, 'Write them anew? [y/n]', 'yn')) !== 'y') return EXIT.failed;
       }
       await apply();

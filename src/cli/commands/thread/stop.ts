@@ -9,6 +9,7 @@ import { overFields, runExitCodes, showOver } from '../../follow/follow-run.ts';
 import { inOrderOfRun } from '../../follow/run-view.ts';
 import { openEngine } from '../../open/open-engine.ts';
 import { openForReading, openForWriting } from '../../open/open-repository.ts';
+import { cancelOn, stopOn } from '../../sharing/on-remote.ts';
 
 export const threadJoinCommand: Command = defineCommand({
   description: `Waits until no process works on the thread, and prints its status. Returns at once if no process does.`,
@@ -69,7 +70,6 @@ and take it again only after 'uwf thread run --on'. A turn that is cut off is ta
   ],
   async run({ args, options, cli, out }) {
     if (options.on !== undefined) {
-      const { stopOn } = await import('../../sharing/on-remote.ts');
       return stopOn({ cli, out }, args.thread, options.on);
     }
     const engine = await openEngine(cli, await openForReading(cli));
@@ -115,7 +115,6 @@ With --on a thread of a remote is cancelled: it is fetched, its end is written h
         () => `thread ${out.paint.id(thread)} is cancelled`,
       );
     if (on !== undefined) {
-      const { cancelOn } = await import('../../sharing/on-remote.ts');
       const cancel = async (there: Repository, thread: string): Promise<ThreadOver> =>
         (await openEngine(cli, there)).cancel(thread, given);
       return tell(await cancelOn({ cli, out }, args.thread, on, cancel));
