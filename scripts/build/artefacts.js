@@ -54,7 +54,7 @@ export const artefacts = [
           'src/cli/commands/step.ts',
           'src/cli/commands/thread/fork.ts',
           'src/cli/commands/thread/read.ts',
-          'src/cli/log/graph.ts',
+          'src/cli/log/read-log.ts',
           'src/cli/trust/agree-to-git.ts',
           'src/engine/describe/read-listed.ts',
           'src/git/format/paths.ts',
@@ -106,7 +106,7 @@ export const artefacts = [
         isAtOnce: true,
         files: [
           'src/agent/command/command-agent.ts',
-          'src/cli/commands/thread/context.ts',
+          'src/cli/commands/thread/run.ts',
           'src/cli/commands/thread/run.ts',
           'src/cli/trust/gate.ts',
           'src/engine/engine.ts',

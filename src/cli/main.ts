@@ -1,12 +1,12 @@
 import { messageOf } from '../errors.ts';
 import { asEnvironmentError } from '../git/format/errors.ts';
-import { environmentIn, createCliEnvironment, type CliEnvironment } from './process/cli-environment.ts';
+import { findCommand, readWords, toCommander, toOverview } from './command-line/read-words.ts';
+import { commandGroups, commandTable } from './commands/command-table.ts';
 import { EXIT, exitCodeOf } from './errors/exit-code.ts';
-import { findCommand, readWords, toCommander } from './command-line/read-words.ts';
-import { writeOverview } from './help/overview.ts';
-import { readVersion } from './help/version.ts';
 import { createOutput } from './output/output.ts';
 import { harmless } from './output/text.ts';
+import { type CliEnvironment, createCliEnvironment, environmentIn } from './process/cli-environment.ts';
+import { readVersion } from './version.ts';
 
 export { isAllWritten } from './process/cli-environment.ts';
 export { hasOtherFlags } from './process/save-memory.ts';
@@ -99,4 +99,27 @@ function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   const words = end === -1 ? argv : argv.slice(0, end);
   return words.some((word) => word === '--json' || word.startsWith('--json='));
+}
+
+/**
+ * Writes the help of all commands, in groups (`uwf --help`), or of those of a noun (`uwf thread --help`).
+ */
+export function writeOverview(cli: Pick<CliEnvironment, 'stdout' | 'env'>, noun?: string): void {
+  if (noun !== undefined) {
+    const commands = commandTable.filter((entry) => entry.noun === noun);
+    toOverview(cli, { usage: `${noun} <command> [<arguments>]`, groups: [{ title: 'Commands:', commands }] })
+      .addHelpText('after', `\n'uwf ${noun}' alone is 'uwf ${noun} list'; 'uwf ${noun} <command> --help' tells more.`)
+      .outputHelp();
+    return;
+  }
+  toOverview(cli, { usage: '[-C <folder>] [--no-pager] <command> [<arguments>]', groups: commandGroups })
+    .addHelpText('before', 'uwf runs workflows of agents and programs inside any git repository\n')
+    .addHelpText(
+      'after',
+      `
+'uwf <command> --help' tells more about a command; a noun alone lists ('uwf thread').
+Ids and hashes may be shortened to their first characters.
+'uwf --version' prints the version.`,
+    )
+    .outputHelp();
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { commandGroups, commandTable } from '../../src/cli/commands/command-table.ts';
 import { toCommander } from '../../src/cli/command-line/read-words.ts';
 import type { Command } from '../../src/cli/command-line/command.ts';
-import { writeOverview } from '../../src/cli/help/overview.ts';
+import { writeOverview } from '../../src/cli/main.ts';
 import { widthOf } from '../../src/cli/output/text.ts';
 import { runCommand } from '../helpers/cli.ts';
 import { assertParses } from '../helpers/hints.ts';

@@ -7,7 +7,7 @@ import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { isOver } from '../../thread/thread-state.ts';
 import { type Command, defineCommand, optionalThreadArgument, parseCount } from '../command-line/command.ts';
 import { formatLong, formatShort, type LogEntry, logFields } from '../log/log-entry.ts';
-import type { OpenChildren } from '../log/graph.ts';
+import type { OpenChildren } from '../log/read-log.ts';
 import { openForReading } from '../open/open-repository.ts';
 import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
@@ -82,7 +82,7 @@ async function tell(repository: Repository, pointer: ThreadPointer, out: Output,
     const entries = await entriesOf(repository, pointer, style.most);
     return [title, ...entries.map((entry) => formatShort(entry, paint))].join('\n');
   }
-  const { drawGraph } = await import('../log/graph.ts');
+  const { drawGraph } = await import('../log/read-log.ts');
   const lines: string[] = [title];
   let count = 0;
   const open = await findOpenChildren(repository, view);
@@ -106,7 +106,7 @@ async function findOpenChildren(
   open: Map<ObjectId, { heads: ObjectId[]; left: number }> = new Map(),
 ): Promise<OpenChildren> {
   if (isOver(view.status)) return open;
-  const { callerOf, MAX_DRAWN } = await import('../log/graph.ts');
+  const { callerOf, MAX_DRAWN } = await import('../log/read-log.ts');
   const calls = view.calls.filter(({ status }) => !isOver(status));
   for (const { thread } of calls.slice(0, MAX_DRAWN)) {
     const child = await describeThread(readingContext(repository), thread);

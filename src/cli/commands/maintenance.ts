@@ -12,8 +12,8 @@ import { findElsewhere } from '../../thread/archive-list.ts';
 import { EVERYWHERE, getThread, listPointers } from '../../thread/find-thread.ts';
 import { scanThreads, SecretScan } from '../../thread/secret-scan.ts';
 import { PINS_REF, type ThreadId } from '../../thread/thread-id.ts';
-import { fsck, type RefVerdict } from '../../verify/verify-threads.ts';
-import { type Command, defineCommand, optionalThreadArgument } from '../command-line/command.ts';
+import { fsck, type RefVerdict, verifyThread } from '../../verify/verify-threads.ts';
+import { type Command, defineCommand, optionalThreadArgument, threadArgument } from '../command-line/command.ts';
 import { EXIT } from '../errors/exit-code.ts';
 import { configHere, configOrNone, scanningRedactor, secretsHere } from '../open/open-config.ts';
 import { configFolder, openForReading, openForWriting, workTreesHere } from '../open/open-repository.ts';
@@ -22,7 +22,7 @@ import { ProgressLine, whileChecking } from '../output/progress-line.ts';
 import { formatFacts } from '../output/table.ts';
 import { harmless, oneLine } from '../output/text.ts';
 
-export const doctorCommand: Command = defineCommand({
+const doctorCommand: Command = defineCommand({
   description: `Checks for anything that keeps uwf from working well here: a git that is missing or too old, a shallow
 clone, a repository that cannot be written, garbage collection that is off or prunes at once, too many packs, refs that are
 broken or locked, runs that were interrupted, a clock that is off, threads that were not pushed for long, work trees and
@@ -60,7 +60,7 @@ and workflows that do not exist, and workflows that do not load. Nothing is chan
   },
 });
 
-export const fsckCommand: Command = defineCommand({
+const fsckCommand: Command = defineCommand({
   description: `Verifies all threads, as 'uwf thread verify' does for one, and all nodes that were registered or put. It
 also reports broken refs, and unknown refs under refs/uwf/. A damaged thread is listed as corrupt from then on; the others
 are not affected. 'git fsck' checks all objects of the repository.`,
@@ -93,7 +93,7 @@ are not affected. 'git fsck' checks all objects of the repository.`,
   },
 });
 
-export const scanCommand: Command = defineCommand({
+const scanCommand: Command = defineCommand({
   description: `Searches all threads for secrets, or the named ones with their callers and children: nodes, commit messages,
 file names, and the files that steps recorded. Without a thread it also searches nodes that no step has taken in, and
 registered workflows and types. Of recorded code it searches what differs from the commit that was checked out.
@@ -174,7 +174,7 @@ async function listElsewhere(repository: Repository): Promise<{ remote: string; 
   return [...places].map(([remote, threads]) => ({ remote, threads }));
 }
 
-export const gcCommand: Command = defineCommand({
+const gcCommand: Command = defineCommand({
   description: `Removes files that killed processes left, local state of removed threads, journals of stored turns (with
 their debug lines), output of background runs whose thread is gone, and nodes that were put under threads that are over. It
 rebuilds the lookup and lets git join small packs. Other processes can go on working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to collect its objects.`,
@@ -239,7 +239,7 @@ rebuilds the lookup and lets git join small packs. Other processes can go on wor
   },
 });
 
-export const reindexCommand: Command = defineCommand({
+const reindexCommand: Command = defineCommand({
   description: `Rebuilds the table that finds nodes by hash from the commits of all threads and workflows. The table is a
 cache: deleting it loses nothing. This command is needed only if another program has changed it.`,
   json: { commits: 'how many commits were read', nodes: 'how many nodes they hold' },
@@ -251,5 +251,39 @@ cache: deleting it loses nothing. This command is needed only if another program
     setFlagsFromString('--heap-growing-percent=10');
     const found = await reindex(await openForReading(cli));
     await out.result(found, () => `${formatCount(found.nodes)} nodes in ${formatCount(found.commits)} commits`);
+  },
+});
+
+const threadVerifyCommand: Command = defineCommand({
+  description: `Reads everything that a thread is made of and checks it: every object, hash, schema and link, each commit
+with its index, parents and trailers, what each step says of earlier ones, and every decision, which is replayed from the
+workflow and the stored steps. Merges of blocks are repeated by git. No agent is asked, and nothing is written. The first line is the first difference.`,
+  arguments: [threadArgument],
+  json: {
+    thread: 'its id',
+    ref: 'the ref it was found under',
+    head: 'the commit that it is at',
+    sound: 'whether nothing is wrong',
+    commits: 'how many commits were looked at, those of threads it called included',
+    unrepeated: 'merges of blocks that git could not repeat: commit, why',
+    findings: 'what is wrong: commit, path (null for the commit itself), what',
+  },
+  examples: [{ command: 'uwf thread verify 01KAM4', comment: 'after fetching it from a remote' }],
+  exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
+  async run({ args, cli, out }) {
+    const context = { ...readingContext(await openForReading(cli)), env: cli.env };
+    const verdict = await whileChecking(cli, (onCommit) => verifyThread({ ...context, onCommit }, args.thread));
+    const { thread, commits, unrepeated } = verdict;
+    await out.result(verdict, () =>
+      verdict.sound
+        ? [
+            `thread ${out.paint.id(thread)} ${out.paint.good('is sound')}: ${formatCount(commits)} commits verified`,
+            ...unrepeated.map(
+              ({ commit, why }) => `  ${out.paint.id(commit.slice(0, 12))}  merge not checked: ${oneLine(why)}`,
+            ),
+          ].join('\n')
+        : formatFindings(`thread ${thread}`, verdict.findings, out.paint),
+    );
+    return verdict.sound ? EXIT.done : EXIT.failed;
   },
 });

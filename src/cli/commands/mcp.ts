@@ -1,6 +1,6 @@
 import { serveMcp } from '../../mcp/serve-mcp.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
-import { readVersion } from '../help/version.ts';
+import { readVersion } from '../version.ts';
 import { redactionHere } from '../open/open-config.ts';
 import { openForWriting } from '../open/open-repository.ts';
 

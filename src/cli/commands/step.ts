@@ -23,11 +23,10 @@ import { UsageError } from '../errors/exit-code.ts';
 import { beforeOption, commitBefore, findStep, findTurn, ofThreadOption, turnArgument } from '../find/find-turn.ts';
 import { followTurn } from '../follow/follow-turn.ts';
 import { openForReading, openForWriting } from '../open/open-repository.ts';
-import { subjectOfReply, suspensionFields, suspensionMarkdown } from '../output/markdown.ts';
+import { subjectOfReply, suspensionFields, suspensionMarkdown, turnMarkdown } from '../output/markdown.ts';
 import type { Output } from '../output/output.ts';
 import { formatFacts, formatMeta } from '../output/table.ts';
 import { harmless, oneLine, type Palette } from '../output/text.ts';
-import { turnMarkdown } from '../output/turn-markdown.ts';
 import { restoreHere } from '../threads/restore-files.ts';
 import { agreeToGit } from '../trust/agree-to-git.ts';
 

@@ -7,7 +7,7 @@ import type { JsonValue } from '../../json.ts';
 import { fitTo, harmless, oneLine, type Palette, widthOf } from '../output/text.ts';
 import { redactedLine } from '../output/findings.ts';
 import { formatMeta } from '../output/table.ts';
-import { fenced } from '../output/turn-markdown.ts';
+import { fenced } from '../output/markdown.ts';
 
 // What the engine tells becomes text here. The words for an event stand once, in `wordsFor`. The styles lay them out, and say
 // what only they tell: the story of a run, the journal of a thread, its debug lines, and the log of a worker.

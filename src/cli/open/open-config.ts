@@ -1,8 +1,11 @@
-import { loadConfig, type Config } from '../../engine/config/config.ts';
-import { knownSecrets, type KnownSecret } from '../../engine/redact/known-secrets.ts';
+import { join } from 'node:path';
+import { type Config, loadConfig } from '../../engine/config/config.ts';
+import { type KnownSecret, knownSecrets } from '../../engine/redact/known-secrets.ts';
 import { Redaction } from '../../engine/redact/redaction.ts';
 import type { Repository } from '../../git/repository.ts';
 import { gitVariablesOf } from '../../git/repository/known-variables.ts';
+import { namesIn } from '../../git/system/files.ts';
+import { orElse } from '../../or-else.ts';
 import { createRedactor } from '../../redaction/create-redactor.ts';
 import type { Redactor } from '../../redaction/redactor.ts';
 import { redactedLine } from '../output/findings.ts';
@@ -64,4 +67,27 @@ export async function redactionHere(cli: CliEnvironment, repository: Repository)
 /** Says on stderr what was taken out: the rules, never the values. */
 export function sayTaken(cli: CliEnvironment, { taken, rules }: Redaction): void {
   if (taken !== undefined) cli.stderr.write(`uwf: ${redactedLine(rules)}\n`);
+}
+
+/** How many packs git lets gather by default (`gc.autoPackLimit`). */
+const MAX_GATHERED = 50;
+
+/** Repacking so many small packs takes a fraction of a second. What takes longer continues without uwf. */
+const MAX_WAIT_MS = 10_000;
+
+/**
+ * Repacks the small packs of a repository if many have gathered, and waits for it.
+ *
+ * A step repacks while its agent works. This is for commands that run no agent and may be given again and again: each leaves a
+ * pack, a thousand `cas put` as much as 42 MB. No command fails because of it.
+ */
+export async function foldGathered(cli: CliEnvironment, repository: Repository): Promise<void> {
+  const { location } = repository;
+  if (location === undefined) return;
+  const names = orElse(() => namesIn(join(location.commonDir, 'objects', 'pack')), []);
+  if (names.filter((name) => name.endsWith('.idx')).length < MAX_GATHERED) return;
+  const { foldPacks } = await configOrNone(cli, repository);
+  if (foldPacks === false) return;
+  const { repackInBackground } = await import('../../git/maintenance/repack.ts');
+  await repackInBackground(repository, cli.env)?.settled(MAX_WAIT_MS);
 }

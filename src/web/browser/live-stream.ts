@@ -1,4 +1,4 @@
-import type { LiveEvent } from '../live/live-event.ts';
+import type { LiveEvent } from '../live/running-turn.ts';
 
 /** What one tab shows: topics with their states, and threads with the place in their journal. */
 export type TabView = {

@@ -18,6 +18,7 @@ import { ThreadNotFound } from '../../thread/thread-errors.ts';
 import { isThreadId, type ThreadId, type ThreadPointer } from '../../thread/thread-id.ts';
 import { threadStatuses } from '../../thread/thread-state.ts';
 import {
+  Ago,
   type ExportedFile,
   FileContext,
   type Html,
@@ -32,7 +33,6 @@ import { MessagePage } from '../pages/message-page.tsx';
 import { stepPage } from '../pages/step-page.tsx';
 import { threadPage } from '../pages/thread-page.tsx';
 import { ThreadItem } from '../pages/threads-page.tsx';
-import { Ago } from '../parts/labels.tsx';
 import { repositoryName, type Site, type Visit } from '../site.ts';
 import { ExportFolder, onlyThreads, withChildren, withoutIds } from './export-folder.ts';
 

@@ -22,8 +22,7 @@ import {
   type ThreadPointer,
 } from '../../thread/thread-id.ts';
 import type { ThreadStatus } from '../../thread/thread-state.ts';
-import type { LiveEvent, TurnPart } from './live-event.ts';
-import { addPart, isTurning, partOf } from './running-turn.ts';
+import { addPart, isTurning, type LiveEvent, partOf, type TurnPart } from './running-turn.ts';
 
 /** What a browser shows: topics with the state that it shows, threads with the place in the journal that it has reached. */
 export type Shown = {

@@ -1,8 +1,7 @@
 import type { ThreadView } from '../../engine/describe/describe.ts';
-import { openJournal, unfinishedTurn, type JournalPlace } from '../../engine/journal/read-journal.ts';
 import type { JournalEntry } from '../../engine/journal/journal.ts';
+import { type JournalPlace, openJournal, unfinishedTurn } from '../../engine/journal/read-journal.ts';
 import type { Repository } from '../../git/repository.ts';
-import type { TurnPart } from './live-event.ts';
 
 /** The turn that goes on, or that was cut off, as far as this machine's journal has it. */
 export type RunningTurn = {
@@ -122,3 +121,17 @@ function newest(parts: TurnPart[]): TurnPart[] {
   const kept = cutPart && { ...cutPart, text: cutPart.text.slice(length - MAX_TURN_LENGTH) };
   return [beginningGone, ...(kept ? [kept] : []), ...rest];
 }
+
+/** A part of what an agent does in a turn. What it says or thinks in one go is one part. */
+export type TurnPart = {
+  kind: 'text' | 'thought' | 'plan' | 'tool' | 'result' | 'error' | 'notice';
+  text: string;
+};
+
+/** What the server tells a browser. The browser loads a page again to see a new state. */
+export type LiveEvent =
+  | { event: 'state'; topic: string; state: string }
+  /** What was said in the turn that goes on, between two places of the thread's journal. */
+  | { event: 'words'; thread: string; from: string; place: string; parts: TurnPart[] }
+  /** A turn has begun or ended, or a part of the journal is gone. */
+  | { event: 'turn'; thread: string };

@@ -1,6 +1,5 @@
-import { Document, type Html, PageLink } from '../parts/page.tsx';
+import { Document, Hint, type Html, PageLink } from '../parts/page.tsx';
 import { TypedText } from '../parts/thread-acts.tsx';
-import { Hint } from '../parts/labels.tsx';
 
 type MessageProps = {
   title: string;

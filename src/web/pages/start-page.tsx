@@ -1,6 +1,5 @@
 import type { Answer } from '../../engine/verbs/ask.ts';
-import { CommandToPaste } from '../parts/labels.tsx';
-import { type Html, Page, PageLink } from '../parts/page.tsx';
+import { CommandToPaste, type Html, Page, PageLink } from '../parts/page.tsx';
 import { SaidText } from '../parts/said-text.tsx';
 import { ActForm, AskForm } from '../parts/thread-acts.tsx';
 import { listStartable, type StartableWorkflow } from '../questions/read-question.ts';

@@ -1,4 +1,16 @@
-import { type Html, Page, PageLink } from '../parts/page.tsx';
+import {
+  Ago,
+  By,
+  CalledBy,
+  type Html,
+  Page,
+  PageLink,
+  Reason,
+  Status,
+  viewAsked,
+  ViewTabs,
+  WorkflowLink,
+} from '../parts/page.tsx';
 import { formatUsage } from '../../agent/format-usage.ts';
 import { describeThread, foldChildren, ownKey, type ThreadView } from '../../engine/describe/describe.ts';
 import { plural } from '../../text/wording.ts';
@@ -7,7 +19,6 @@ import { findThread, getThread } from '../../thread/find-thread.ts';
 import { parseThreadId, type ThreadId, type ThreadPointer } from '../../thread/thread-id.ts';
 import { findStart } from '../../thread/thread-chain.ts';
 import { stateOf } from '../live/live.ts';
-import { Ago, By, CalledBy, Reason, Status, viewAsked, ViewTabs, WorkflowLink } from '../parts/labels.tsx';
 import { type KnownClaim, readClaimsHere } from '../../sync/claims.ts';
 import { isOver } from '../../thread/thread-state.ts';
 import { commitToReadFrom, Story, STORY_STEPS } from '../parts/story.tsx';

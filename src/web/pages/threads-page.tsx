@@ -1,4 +1,4 @@
-import { type Html, Page, PageLink } from '../parts/page.tsx';
+import { Ago, type Html, Page, PageLink, Reason, Status, WorkflowLink } from '../parts/page.tsx';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { listThreads, summaryOf, type ListOptions } from '../../engine/describe/list-threads.ts';
 import type { ThreadSummary } from '../../engine/describe/read-listed.ts';
@@ -8,7 +8,6 @@ import { findThread } from '../../thread/find-thread.ts';
 import { DAY_MS, isThreadId } from '../../thread/thread-id.ts';
 import { threadStatuses } from '../../thread/thread-state.ts';
 import { stateOf } from '../live/live.ts';
-import { Ago, Reason, Status, WorkflowLink } from '../parts/labels.tsx';
 import type { Visit } from '../site.ts';
 
 const PAGE_THREADS = 50;

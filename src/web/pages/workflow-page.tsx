@@ -17,8 +17,7 @@ import {
   WorkflowNotFound,
 } from '../../workflow/registry/find-workflow.ts';
 import { stateOf } from '../live/live.ts';
-import { Ago } from '../parts/labels.tsx';
-import { type Html, Page, PageLink } from '../parts/page.tsx';
+import { Ago, type Html, Page, PageLink } from '../parts/page.tsx';
 import { MAX_RUNS, readRuns, type Runs, RunsPanel, UsageSums, UsageTable, VersionsTable } from '../parts/runs.tsx';
 import { PlainText } from '../parts/said-text.tsx';
 import { WorkflowGraph } from '../parts/workflow-graph.tsx';

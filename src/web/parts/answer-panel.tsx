@@ -11,8 +11,7 @@ import {
   WORDS,
 } from '../questions/read-question.ts';
 import type { Visit } from '../site.ts';
-import { CommandToPaste } from './labels.tsx';
-import { type Html, PageLink } from './page.tsx';
+import { CommandToPaste, type Html, PageLink } from './page.tsx';
 import { ReplyText } from './said-text.tsx';
 import { FormFields, type FormState, onlyChoice } from './schema-form.tsx';
 import { ActForm } from './thread-acts.tsx';

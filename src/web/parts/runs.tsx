@@ -9,8 +9,7 @@ import { iso } from '../../time/clock.ts';
 import { addUsage, type Usage } from '../../schema/built-in/schema-parts.ts';
 import { readPlace, threadStatuses } from '../../thread/thread-state.ts';
 import type { RegisteredWorkflow } from '../../workflow/registry/find-workflow.ts';
-import { Ago, Status } from './labels.tsx';
-import { type Html, PageLink } from './page.tsx';
+import { Ago, type Html, PageLink, Status } from './page.tsx';
 
 /** So many runs are listed; the list of threads has the others. */
 const LISTED_RUNS = 20;

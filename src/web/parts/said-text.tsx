@@ -4,8 +4,7 @@ import MarkdownIt, { type MarkdownIt as Renderer } from 'markdown-it';
 import { splitFrontMatter } from '../../agent/extract/front-matter.ts';
 import { parseFields } from '../../agent/extract/extract-reply.ts';
 import { formatCount } from '../../text/wording.ts';
-import { type Html, PageLink, useFile } from './page.tsx';
-import { Meta } from './labels.tsx';
+import { type Html, Meta, PageLink, useFile } from './page.tsx';
 
 /** Longer texts are cut: a browser needs seconds for megabytes. */
 export const MAX_SHOWN = 100_000;

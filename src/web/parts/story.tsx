@@ -11,14 +11,12 @@ import { findStepByNumber } from '../../thread/thread-chain.ts';
 import { readTextAt } from '../../thread/thread-commit.ts';
 import type { ThreadId, ThreadPointer } from '../../thread/thread-id.ts';
 import { isOver } from '../../thread/thread-state.ts';
-import type { TurnPart } from '../live/live-event.ts';
+import { readRunningTurn, type RunningTurn, type TurnPart } from '../live/running-turn.ts';
 import { placeText } from '../live/live.ts';
-import { readRunningTurn, type RunningTurn } from '../live/running-turn.ts';
 import { nameOfLimit, type TypedAnswer, withoutTemplate } from '../questions/read-question.ts';
 import type { Site, Visit } from '../site.ts';
 import { AnswerPanel } from './answer-panel.tsx';
-import { Ago, By, Meta, SecretMark, secretsIn } from './labels.tsx';
-import { type Html, PageLink, useFile } from './page.tsx';
+import { Ago, By, type Html, Meta, PageLink, SecretMark, secretsIn, useFile } from './page.tsx';
 import { MAX_SHOWN, ReplyText, SaidText } from './said-text.tsx';
 import { ThreadActs } from './thread-acts.tsx';
 

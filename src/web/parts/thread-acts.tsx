@@ -2,8 +2,7 @@ import type { ThreadView } from '../../engine/describe/describe.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { isOver } from '../../thread/thread-state.ts';
 import type { Visit } from '../site.ts';
-import { CommandToPaste } from './labels.tsx';
-import type { Html } from './page.tsx';
+import { CommandToPaste, type Html } from './page.tsx';
 
 type ActsProps = { visit: Visit; view: ThreadView };
 

@@ -16,10 +16,9 @@ import { END, RESUME, START, type WorkflowDefinition } from '../../workflow/defi
 import { type Edge, edgesOf, isReserved, shownBranches, titleOf } from '../../workflow/graph/render-graph.ts';
 import type { DrawnLine, GraphDrawing } from '../drawing/compute-layout.ts';
 import { layoutGraph } from '../drawing/layout-graph.ts';
-import { textWidth } from '../drawing/layout-timeline.ts';
+import { textWidth } from './thread-timeline.tsx';
 import { readRunningTurn } from '../live/running-turn.ts';
-import { DataTable } from './labels.tsx';
-import { type Html, PageLink } from './page.tsx';
+import { DataTable, type Html, PageLink } from './page.tsx';
 
 /** The path that a thread took through its workflow. */
 export type PathTaken = {

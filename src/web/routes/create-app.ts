@@ -11,7 +11,7 @@ import { assertThere } from '../../git/repository/git-directory.ts';
 import { packageRoot } from '../../git/system/process-identity.ts';
 import { createRedactor } from '../../redaction/create-redactor.ts';
 import { SecretScan } from '../../thread/secret-scan.ts';
-import { addFailures, addGuard, Sessions, type VisitOf, type WebApp } from './guard-routes.tsx';
+import { addFailures, addGuard, addLogin, Sessions, type VisitOf, type WebApp } from './guard-routes.tsx';
 import type { Html } from '../parts/page.tsx';
 import { Live, shownIn, WaitingThreads } from '../live/live.ts';
 import { costPage } from '../pages/cost-page.tsx';
@@ -25,7 +25,6 @@ import { threadsPage } from '../pages/threads-page.tsx';
 import { workflowPage, workflowsPage } from '../pages/workflow-page.tsx';
 import { repositoryName, type Site, type Visit, type WebOptions } from '../site.ts';
 import { addActions } from './action-routes.tsx';
-import { addLogin } from './login-routes.tsx';
 
 /** Makes all routes of the page; see `createWebHandler`. */
 export async function createApp(repository: Repository, options: WebOptions): Promise<WebApp> {

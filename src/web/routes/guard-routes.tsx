@@ -1,12 +1,15 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { getCookie, setCookie } from 'hono/cookie';
 import { TurnNotFound } from '../../engine/describe/find-turn.ts';
 import { UwfError } from '../../errors.ts';
 import { formatCount } from '../../text/wording.ts';
 import { MessagePage } from '../pages/message-page.tsx';
-import type { Visit } from '../site.ts';
+import { Document, type Html } from '../parts/page.tsx';
+import type { LoginSecret, Visit } from '../site.ts';
 
 /** What a request has after the login was checked: the browser's session. */
 type WebEnv = { Variables: { session: string } };
@@ -95,7 +98,7 @@ function explain(error: unknown): { status: 400 | 403 | 404 | 409 | 500; hint?: 
 }
 
 /** A path of this server, with its query; `/` for an address that leads elsewhere. */
-export function localPath(to: string): string {
+function localPath(to: string): string {
   const base = 'http://localhost';
   const url = URL.canParse(to, base) ? new URL(to, base) : undefined;
   // A browser reads a path that begins with two slashes as a host, and `/.//host` becomes such a path.
@@ -150,7 +153,7 @@ export class Sessions {
 }
 
 /** Compares secrets in a time that does not tell where they differ. */
-export function areSame(one: string, other: string): boolean {
+function areSame(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => createHmac('sha256', 'compare').update(text).digest());
   return a !== undefined && b !== undefined && timingSafeEqual(a, b);
 }
@@ -188,4 +191,105 @@ function checkRequest(request: Request, hosts: readonly string[]): ForbiddenRequ
     return { status: 403, reason: 'another site sent this' };
   }
   return undefined;
+}
+
+const MAX_LOGIN_BYTES = 16 * 1024;
+/** How long the answer to a wrong secret takes, so that guessing is slow. */
+const WRONG_SECRET_MS = 500;
+
+/**
+ * Logs visitors in, and sends the others to where that is done: what is added to the app after this is for visitors who are
+ * logged in.
+ * @param cookie its name
+ */
+export function addLogin(app: WebApp, sessions: Sessions, secret: LoginSecret, cookie: string): void {
+  app.get('/login', (context) => {
+    return context.html(<LoginPage to={localPath(context.req.query('to') ?? '/')} byPassword={'password' in secret} />);
+  });
+  let once = 'token' in secret ? secret.once : undefined;
+  let lastWrong: Promise<unknown> = Promise.resolve();
+  app.post('/login', limitBody(MAX_LOGIN_BYTES), async (context) => {
+    const form = await context.req.parseBody();
+    const given = typeof form['secret'] === 'string' ? form['secret'] : '';
+    const to = localPath(typeof form['to'] === 'string' ? form['to'] : '/');
+    const isOnce = once !== undefined && areSame(given, once);
+    if (isOnce) once = undefined;
+    if (!isOnce && !areSame(given, 'password' in secret ? secret.password : secret.token)) {
+      // Guesses are answered one after the other, those of all visitors together.
+      lastWrong = lastWrong.then(() => sleep(WRONG_SECRET_MS));
+      await lastWrong;
+      return context.html(<LoginPage to={to} byPassword={'password' in secret} isWrong />, 403);
+    }
+    setCookie(context, cookie, sessions.open(), {
+      httpOnly: true,
+      sameSite: 'Strict',
+      path: '/',
+      maxAge: 30 * 24 * 60 * 60,
+    });
+    return context.redirect(to, 303);
+  });
+
+  app.use(async (context, next) => {
+    const session = sessions.find(getCookie(context, cookie));
+    if (session !== undefined) {
+      context.set('session', session);
+      return next();
+    }
+    const { method, path, url } = context.req;
+    if (method === 'GET' && path !== '/live') {
+      const to = new URLSearchParams({ to: path + new URL(url).search });
+      return context.redirect(`/login?${to.toString()}`, 303);
+    }
+    return context.html(<MessagePage title="Not logged in" text="Log in first." again="/login" />, 401);
+  });
+}
+
+type LoginProps = {
+  /** The page to go to, a path of this server. */
+  to: string;
+  byPassword: boolean;
+  /** After a wrong token or password. */
+  isWrong?: boolean;
+};
+
+/**
+ * Asks for the token of the printed address, or for the password. With JavaScript the token is taken from the address's
+ * fragment, which a browser sends to no server.
+ */
+function LoginPage({ to, byPassword, isWrong = false }: LoginProps): Html {
+  const [name, help, wrong] = byPassword
+    ? ['Password', 'The password that uwf web was started with.', 'That is not the password.']
+    : [
+        'Token',
+        'The part behind #token= of the address that uwf web printed.',
+        'That is not the token. uwf web prints a new one each time it starts.',
+      ];
+  return (
+    <Document title="Log in · uwf">
+      <main id="main" class="alone">
+        <h1>Log in</h1>
+        <form method="post" action="/login" id="login">
+          <input type="hidden" name="to" value={to} />
+          <label for="secret">{name}</label>
+          <input
+            id="secret"
+            name="secret"
+            type="password"
+            autocomplete={byPassword ? 'current-password' : 'off'}
+            required
+            aria-describedby="secret-help"
+          />
+          <p id="secret-help" class="quiet">
+            {help}
+          </p>
+          {isWrong && (
+            <p class="refusal" role="alert">
+              {wrong}
+            </p>
+          )}
+          <button type="submit">Log in</button>
+        </form>
+      </main>
+    </Document>
+  );
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeThread } from '../../../src/engine/describe/describe.ts';
 import { readingContext } from '../../../src/engine/engine-context.ts';
-import { readSpans } from '../../../src/web/drawing/layout-timeline.ts';
+import { readSpans } from '../../../src/web/parts/thread-timeline.tsx';
 import { createFixture, reply, scripted, statuses, workflow } from '../../engine/engine-fixture.ts';
 
 test('of very many children the newest are shown, and how many are left out is known', async () => {

@@ -8,7 +8,7 @@ import { journalPaths } from '../../../src/engine/journal/journal.ts';
 import { openJournal } from '../../../src/engine/journal/read-journal.ts';
 import type { Repository } from '../../../src/git/repository.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
-import type { LiveEvent } from '../../../src/web/live/live-event.ts';
+import type { LiveEvent } from '../../../src/web/live/running-turn.ts';
 import { Live, placeText, shownIn, stateOf, WaitingThreads } from '../../../src/web/live/live.ts';
 import { createLoopRepository, type CliRepository } from '../../helpers/cli.ts';
 

@@ -19,8 +19,7 @@ import { type Command, defineCommand, hashArgument, readJson } from '../../comma
 import { textFrom } from '../../command-line/read-text.ts';
 import { UsageError } from '../../errors/exit-code.ts';
 import { findType, nodeScope, threadOption } from '../../find/find-node.ts';
-import { foldGathered } from '../../open/fold-gathered.ts';
-import { redactionHere, sayTaken } from '../../open/open-config.ts';
+import { foldGathered, redactionHere, sayTaken } from '../../open/open-config.ts';
 import { openForWriting } from '../../open/open-repository.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';
 

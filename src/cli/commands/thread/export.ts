@@ -7,7 +7,7 @@ import { exportThread } from '../../../thread/export-thread.ts';
 import { getThread } from '../../../thread/find-thread.ts';
 import { type Command, defineCommand, threadArgument } from '../../command-line/command.ts';
 import { UsageError } from '../../errors/exit-code.ts';
-import { foldGathered } from '../../open/fold-gathered.ts';
+import { foldGathered } from '../../open/open-config.ts';
 import { openForReading, openForWriting } from '../../open/open-repository.ts';
 import { harmlessJson } from '../../output/text.ts';
 import type { CliEnvironment } from '../../process/cli-environment.ts';

@@ -4,6 +4,7 @@ import { getThread } from '../../../thread/find-thread.ts';
 import {
   agentOption,
   type Command,
+  defaultThreadArgument,
   defineCommand,
   parseCount,
   parseDollars,
@@ -12,11 +13,12 @@ import {
   threadArgument,
 } from '../../command-line/command.ts';
 import { promptFrom, promptOptions, textFrom } from '../../command-line/read-text.ts';
+import { UsageError } from '../../errors/exit-code.ts';
 import { followRun, followSteps, runExitCodes, runFields, stepOutcomeFields } from '../../follow/follow-run.ts';
-import { foldGathered } from '../../open/fold-gathered.ts';
-import { redactionHere, sayTaken } from '../../open/open-config.ts';
+import { foldGathered, redactionHere, sayTaken } from '../../open/open-config.ts';
 import { ADOPT_LEASE, openEngine } from '../../open/open-engine.ts';
-import { openForWriting } from '../../open/open-repository.ts';
+import { openForReading, openForWriting } from '../../open/open-repository.ts';
+import { harmless } from '../../output/text.ts';
 import { runInBackground } from '../../process/background.ts';
 import { startHere, startOptions } from '../../threads/start-thread.ts';
 
@@ -65,7 +67,7 @@ The workflow is a hash, a path to a file, a name in .uwf/workflows/ here or in a
   },
 });
 
-export const threadStartCommand: Command = defineCommand({
+const threadStartCommand: Command = defineCommand({
   description: `Writes the first commit of a thread and prints the thread's id. The definition is pinned: a later change of
 the workflow file does not change this thread. No agent runs yet, and none needs to be configured.`,
   arguments: [{ name: 'workflow', summary: 'the workflow to start', candidates: 'workflow' }],
@@ -93,7 +95,7 @@ the workflow file does not change this thread. No agent runs yet, and none needs
   },
 });
 
-export const threadStepCommand: Command = defineCommand({
+const threadStepCommand: Command = defineCommand({
   description: `Decides who is next, runs that role's agent, stores the step, and decides again: if the workflow ends there,
 the thread is ended at once. If another process works on the thread, the command names it and exits with 5.`,
   arguments: [threadArgument],
@@ -120,7 +122,7 @@ the thread is ended at once. If another process works on the thread, the command
   },
 });
 
-export const threadRunCommand: Command = defineCommand({
+const threadRunCommand: Command = defineCommand({
   description: `Runs a thread from its head until it ends or is suspended. After a crash nothing has to be repaired: stored
 steps are never repeated.
 
@@ -168,7 +170,7 @@ publish is shown here as it comes. Ctrl-C ends the following, not the thread.`,
   },
 });
 
-export const threadResumeCommand: Command = defineCommand({
+const threadResumeCommand: Command = defineCommand({
   description: `Runs a suspended thread on, with or without an answer for the role that waits. A thread that waits for a
 child runs the child on, and an interrupted thread goes on from its head. A thread that has ended goes on as a new thread if
 its workflow has rules from __resume__ (or $START.resume). A cancelled thread does not: fork it.
@@ -252,7 +254,7 @@ function moreOf(options: Record<LimitOption, number | undefined>): MoreLimits | 
   return Object.keys(more).length === 0 ? undefined : more;
 }
 
-export const threadPokeCommand: Command = defineCommand({
+const threadPokeCommand: Command = defineCommand({
   description: `Runs the role of the last step again, with its reply and your remark. The new step replaces the old one,
 which stays as a parent of its commit: nothing is lost. If the role suspends instead, the thread does not change, and a fork
 of it is suspended.`,
@@ -276,5 +278,34 @@ of it is suspended.`,
     const repository = await openForWriting(cli);
     const wish = { agent: options.agent, adoptLease: cli.env[ADOPT_LEASE] || undefined };
     return followSteps({ cli, out }, repository, (engine) => engine.poke(args.thread, word, wish));
+  },
+});
+
+const threadContextCommand: Command = defineCommand({
+  description: `Prints the exact prompt of the thread's next agent, and its size on stderr. Nothing is run or stored.
+'context.maxCharacters' in the configuration limits how much of earlier replies a prompt has.`,
+  arguments: [defaultThreadArgument],
+  options: {
+    role: { value: '<role>', summary: 'print the prompt of this role, whichever role is next' },
+  },
+  json: {
+    thread: 'its id',
+    role: 'who would be told',
+    agent: 'the agent that does the role here, or null',
+    text: 'what it would be told',
+    characters: 'how long that is',
+  },
+  examples: [
+    { command: 'uwf thread context 01KAM4', comment: 'for the role whose turn it is' },
+    { command: 'uwf thread context 01KAM4 --role reviewer', comment: 'for another' },
+  ],
+  async run({ args, options, cli, out }) {
+    const repository = await openForReading(cli);
+    const engine = await openEngine(cli, repository);
+    const thread = args.thread ?? cli.env['UWF_THREAD'];
+    if (!thread) throw new UsageError("it needs a thread: name one, or set UWF_THREAD as it is for an agent's turn");
+    const preview = await engine.context(thread, options.role);
+    await out.result(preview, () => harmless(preview.text));
+    out.hint(`${preview.characters} characters for role '${preview.role}'`);
   },
 });

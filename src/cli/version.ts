@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../git/system/process-identity.ts';
+import { packageRoot } from '../git/system/process-identity.ts';
 
 /** The version of this uwf, as its package.json says. */
 export function readVersion(): string {

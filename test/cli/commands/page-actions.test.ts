@@ -2,13 +2,13 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startInBackground } from '../../../src/cli/process/background.ts';
-import { createCliEnvironment, type CliEnvironment } from '../../../src/cli/process/cli-environment.ts';
-import { pageActions } from '../../../src/cli/web/page-actions.ts';
+import { type CliEnvironment, createCliEnvironment } from '../../../src/cli/process/cli-environment.ts';
+import { pageActions } from '../../../src/cli/commands/web.ts';
 import { listPointers } from '../../../src/thread/find-thread.ts';
 import { findLease } from '../../../src/engine/leases/find-lease.ts';
 import { orElse } from '../../../src/or-else.ts';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
-import { createLoopRepository, recorder, type CliRepository } from '../../helpers/cli.ts';
+import { type CliRepository, createLoopRepository, recorder } from '../../helpers/cli.ts';
 import { isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 import { createPair } from '../../helpers/untrusted.ts';
 

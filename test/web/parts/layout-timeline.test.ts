@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isNodeHash, type NodeHash } from '../../../src/cas/node-hash.ts';
-import { layoutTimeline, type Span } from '../../../src/web/drawing/layout-timeline.ts';
+import { layoutTimeline, type Span } from '../../../src/web/parts/thread-timeline.tsx';
 import { parseThreadId } from '../../../src/thread/thread-id.ts';
 
 const HOUR_MS = 3_600_000;
