@@ -107,7 +107,6 @@ export const artefacts = [
         files: [
           'src/agent/command/command-agent.ts',
           'src/cli/commands/thread/run.ts',
-          'src/cli/commands/thread/run.ts',
           'src/cli/trust/gate.ts',
           'src/engine/engine.ts',
           'src/engine/verbs/preview-context.ts',

@@ -22,7 +22,7 @@ import { ProgressLine, whileChecking } from '../output/progress-line.ts';
 import { formatFacts } from '../output/table.ts';
 import { harmless, oneLine } from '../output/text.ts';
 
-const doctorCommand: Command = defineCommand({
+export const doctorCommand: Command = defineCommand({
   description: `Checks for anything that keeps uwf from working well here: a git that is missing or too old, a shallow
 clone, a repository that cannot be written, garbage collection that is off or prunes at once, too many packs, refs that are
 broken or locked, runs that were interrupted, a clock that is off, threads that were not pushed for long, work trees and
@@ -60,7 +60,7 @@ and workflows that do not exist, and workflows that do not load. Nothing is chan
   },
 });
 
-const fsckCommand: Command = defineCommand({
+export const fsckCommand: Command = defineCommand({
   description: `Verifies all threads, as 'uwf thread verify' does for one, and all nodes that were registered or put. It
 also reports broken refs, and unknown refs under refs/uwf/. A damaged thread is listed as corrupt from then on; the others
 are not affected. 'git fsck' checks all objects of the repository.`,
@@ -93,7 +93,7 @@ are not affected. 'git fsck' checks all objects of the repository.`,
   },
 });
 
-const scanCommand: Command = defineCommand({
+export const scanCommand: Command = defineCommand({
   description: `Searches all threads for secrets, or the named ones with their callers and children: nodes, commit messages,
 file names, and the files that steps recorded. Without a thread it also searches nodes that no step has taken in, and
 registered workflows and types. Of recorded code it searches what differs from the commit that was checked out.
@@ -174,7 +174,7 @@ async function listElsewhere(repository: Repository): Promise<{ remote: string; 
   return [...places].map(([remote, threads]) => ({ remote, threads }));
 }
 
-const gcCommand: Command = defineCommand({
+export const gcCommand: Command = defineCommand({
   description: `Removes files that killed processes left, local state of removed threads, journals of stored turns (with
 their debug lines), output of background runs whose thread is gone, and nodes that were put under threads that are over. It
 rebuilds the lookup and lets git join small packs. Other processes can go on working meanwhile. No thread is removed: use 'uwf thread rm', and 'git gc' to collect its objects.`,
@@ -239,7 +239,7 @@ rebuilds the lookup and lets git join small packs. Other processes can go on wor
   },
 });
 
-const reindexCommand: Command = defineCommand({
+export const reindexCommand: Command = defineCommand({
   description: `Rebuilds the table that finds nodes by hash from the commits of all threads and workflows. The table is a
 cache: deleting it loses nothing. This command is needed only if another program has changed it.`,
   json: { commits: 'how many commits were read', nodes: 'how many nodes they hold' },
@@ -254,7 +254,7 @@ cache: deleting it loses nothing. This command is needed only if another program
   },
 });
 
-const threadVerifyCommand: Command = defineCommand({
+export const threadVerifyCommand: Command = defineCommand({
   description: `Reads everything that a thread is made of and checks it: every object, hash, schema and link, each commit
 with its index, parents and trailers, what each step says of earlier ones, and every decision, which is replayed from the
 workflow and the stored steps. Merges of blocks are repeated by git. No agent is asked, and nothing is written. The first line is the first difference.`,

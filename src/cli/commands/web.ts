@@ -42,7 +42,7 @@ const PORTS_TRIED = 10;
 /** So many threads are exported where none is named. */
 const EXPORTED = 100;
 
-const webCommand: Command = defineCommand({
+export const webCommand: Command = defineCommand({
   description: `Serves a page of this repository until it is interrupted: its threads, what they wait for, and what their
 agents say while they work. It prints the address, whose last part is a token that logs a browser in; the browser stays
 logged in when the command starts again.
@@ -78,7 +78,6 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
   exitCodes: { 1: 'what was to be exported has secrets, or the folder has other files; nothing was written' },
   async run({ args, options, cli, out }) {
     if (options.export !== undefined) {
-      const { exportPages } = await import('./web.ts');
       return exportPages(cli, out, {
         folder: options.export,
         threads: args.thread,
@@ -115,7 +114,7 @@ are refused as by 'uwf push'. An earlier export in the folder is replaced; a fol
         env: cli.env,
         hosts: isLocal ? [] : [host.toLowerCase(), hostname().toLowerCase()],
         redactor: await pageRedactor(cli, repository),
-        ...(write && { actions: (await import('./web.ts')).pageActions(cli, repository) }),
+        ...(write && { actions: pageActions(cli, repository) }),
         signal,
       }),
     );

@@ -67,7 +67,7 @@ The workflow is a hash, a path to a file, a name in .uwf/workflows/ here or in a
   },
 });
 
-const threadStartCommand: Command = defineCommand({
+export const threadStartCommand: Command = defineCommand({
   description: `Writes the first commit of a thread and prints the thread's id. The definition is pinned: a later change of
 the workflow file does not change this thread. No agent runs yet, and none needs to be configured.`,
   arguments: [{ name: 'workflow', summary: 'the workflow to start', candidates: 'workflow' }],
@@ -95,7 +95,7 @@ the workflow file does not change this thread. No agent runs yet, and none needs
   },
 });
 
-const threadStepCommand: Command = defineCommand({
+export const threadStepCommand: Command = defineCommand({
   description: `Decides who is next, runs that role's agent, stores the step, and decides again: if the workflow ends there,
 the thread is ended at once. If another process works on the thread, the command names it and exits with 5.`,
   arguments: [threadArgument],
@@ -122,7 +122,7 @@ the thread is ended at once. If another process works on the thread, the command
   },
 });
 
-const threadRunCommand: Command = defineCommand({
+export const threadRunCommand: Command = defineCommand({
   description: `Runs a thread from its head until it ends or is suspended. After a crash nothing has to be repaired: stored
 steps are never repeated.
 
@@ -170,7 +170,7 @@ publish is shown here as it comes. Ctrl-C ends the following, not the thread.`,
   },
 });
 
-const threadResumeCommand: Command = defineCommand({
+export const threadResumeCommand: Command = defineCommand({
   description: `Runs a suspended thread on, with or without an answer for the role that waits. A thread that waits for a
 child runs the child on, and an interrupted thread goes on from its head. A thread that has ended goes on as a new thread if
 its workflow has rules from __resume__ (or $START.resume). A cancelled thread does not: fork it.
@@ -254,7 +254,7 @@ function moreOf(options: Record<LimitOption, number | undefined>): MoreLimits | 
   return Object.keys(more).length === 0 ? undefined : more;
 }
 
-const threadPokeCommand: Command = defineCommand({
+export const threadPokeCommand: Command = defineCommand({
   description: `Runs the role of the last step again, with its reply and your remark. The new step replaces the old one,
 which stays as a parent of its commit: nothing is lost. If the role suspends instead, the thread does not change, and a fork
 of it is suspended.`,
@@ -281,7 +281,7 @@ of it is suspended.`,
   },
 });
 
-const threadContextCommand: Command = defineCommand({
+export const threadContextCommand: Command = defineCommand({
   description: `Prints the exact prompt of the thread's next agent, and its size on stderr. Nothing is run or stored.
 'context.maxCharacters' in the configuration limits how much of earlier replies a prompt has.`,
   arguments: [defaultThreadArgument],
