@@ -198,7 +198,7 @@ export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow 
     roles: Object.fromEntries(roles),
     moderator: definition.moderator,
     ...(blocks.length > 0 && { blocks: Object.fromEntries(blocks) }),
-    ...(limits && { limits }),
+    ...(limits && !isEmpty(limits) && { limits }),
     ...(isolation && { isolation }),
   });
   nodes.unshift({ path: 'workflow.json', node: workflow });
@@ -215,7 +215,8 @@ function rolePayload(name: string, role: RoleDefinition, schema: NodeHash): Json
     extractPrompt,
     schema,
     ...(check && { check }),
-    ...(limits && { limits }),
+    // Readers take none for no limits: with them here, its hash would be another one after it is read.
+    ...(limits && !isEmpty(limits) && { limits }),
     ...(retries !== undefined && { retries }),
     ...(snapshot && { snapshot }),
     ...(cwd !== undefined && { cwd }),

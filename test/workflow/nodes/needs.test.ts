@@ -68,6 +68,14 @@ test('equal sets of needs are equal nodes, also of a definition that a program h
   expect(hashWith([])).toBe(encodeWorkflow(await definitionOf(asRules)).hash);
 });
 
+test('empty limits that a program gives are none, so that the hash is the same after the definition is read', async () => {
+  const definition = await definitionOf(asRules);
+  const { worker } = definition.roles;
+  const empty = { ...definition, limits: {}, roles: { worker: { ...worker!, limits: {} } } };
+  expect(encodeWorkflow(empty).hash).toBe(encodeWorkflow(definition).hash);
+  expect(encodeWorkflow(await storedAndLoaded(empty)).hash).toBe(encodeWorkflow(empty).hash);
+});
+
 test('a block needs nothing itself, whatever the roles of its branches need', async () => {
   const blocks = { both: { isolation: 'none', branches: { a: { role: 'worker' } }, join: 'all' } };
   const moderator = [
