@@ -233,7 +233,7 @@ export const ways: Record<string, (clone: HostileClone) => void> = {
     uwfFolder(dir, canary);
     const planted = join(dir, '.git/uwf');
     link(join(outside, 'secret'), planted, 'folding.json');
-    for (const folder of ['listed', 'lookup', 'sessions', 'pending', 'journal', 'corrupt', 'removed'])
+    for (const folder of ['lookup', 'sessions', 'pending', 'journal', 'corrupt', 'removed'])
       if (!existsSync(join(planted, folder))) link(outside, planted, folder);
     write(planted, 'leases/planted.json', '{"pgid":1}');
   },
