@@ -19,7 +19,6 @@ const places = [
   'uwf/config.yaml',
   `uwf/leases/${thread}.json`,
   `uwf/pending/${thread}.json`,
-  `uwf/listed/${thread.slice(-1)}`,
 ];
 
 const kinds = {
