@@ -30,6 +30,10 @@ export const rooms = [
     tests: ['test/engine/leases'],
     without: ['test/engine/leases/slots.long.test.ts', 'test/engine/leases/child-slots.long.test.ts'],
   },
+  { name: 'limits', folders: ['src/engine/limits'], tests: ['test/engine/limits'] },
+  { name: 'turn', folders: ['src/engine/turn'], tests: ['test/engine/turn', 'test/engine/recovery'] },
+  { name: 'extract', folders: ['src/agent/extract'], tests: ['test/agent/extract'] },
+  { name: 'check', folders: ['src/workflow/check'], tests: ['test/workflow/check'] },
   {
     name: 'refs',
     folders: ['src/git/stores', 'src/git/format'],

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { endGitApart, keepGitApart, runGit, spawnGit } from '../../../src/git/process/run-git.ts';
 import { createTemporaryFolder, isolatedGitEnvironment } from '../../helpers/temporary-repository.ts';
 
@@ -56,6 +56,9 @@ test('a git that changes something, or talks to a remote, is not run again, and 
   await expect(fetching).rejects.toMatchObject({ code: 'git-failed', said: '\nfatal: git was ended by SIGINT' });
 });
 
+// Commands of other tests keep it apart in this process.
+beforeEach(() => keepGitApart('none'));
+
 test('a git that runs apart is in a group of its own, unless it may ask or talks to a remote', async () => {
   const run = { ...inPlaceOfGit('ps -o pgid= -p $$; ps -o pgid= -p $PPID'), args: ['x'] };
   const isInGroup = async (more: object): Promise<boolean> => {
@@ -67,7 +70,6 @@ test('a git that runs apart is in a group of its own, unless it may ask or talks
     await isInGroup({ isForRemote: true }),
     await isInGroup({ mayAsk: true }),
   ];
-  onTestFinished(() => keepGitApart('none'));
   expect(await all()).toEqual([true, true, true]);
   keepGitApart('local');
   expect(await all()).toEqual([false, true, true]);
@@ -76,7 +78,6 @@ test('a git that runs apart is in a group of its own, unless it may ask or talks
 });
 
 test('one in the background is never in the group, and is not ended with those that run apart', async () => {
-  onTestFinished(() => keepGitApart('none'));
   for (const which of ['none', 'all'] as const) {
     keepGitApart(which);
     const apart = spawnGit({ ...inPlaceOfGit('sleep 60'), args: ['x'] });
