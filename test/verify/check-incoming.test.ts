@@ -9,15 +9,15 @@ import { loop, startLoop, stepDraft } from '../thread/thread-fixture.ts';
 import { checkAll, type Reads, refusals, tipOf } from './incoming/incoming-fixture.ts';
 
 describe('checking what a fetch brought', () => {
-  test('finds nothing wrong with a hundred threads and a workflow of a sound remote', async () => {
+  test('finds nothing wrong with forty threads and a workflow of a sound remote', async () => {
     const remote = createMapRepository();
     const dice = createDice(7);
-    for (let count = 0; count < 100; count++) await growThread(remote, dice);
+    for (let count = 0; count < 40; count++) await growThread(remote, dice);
     await registerWorkflow(remote, loop);
     await registerWorkflow(remote, { ...loop, description: 'another' });
     const faults = await checkAll(remote);
     expect(refusals(faults)).toEqual({});
-    expect(remote.refMap.size).toBeGreaterThan(100);
+    expect(remote.refMap.size).toBeGreaterThan(40);
   });
 
   test('looks at what is new alone', async () => {

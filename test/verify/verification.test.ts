@@ -5,7 +5,7 @@ import { createMapRepository } from '../helpers/map-repository.ts';
 import { createDice, growThread } from './grow-thread.ts';
 
 /** `SUITE_THREADS=1000 npx vitest run test/verify/verification.test.ts` is the long run. */
-const threads = Number(process.env['SUITE_THREADS'] ?? 200);
+const threads = Number(process.env['SUITE_THREADS'] ?? 60);
 
 describe('verifying threads', () => {
   test('finds nothing wrong with many threads', async () => {
