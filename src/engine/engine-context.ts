@@ -166,7 +166,6 @@ export type EngineContext = Deciding &
     readonly outsideSlot: <T>(wait: () => Promise<T>) => Promise<T>;
   };
 
-/** How a verb that works on one thread is told to. */
 export type LeaseOptions = {
   /** The token of a lease that another process took for this one. */
   adoptLease?: string | undefined;

@@ -105,7 +105,6 @@ export async function takeChosenStep(step: ChosenStep): Promise<Stepped> {
 /**
  * Stores the turn that an earlier command has left pending, if there is one, and decides what comes after it; see
  * {@link storePendingTurn}.
- * @throws {ReplyNotStored} if it cannot be stored now either
  */
 export async function storePending(
   engine: EngineContext,
@@ -210,10 +209,7 @@ async function askUntilAccepted(step: PreparedStep, tries: Tries): Promise<TurnE
   }
 }
 
-/**
- * Appends what a turn came to: the step, or the reason why the thread waits.
- * @throws {ReplyNotStored} if nothing can be stored now; this machine keeps the turn
- */
+/** Appends what a turn came to: the step, or the reason why the thread waits. */
 async function appendTaken(
   step: PreparedTurn,
   { turn: begun, isTakenUp }: Begun,

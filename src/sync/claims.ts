@@ -37,7 +37,6 @@ export type Claim = {
   thread: ThreadId;
   /** The commit that the thread was at. */
   head: ObjectId;
-  /** The worker's name. */
   worker: string;
   /** The name of its machine. */
   host: string;
@@ -88,10 +87,7 @@ export function claimRef(thread: ThreadId): RefName {
   return parseRefName(CLAIMS_PREFIX + thread);
 }
 
-/**
- * Makes the commit of a claim. It has no parents, so that old claims can be collected.
- * @param atMs the time of the commit, in ms since 1970; for people alone
- */
+/** Makes the commit of a claim. It has no parents, so that old claims can be collected. Its time is for people alone. */
 export function makeClaim(format: ObjectFormat, claim: Claim, atMs: number): { id: ObjectId; batch: ObjectBatch } {
   const batch = new ObjectBatch(format);
   const held = claim.held?.slice(0, MAX_REASON);

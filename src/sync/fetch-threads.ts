@@ -101,7 +101,6 @@ export async function fetchFrom(
   return fetched;
 }
 
-/** Fetches refs that were selected. */
 export async function fetchSelection(
   repository: Repository,
   remote: Remote,
@@ -431,9 +430,7 @@ type ArchivedNews = {
 
 /**
  * Compares the threads of this repository that no ref of the remote has with the remote's archive.
- *
  * @param mayBeMissing true if the remote may lack a named thread
- * @throws {ThreadNotThere} {UwfError} `ambiguous-thread` if a named thread is unknown or ambiguous
  */
 async function compareWithArchive(
   repository: Repository,

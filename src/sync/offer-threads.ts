@@ -111,7 +111,6 @@ const FIRST_ASKED = 32;
 /** How many of the thread's commits at the remote are searched for the code that the remote got with them. */
 const MAX_PASSED = 16;
 
-/** The result of the check of what a push would send. */
 type OutgoingVerdict = {
   /** Why it is no sound thread. */
   fault?: string;
@@ -201,7 +200,6 @@ export class HoldBack {
   /**
    * Walks over what would be sent of a thread, up to the first fault.
    * @returns the commits of the user's code that it leads to, but for what the remote got with the thread
-   * @throws {UwfError} of kind `data` if something cannot be read
    */
   async #walk(offer: Offer): Promise<ObjectId[]> {
     const { thread, edits, change } = offer;
@@ -371,7 +369,6 @@ export async function idsHere({ objects }: Repository, there: readonly RemoteRef
 /**
  * Checks what a push would send of a workflow's registry, with the checks of a fetch.
  * @param before the commit that the push expects at the remote
- * @throws {UwfError} of kind `data` if something cannot be read
  */
 async function checkRegistration(
   repository: Repository,

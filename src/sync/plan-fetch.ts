@@ -55,9 +55,7 @@ export type Selection = {
 
 /**
  * Selects the refs to fetch. If only some threads are wanted, lists the remote's refs first.
- *
  * @param mayBeMissing true if the remote may lack a named thread
- * @throws {ThreadNotThere} {UwfError} `ambiguous-thread` if a named thread is unknown or ambiguous
  */
 export async function selectRefs(remote: Remote, options: SyncOptions, mayBeMissing: boolean): Promise<Selection> {
   const { threads, sinceMs, endedSinceMs, endedUntilMs, signal } = options;
@@ -112,7 +110,6 @@ function isSharedBy(patterns: readonly string[]): (name: string) => boolean {
   return (name) => isWanted(name) && typeof parseSharedRef(name) !== 'string';
 }
 
-/** @throws {UwfError} `ambiguous-thread` */
 export function resolve(text: string, threads: Iterable<ThreadId>): ThreadId | undefined {
   const wanted = text.toUpperCase();
   const found = [...threads].filter((thread) => thread.startsWith(wanted));
@@ -142,7 +139,6 @@ type FetchPlan = {
   refused: Refusal[];
 };
 
-/** What a fetch is planned from. */
 export type FetchFacts = {
   remote: Remote;
   /** The remote's refs that passed all checks. */

@@ -118,7 +118,6 @@ export function toBringChains({ name, isConfigured, refPrefix = 'refs/' }: Remot
   return `git fetch ${name} '${isConfigured ? `+${there}:${trackingName(name, ENDS_PREFIX)}*` : there}'`;
 }
 
-/** What changes at a remote whose archive takes threads in. */
 type ArchivePlan = {
   edits: PushEdit[];
   batch: ObjectBatch;
@@ -130,7 +129,6 @@ type ArchivePlan = {
   isWhole: boolean;
 };
 
-/** What a push of the archive is planned from. */
 type ArchiveFacts = {
   /** All refs of threads and of the archive there. */
   there: readonly RemoteRef[];
@@ -140,7 +138,6 @@ type ArchiveFacts = {
   news?: NewThreads | undefined;
 };
 
-/** A thread that the archive there takes in. */
 type Intake = {
   line: ArchivedThread;
   /** Whether its line changes there. */
@@ -288,7 +285,6 @@ async function chainsHere({ objects }: Repository, refs: readonly RemoteRef[]): 
 /**
  * Moves ended threads into the archive of a remote. They are sent with the checks of a push. What the remote then lists, by a
  * connection of its own, loses its refs here; the archive here remembers where it is.
- *
  * @returns what the push held or the remote refused, and the threads that were moved
  * @throws {RemoteUnreachable} as `Remote`; threads that were not moved by then stay here
  */

@@ -137,7 +137,6 @@ async function pushLost(
 /** What goes with a push of threads: the removal of what was redacted, the push of the archive. */
 type Further = Pick<PushReport, 'threads' | 'held' | 'rejected' | 'archived'>;
 
-/** Adds what went with the push of the threads. */
 function addFurther(report: PushReport, { archived = [], threads, held, rejected }: Further): void {
   report.threads.push(...threads);
   if (archived.length > 0) report.archived = archived;
@@ -145,7 +144,6 @@ function addFurther(report: PushReport, { archived = [], threads, held, rejected
   report.rejected.push(...rejected);
 }
 
-/** Plans and makes one push. */
 export async function pushOnce(
   repository: Repository,
   remote: Remote,
@@ -283,10 +281,6 @@ type PushFacts = {
   fence?: PushFence | undefined;
 };
 
-/**
- * Finds the threads that the user named.
- * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` as `getThread`
- */
 async function pushScope(repository: Repository, threads: readonly string[] | undefined): Promise<PushScope> {
   if (threads === undefined) return undefined;
   const scope = new Set<ThreadId>();

@@ -39,7 +39,6 @@ export type ThreadSides = {
   claims: readonly ForkClaim[];
   /** The remote's tips as the tracking refs have them. */
   seen: readonly Tip[];
-  /** Whether this machine removed the thread. */
   isRemovedHere: boolean;
   /** Whether the remote has a removal mark. */
   isRemovedThere: boolean;
@@ -195,7 +194,6 @@ export type Relation = { kind: 'same' | 'diverged' } | { kind: 'behind' | 'ahead
  *
  * A step that was replaced by a poke counts as an ancestor. Walks back from both commits at once until the walks meet, so
  * the cost depends on their difference, not on their common history. Reads commits only.
- * @throws {ObjectMissing} {CorruptObject} if the history is broken
  */
 export async function relateTips(objects: ObjectReader, one: ObjectId, other: ObjectId): Promise<Relation> {
   if (one === other) return { kind: 'same' };

@@ -55,13 +55,11 @@ export type Held = {
   commits?: CommitLine[];
   /** Places of the secrets that a push of the thread would publish. */
   secrets?: SecretPlace[];
-  /** True if the thread is not sound. */
   isUnsound?: true;
   /** What to do, after which the same can be done again. */
   remedy?: string;
 };
 
-/** The result of a fetch. */
 export type FetchReport = {
   remote: string;
   url: string;
@@ -76,13 +74,11 @@ export type FetchReport = {
   gone?: ThreadId[];
 };
 
-/** The result of a push. */
 export type PushReport = {
   remote: string;
   url: string;
   threads: ThreadChange[];
   workflows: WorkflowChange[];
-  /** Refs that were not pushed. */
   rejected: Refusal[];
   held: Held[];
   /** Ended threads that were moved into the remote's archive. */
@@ -97,10 +93,8 @@ export type PushReport = {
   secrets: SecretPlace[];
 };
 
-/** The result of a fetch and a push. */
 export type SyncReport = { fetched: FetchReport; pushed: PushReport };
 
-/** Options of a fetch, a push, or both. */
 export type SyncOptions = {
   /** Ids, or unique prefixes of ids, of the threads to exchange; default: all threads and workflows. */
   threads?: readonly string[] | undefined;

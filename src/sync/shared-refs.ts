@@ -102,7 +102,6 @@ export type SortedRefs = {
   strays: Map<string, string>;
 };
 
-/** Sorts refs by what they belong to. */
 export function sortRefs(refs: Iterable<{ name: string; id: ObjectId }>): SortedRefs {
   const standing: SortedRefs = {
     threads: new Map(),
@@ -127,7 +126,6 @@ export function sortRefs(refs: Iterable<{ name: string; id: ObjectId }>): Sorted
   return standing;
 }
 
-/** Reads and sorts the shared refs of this repository. */
 export async function readSortedRefs(repository: Pick<Repository, 'refs'>, onDamage?: OnDamage): Promise<SortedRefs> {
   return sortRefs(await listSharedRefs(repository, onDamage));
 }
@@ -210,7 +208,6 @@ export async function updateTracking({ refs }: Repository, edits: readonly RefEd
   for (let at = 0; at < edits.length; at += MAX_TOGETHER) await refs.update(edits.slice(at, at + MAX_TOGETHER));
 }
 
-/** The refs of a map, as a remote lists them. */
 export function refsOf(tracked: ReadonlyMap<string, ObjectId>): RemoteRef[] {
   return [...tracked].map(([name, id]) => ({ name, id }));
 }
@@ -273,7 +270,6 @@ export async function openArchiveThere(
   return { ...brought, list: new ArchiveList(objects, brought.fault === undefined ? brought.commit : undefined) };
 }
 
-/** An archived thread as a tip of the remote. */
 export function tipOfArchived({ end, endedOn }: ArchivedThread): Tip {
   return { id: end, endedOn, isArchived: true };
 }

@@ -23,7 +23,6 @@ import { remember } from './shared-refs.ts';
 /** How often it is tried again because a worker changes its claim at the same time. */
 const MAX_ROUNDS = 10;
 
-/** A thread, and the commit that it is at. */
 type Place = Pick<Claim, 'thread' | 'head'>;
 
 type Options = Pick<SyncOptions, 'env' | 'signal'>;

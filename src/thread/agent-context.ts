@@ -12,10 +12,8 @@ export type ContextStep = {
   text: string;
 };
 
-/** A step that is only named in the list of steps, without its text. */
 export type NamedStep = Omit<ContextStep, 'text'> & { text?: undefined };
 
-/** Tells whether the context has the text of a step. */
 export function isTold(step: ContextStep | NamedStep): step is ContextStep {
   return step.text !== undefined;
 }
@@ -138,7 +136,6 @@ export function assembleForPerson(parts: ContextParts): { briefing: string; ques
   return { briefing: titled(sections), question };
 }
 
-/** The thread in which a person is asked. */
 type Asking = {
   start: Pick<ThreadStart, 'call'>;
   definition: { roles: Readonly<Record<string, Omit<ContextParts['role'], 'name'>>> };
@@ -175,7 +172,6 @@ function cutForPerson(text: string, threadId: string): string {
   return `${text.slice(0, MAX_FOR_PERSON)}\n[${surplus} more characters; read all with 'uwf thread read ${threadId}']`;
 }
 
-/** Writes sections with titles, without empty ones. */
 function titled(sections: readonly [title: string, text: string | undefined][]): string {
   return sections.flatMap(([title, text]) => (text?.trim() ? [`# ${title}\n\n${text.trim()}\n`] : [])).join('\n');
 }
@@ -241,7 +237,6 @@ function describeNews({ threadId, steps, seen, compact }: ContextParts, characte
   return told.filter((text) => text !== '').join('\n\n');
 }
 
-/** Writes a step with its title. */
 function entry({ number, role, status }: NamedStep | ContextStep, text: string): string {
   const title = `## ${number}. ${role}${status === null ? '' : ` (${status})`}`;
   return text === '' ? title : `${title}\n\n${text}`;

@@ -169,7 +169,6 @@ async function tryAppend(
   });
 }
 
-/** What threads have used that have ended, in their order. */
 async function usageOfEnds(repository: Repository, ends: StepDraft['childThreads']): Promise<Usage | null> {
   let usage: Usage | null = null;
   for (const { commit } of ends) {
@@ -244,12 +243,7 @@ type AppendOptions = {
  */
 export type WhoIsNext = (imagined: Repository, after: ThreadState) => Promise<string | undefined>;
 
-/**
- * Writes the next commit of a thread and moves the thread's ref to it.
- *
- * @returns the thread with the commit
- * @throws as {@link moveThread}
- */
+/** Writes the next commit of a thread and moves the thread's ref to it. */
 export async function appendCommit(
   repository: Repository,
   state: ThreadState,
@@ -276,10 +270,8 @@ export async function appendCommit(
 /**
  * Publishes a batch and moves a thread's ref from its head to a new tip. If another writer moves the ref first, keeps the
  * new commit as a fork: an agent's turn costs money.
- *
  * @param edits the whole transaction; one of them is the thread's own
  * @param options.keep false if the commit cost nothing, so that no fork keeps it
- * @returns the commit, as a reader gets it
  * @throws {ThreadMoved} if another writer was first
  * @throws {RefMoved} if another ref of the transaction moved; nothing is changed then
  */

@@ -13,7 +13,6 @@ export const LIST_REF: RefName = parseRefName('refs/uwf/archive/list');
 
 /** The most lines in a file of the list. */
 export const MAX_LINES = 1_000;
-/** The longest place in a line. */
 export const MAX_PLACE = 2_000;
 /** So many of the longest lines fit, whose other words take less than 200 bytes. */
 export const MAX_BYTES: number = MAX_LINES * (MAX_PLACE + 200);
@@ -85,10 +84,7 @@ export class ArchiveList {
     return undefined;
   }
 
-  /**
-   * Yields the threads whose ids begin with a text, in the order of their ids.
-   * @throws {UwfError} of kind `data` if what is read is not as uwf writes it
-   */
+  /** Yields the threads whose ids begin with a text, in the order of their ids. */
   async *startingWith(text: string): AsyncGenerator<ArchivedThread, void, void> {
     const root = await this.tree();
     if (root === undefined) return;

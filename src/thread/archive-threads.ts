@@ -29,7 +29,6 @@ type ArchiveOptions = {
 /**
  * Moves ended threads into the archive of this repository. One transaction lists some of them and deletes their history refs,
  * each under its expected value: a process that is killed leaves each thread under its ref, in the archive, or in both.
- *
  * @param threads with history refs
  * @returns those that were archived; a thread whose ref has changed, or whose id is archived with another end, is left out
  * @throws {RefMoved} {RefLocked} {StorageFull} {StorageReadOnly} as the stores do; threads that were done by then stay so
@@ -119,7 +118,6 @@ export async function findArchivable(
  * Takes threads out of the archive of this repository in one transaction. Threads that are not archived are left out.
  * @param others changes of other refs that are made in the same transaction
  * @param isRestored whether they get their history refs back; otherwise git collects what only they led to
- * @throws {RefMoved} {RefLocked} {StorageFull} {StorageReadOnly} as the stores do; nothing is changed then
  */
 export async function takeOut(
   repository: Repository,

@@ -99,7 +99,6 @@ function describeMeta(meta: JsonObject): string {
 
 /**
  * Writes the message of a commit of the user's code with the changes of a thread.
- *
  * @param prompt its first line is the subject
  * @param summary of an ended thread; `undefined` before
  */

@@ -48,12 +48,11 @@ export function draftCommit(repository: Repository, batch: ObjectBatch, draft: C
   return commit;
 }
 
-/** Encodes a text as a content node; `refs` are the artifacts of the same turn. */
+/** `refs` are the artifacts of the same turn. */
 export function contentNode(text: string, refs: readonly NodeHash[] = []): EncodedNode {
   return encodeNode(builtIn.content, refs.length === 0 ? { text } : { text, refs: [...refs] });
 }
 
-/** Encodes the record of an agent. */
 export function agentNode(agent: AgentRecord): EncodedNode {
   return encodeNode(builtIn.agent, agent);
 }
@@ -100,7 +99,6 @@ export const MAX_PARENTS: number = 2_000;
 /** A larger file of a recorded work tree is refused by a fetch, and is neither scanned for secrets nor redacted. */
 export const MAX_FILE_BYTES: number = 32 * 1024 * 1024;
 
-/** A commit exceeds the limits of a fetch. Nothing was stored. */
 function commitTooLarge(reason: string): UwfError {
   return new UwfError(`this cannot be stored as a commit: ${reason}`, {
     code: 'commit-too-large',

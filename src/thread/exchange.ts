@@ -105,7 +105,6 @@ export type Exchanged = { after: number } & (
 /** A commit of an exchange; `after` counts the steps before it. */
 export type ExchangeCommit = { commit: CommitOf<'suspend' | 'resume'>; after: number };
 
-/** Reads the commits of an exchange. */
 export async function readExchange(repository: Repository, commits: readonly ExchangeCommit[]): Promise<Exchanged[]> {
   const exchange: Exchanged[] = [];
   for (const { commit, after } of commits) {

@@ -20,7 +20,6 @@ import { indexedFolder, personOf, type ThreadCommit } from './thread-commit.ts';
 import { faultOf } from './thread-errors.ts';
 import { isThreadId, type ThreadId } from './thread-id.ts';
 
-/** A line that carries a node. */
 export type ExportedNode = { node: NodeHash; type: NodeHash; payload: JsonValue };
 
 /** A line with a commit: the paths of its nodes, and all other content of the commit. */

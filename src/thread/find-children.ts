@@ -6,7 +6,6 @@ import { callingSteps, findStart, type LightStart } from './thread-chain.ts';
 import { type ThreadId, type ThreadPointer, timePrefix } from './thread-id.ts';
 import { type CommitOf, committedAt, readPlace, stateCommit, type ThreadState } from './thread-state.ts';
 
-/** A child thread, and its start. */
 export type ChildThread = { pointer: ThreadPointer; start: LightStart };
 
 /** Results for threads that were checked, each with the head at which it was. */

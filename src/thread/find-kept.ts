@@ -76,7 +76,6 @@ async function* keptBehind(
 
 /**
  * Finds a thread by the hash of its start or end.
- *
  * @param pointers all threads that have a ref
  * @returns none if it is the hash of another node, or no thread here has it
  */

@@ -59,7 +59,6 @@ async function listArchived(repository: Repository, sinceMs = 0): Promise<Thread
 
 /**
  * Yields the active threads, newest first, with those whose ending was interrupted.
- *
  * @param count how many the caller will probably take: the names of others are read only if it takes more; default: all
  */
 export async function* newestActive(
@@ -93,7 +92,6 @@ export function threadOfDamage({ ref }: RefDamage): ThreadId | undefined {
   return isRefName(ref) ? threadOfRef(ref)?.id : undefined;
 }
 
-/** Finds the history refs of some threads. */
 export async function findEnded(
   repository: Repository,
   ids: ReadonlySet<ThreadId>,

@@ -30,7 +30,6 @@ export function forkIdFor(thread: ThreadId, tip: ObjectId, committedAtMs: number
  * The id under which a thread's newest step is done again: the time of the step's commit and the first 80 bits of
  * SHA-256(`uwf-poke` NUL thread id NUL step's commit NUL ordinal). The children of such a turn are called under this id,
  * and a fork of this id keeps the turn if it waits for something.
- *
  * @param ordinal how many forks of this step have an id of this kind already
  */
 export function pokeIdFor(thread: ThreadId, step: CommittedState, ordinal: number): ThreadId {

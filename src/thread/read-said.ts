@@ -50,13 +50,11 @@ export type SaidOptions = {
 /**
  * Reads the texts of a thread, oldest first. It reads only the texts that it returns, and the chain only as far as they go.
  * @param thread an id, or a prefix that only this thread has
- * @throws {ThreadNotFound} if there is none
  */
 export async function readSaid(repository: Repository, thread: string, options: SaidOptions = {}): Promise<Said[]> {
   return readSaidUpTo(repository, (await getThread(repository, thread)).head, options);
 }
 
-/** Reads the texts of a thread up to a commit, as {@link readSaid} does. */
 export async function readSaidUpTo(
   repository: Repository,
   from: ObjectId,

@@ -55,7 +55,6 @@ export async function removeThreads(
 /** Removal marks: a ref for each removed thread. A thread with a mark is not pushed, and a fetch does not bring it. */
 export const REMOVED_PREFIX = 'refs/uwf/removed/';
 
-/** The ref of a thread's removal mark. */
 export function removedRef(thread: ThreadId): RefName {
   return parseRefName(REMOVED_PREFIX + thread);
 }
@@ -97,9 +96,7 @@ export function headsOfRemoved({ stateDir }: Place, thread: ThreadId): ObjectId[
 
 /**
  * Remembers on this machine that a thread was removed, so that a fetch does not bring it back. Does nothing without a disk.
- *
  * @param more names of its refs, and its head, added to those that are remembered
- * @throws {StorageFull} / {StorageReadOnly}
  */
 export function rememberRemoved({ stateDir }: Place, thread: ThreadId, more: readonly string[]): void {
   if (stateDir === undefined) return;

@@ -44,7 +44,6 @@ export type FileHit = SecretHit & { file: string };
 type ScannedCommit = {
   id: ObjectId;
   tree: ObjectId;
-  /** As in {@link SecretPlace}. */
   step: number | null;
   nodes: Iterable<readonly [path: string, node: StoredNode]>;
   /** Commits of code whose files were there before it. */
@@ -330,7 +329,6 @@ type Place = { ref: RefName; thread: ThreadId | null };
 /**
  * Scans everything that is stored for secrets, or some threads with their callers and children. Yields a result for each
  * commit, threads in the order of their ids. Shared commits are scanned once.
- *
  * @param threads default: all threads, and the other refs
  */
 export async function* scanThreads(

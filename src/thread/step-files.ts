@@ -69,9 +69,7 @@ export type RestoredStep = RestoredWorkTree & Pick<StepFiles, 'isWhole' | 'missi
 
 /**
  * Makes a linked work tree with exactly the files that a step left; `HEAD` is detached where the step's was.
- *
  * @throws {UwfError} `no-snapshot` if the step recorded nothing
- * @throws {UwfError} `folder-in-use` {GitFailed} {GitNotFound} as `restoreWorkTree`
  */
 export async function restoreStep(
   repository: Repository,
@@ -98,10 +96,7 @@ export async function findNewestRecorded(
   return from && findRecordedBefore(repository, from);
 }
 
-/**
- * The newest step before a commit of a thread that recorded its files: the commit's totals name it.
- * @throws {CorruptThread} if they name another commit
- */
+/** The newest step before a commit of a thread that recorded its files: the commit's totals name it. */
 export async function findRecordedBefore(repository: Repository, commit: ThreadCommit): Promise<Step | undefined> {
   const recorded = commit.kind === 'start' ? null : commit.node.totals.recorded;
   if (recorded === null) return undefined;
@@ -149,7 +144,6 @@ function locationOf({ location }: Repository): RepositoryLocation {
 /** What reports call the files that a step left: the field of its node. */
 export const WORKSPACE = 'workspace';
 
-/** The files that a step recorded. */
 export type RecordedFiles = {
   /** False if they could not be recorded: the tree is that of the checked-out commit. */
   isSnapshot: boolean;
@@ -160,17 +154,12 @@ export type RecordedFiles = {
   merging: readonly ObjectId[];
 };
 
-/** A step's commit, and its node's record of the files. */
 type StepOf = {
   commit: Pick<Commit, 'author' | 'committer'>;
   node: { workspace?: { tree: ObjectId; commit: ObjectId } };
 };
 
-/**
- * Finds the files that a step left; `undefined` if its node names none.
- *
- * @throws {ObjectMissing} {CorruptObject} if its snapshot cannot be read
- */
+/** Finds the files that a step left; `undefined` if its node names none. */
 export async function findRecordedFiles(objects: ObjectReader, step: StepOf): Promise<RecordedFiles | undefined> {
   const { workspace } = step.node;
   if (workspace === undefined) return undefined;
@@ -184,12 +173,7 @@ export async function findRecordedFiles(objects: ObjectReader, step: StepOf): Pr
 /** A snapshot, and whether its committer line is that of the step, too. */
 type SnapshotCommit = Commit & { isOfCommitter: boolean };
 
-/**
- * Reads a commit that a step names, or has as a parent, if it is the step's snapshot: its author line is that of the step.
- *
- * @returns `undefined` if it is another commit
- * @throws {ObjectMissing} {CorruptObject} if it cannot be read
- */
+/** Reads a commit if it is the step's snapshot: its author line is that of the step. `undefined` if it is another commit. */
 export async function readSnapshot(
   objects: ObjectReader,
   id: ObjectId,
@@ -219,7 +203,6 @@ type StepRecord = {
 /**
  * Makes the snapshot of a step: a commit with the files at its root, on the commit that was checked out and on those that were
  * being merged into it, by the author and the committer of the step. If the files could not be recorded, the record is the commit that was checked out.
- *
  * @returns `undefined` if nothing can be recorded: the files are not known, and the commit that was checked out could be
  *   taken for a snapshot of this step
  */
@@ -248,7 +231,6 @@ export async function recordFiles(
   return { workspace: { tree, commit, ...(missing && { missing }) }, commit, objects: [...objects, snapshot] };
 }
 
-/** One thread's step of a pair. */
 export type DiffStep = {
   step: NodeHash;
   head: ObjectId;

@@ -125,7 +125,6 @@ class TraceReader {
 
 const namedKinds: readonly PartKind[] = ['plan', 'refusal', 'note'];
 
-/** What kind a part is of, as its file's name says; a thought where it does not. */
 function kindOf(names: readonly string[], number: number): PartKind {
   return namedKinds.find((kind) => names.includes(`parts/${number}-${kind}.md`)) ?? 'thought';
 }
@@ -153,7 +152,6 @@ export type TurnDraft = {
 /** One call of a tool. The arguments are text, in most cases JSON. */
 export type ToolCallDraft = { name: string; arguments: string; result: string; isError: boolean; durationMs: number };
 
-/** The folder of a step's trace. */
 export const TRACE_FOLDER = 'trace';
 
 /** The folder of a turn, counted from 1. */

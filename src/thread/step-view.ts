@@ -31,7 +31,6 @@ export type StepView = {
   completedAtMs: number;
 };
 
-/** A step of which nothing is known. */
 export const BLANK_STEP: StepView = {
   role: '',
   meta: {},
@@ -62,7 +61,6 @@ export function standIns(
   return found;
 }
 
-/** A step as rules see it. */
 export async function stepView(
   repository: Repository,
   { start }: Pick<ThreadState, 'start'>,
@@ -211,7 +209,6 @@ function hasRoom(meta: JsonObject | null, total: number): boolean {
 /**
  * Finds what the merge of a block merges: the newest snapshots of the branches that have completed, in the order of the merge.
  * Leaves out a branch of which no step recorded files, as none of its turns was isolated.
- *
  * @param completed in the order in which they ended
  */
 export async function findFilesToMerge(

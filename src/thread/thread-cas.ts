@@ -301,7 +301,6 @@ async function findCommitOf(repository: Repository, hash: NodeHash): Promise<Obj
 /**
  * Yields the threads that may have a node of a commit: first the one in which it was written, with a ref, archived, or without a
  * ref, and then all others, the newest first. Forks share the commits of their thread.
- *
  * @param hash the hash of a start, step, suspension, resumption or end
  */
 export async function* likelyOwners(repository: Repository, hash: NodeHash): AsyncGenerator<ThreadPointer, void, void> {

@@ -72,12 +72,10 @@ export function readLightChain(repository: Repository, from: ObjectId): AsyncGen
 }
 
 /**
- * Reads the text of a commit: the prompt of a start, the reply of a step, of a suspended turn, an answer, or a summary; '' if
- * there is none.
+ * Reads the text of a commit; '' if there is none.
  *
  * In most cases the commit's message contains it, and the hash tells whether the text is complete. Otherwise the blob is
  * read.
- * @throws {CorruptThread} if the text is not there, or is no content
  */
 export async function readReply(repository: Repository, told: LightCommit | ThreadCommit): Promise<string> {
   const content = textNodeOf(told);
@@ -162,11 +160,9 @@ export async function readThreadPrompt(repository: Repository, head: ObjectId): 
 /**
  * Finds a step of a thread by its number, in at most two dozen reads however long the thread is: the totals of each commit name steps
  * far behind it.
- *
  * @param from a commit of the thread
  * @param number from 1
  * @returns `undefined` if there is no such step up to that commit
- * @throws {CorruptThread} if totals on the way name another step
  */
 export async function findStepByNumber(
   repository: Repository,
@@ -231,11 +227,7 @@ export async function readRoles(
 /** Consecutive steps of a thread, oldest first; with the start if they are the first ones. */
 export type ReadSteps = { steps: StepEntry[]; start: CommitOf<'start'> | undefined };
 
-/**
- * Reads the last steps up to a commit of a thread, and nothing before them.
- *
- * @param limit how many at most
- */
+/** Reads the last steps up to a commit of a thread, at most `limit`, and nothing before them. */
 export async function readSteps(repository: Repository, from: ObjectId, limit: number): Promise<ReadSteps> {
   const commits: CommitOf<'step'>[] = [];
   let start: CommitOf<'start'> | undefined;

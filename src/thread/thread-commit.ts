@@ -19,7 +19,7 @@ import type { ThreadEnd, ThreadResume, ThreadStart, ThreadSuspend } from '../sch
 import type { ThreadStep } from '../schema/built-in/thread-step.ts';
 import { BeforeFormat, CorruptThread, NewerFormat } from './thread-errors.ts';
 
-/** A commit of a thread, with its node. `kind` names the file of the node. */
+/** `kind` names the file of the node. */
 export type ThreadCommit = {
   id: ObjectId;
   commit: Commit;
@@ -89,10 +89,7 @@ export function findEventFile<File extends { path: string }>(
   return undefined;
 }
 
-/**
- * Reads a commit of a thread, and checks the hash of its node.
- * @param known the commit, where it has been read already
- */
+/** Checks the hash of the commit's node, too. `known`: the commit, where it has been read already. */
 export async function readThreadCommit(repository: NodeReader, id: ObjectId, known?: Commit): Promise<ThreadCommit> {
   const commit = known ?? (await readCommit(repository.objects, id));
   const index = await readCommitIndex(repository, id, commit);
@@ -103,8 +100,6 @@ export async function readThreadCommit(repository: NodeReader, id: ObjectId, kno
 }
 
 /**
- * Parses the node of a commit.
- *
  * @throws {NewerFormat} {BeforeFormat} {CorruptThread} as {@link assertKind} does
  * @throws {UnexpectedNode} if it does not have the form of its type
  */
@@ -132,11 +127,7 @@ export function eventIn(kind: ThreadCommitKind, node: Node): ThreadEvent {
   }
 }
 
-/**
- * Checks that the node of a commit is of the type that its file promises.
- *
- * @throws {NewerFormat} {BeforeFormat} if it is of a type that this version of uwf does not know
- */
+/** @throws {NewerFormat} {BeforeFormat} if the node is of a type that this version of uwf does not know */
 function assertKind(id: ObjectId, kind: ThreadCommitKind, { type, payload }: Node): void {
   if (type === builtIn[fileTypes[kind]]) return;
   if (typeNameOf(type) === undefined) {
@@ -148,7 +139,6 @@ function assertKind(id: ObjectId, kind: ThreadCommitKind, { type, payload }: Nod
   throw new CorruptThread(id, `${kind}.json has the type ${type}`);
 }
 
-/** Reads the node at a path of a thread's commit, or `undefined` if there is none. */
 export async function findNodeAt(
   repository: Repository,
   commit: ThreadCommit,
@@ -179,7 +169,6 @@ export function timeOfCommit(commit: ThreadEvent): number {
   }
 }
 
-/** The `$status` of a step's meta; null if it has none. */
 export function statusOf(meta: JsonObject): string | null {
   return typeof meta['$status'] === 'string' ? meta['$status'] : null;
 }
@@ -192,7 +181,6 @@ export function indexedFolder(path: string): string {
 /**
  * The author of a commit: of a turn the role, with the agent as its address. All others are commits of a person, who is the
  * committer; the turn that a person takes is that of who has answered, on whatever machine it is taken.
- *
  * @param role the role of a turn; `undefined` for a commit of another kind
  * @param before the commit before a turn
  */
@@ -230,7 +218,6 @@ export function personOf({
   }
 }
 
-/** The role of a turn's commit. */
 export function roleOf(event: ThreadEvent): string | undefined {
   return 'role' in event.node ? event.node.role : undefined;
 }

@@ -13,7 +13,6 @@ export type ThreadId = string & { readonly __brand: 'ThreadId' };
 
 const pattern = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-/** Tells whether a text has the form of a whole thread id. */
 export function isThreadId(text: string): text is ThreadId {
   return pattern.test(text);
 }
@@ -71,7 +70,6 @@ export const REMOTES_PREFIX = 'refs/uwf/remotes/';
 /** Where the archive of this repository lives. */
 export const ARCHIVE_PREFIX = 'refs/uwf/archive/';
 
-/** The ref of an active thread. */
 export function activeRef(id: ThreadId): RefName {
   return parseRefName(ACTIVE_PREFIX + id);
 }

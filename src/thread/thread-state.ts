@@ -18,7 +18,6 @@ import { readTextAt, readThreadCommit, type ThreadCommit, type ThreadEvent } fro
 import { CorruptThread, nothingForDataError } from './thread-errors.ts';
 import type { ThreadId } from './thread-id.ts';
 
-/** A thread's commit of one kind. */
 export type CommitOf<K extends ThreadCommit['kind']> = Extract<ThreadCommit, { kind: K }>;
 
 /**
@@ -51,7 +50,6 @@ export type ThreadState = {
   end: CommitOf<'end'> | undefined;
 };
 
-/** A thread's state without its prompt, which is a text. */
 export type ThreadPlace = Omit<ThreadState, 'id' | 'prompt' | 'end'>;
 
 /** The part of a thread's state by which its definition is found. */
@@ -147,7 +145,6 @@ function tallyBefore(commit: ThreadEvent): Tally | undefined {
   return { ...totals, roles: new Map(Object.entries(roles)) };
 }
 
-/** How many steps there are up to a commit. */
 export function stepsUpTo(commit: ThreadEvent): number {
   if (commit.kind === 'start') return 0;
   return commit.node.totals.steps + (commit.kind === 'step' ? 1 : 0);
@@ -260,12 +257,10 @@ export function usageInAll({
   return addUsage(addUsage(usage, replaced), children);
 }
 
-/** The same of a thread that has ended. */
 export function usageOfEnded({ totals, leftUsage }: Pick<ThreadEnd, 'totals' | 'leftUsage'>): Usage | null {
   return childUsageOf({ leftUsage }).reduce((sum, [, used]) => addUsage(sum, used), usageInAll(totals));
 }
 
-/** The totals of a role that has had no turn. */
 export const NO_TURN: Readonly<RoleTotals> = {
   visits: 0,
   first: null,
@@ -276,7 +271,6 @@ export const NO_TURN: Readonly<RoleTotals> = {
   waits: 0,
 };
 
-/** The tally of a start. */
 export function tallyOfStart(start: ObjectId): Tally {
   return {
     start,

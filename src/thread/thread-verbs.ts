@@ -62,7 +62,6 @@ export type StartRequest = {
 /**
  * Starts a thread: writes its first commit and its ref. The commit contains everything the thread needs later: the
  * definition, the definitions of its sub-workflows, and the schemas of all built-in types.
- *
  * @param batch contains the workflow trees of the request
  */
 export async function startThread(
@@ -178,7 +177,6 @@ export async function suspendThread(
  * @param more by how much the thread may exceed its limits
  * @param redacted what was redacted in the answer
  * @throws {WrongThreadState} if it is not suspended
- * @throws {ThreadMoved} if another writer was first
  */
 export async function resumeThread(
   repository: Repository,

@@ -33,7 +33,6 @@ const WORKFLOW = 'workflow/workflow.json';
 /**
  * Checks that a start has what its workflow's blocks need: the schema of each block's meta, a record of each block, and the
  * definition of each branch. The definition of a branch that is a role has that role of the workflow, and no other.
- *
  * @param nodes the nodes of the start's tree that could be read, by path
  */
 export function checkPins(nodes: ReadonlyMap<string, StoredNode>, report: ReportFault): void {
@@ -328,7 +327,6 @@ type EndedBranch = TakenBranch & { commit: ObjectId };
 /**
  * Checks what the step of a block says of the merge of its branches' files: that there is one if the branches joined and the
  * block merges, from which commits, and in which order. Does not repeat it: see `repeatRecordedMerge`.
- *
  * @returns what is wrong, a sentence each
  */
 export async function checkMerge(
@@ -377,7 +375,6 @@ const MAX_MERGE_MS = 60_000;
  * Not comparable is a merge in which a driver of a machine had a part; one that another version of git makes otherwise; one
  * whose step secrets were taken out of since, if it differs; and any if this machine's git cannot merge so.
  * @param step a step with a merge; its record was checked
- * @throws {UwfError} of kind `data` if objects of it are missing or damaged
  */
 export async function repeatMergeOf(
   repository: Repository,

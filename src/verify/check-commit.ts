@@ -23,7 +23,6 @@ import type { CheckedCommit } from './read-checked.ts';
 import type { Replay } from './replay.ts';
 import type { CommitPlace, ThreadProgress } from './thread-progress.ts';
 
-/** What a commit is checked against. */
 type CheckBasis = {
   start: CommitOf<'start'>;
   /** The thread up to the commit; `undefined` for its start. */
@@ -35,7 +34,6 @@ type CheckBasis = {
 
 /**
  * Checks one commit of a thread against the format. Assumes that the commits before it are sound.
- *
  * @param nodes the nodes of its tree that could be read, by path
  * @param known all nodes that it may link to
  * @param sound as in {@link checkNodes}
@@ -149,7 +147,6 @@ type Field = string | number | boolean | null;
 /**
  * Checks what a commit's node says about the commits before it: the start, the previous step, its number and ancestors, the
  * suspension that it answers, the last step before an end.
- *
  * @param before the thread up to the commit, by the chain of parents
  */
 function checkOrder(commit: ThreadCommit, before: ThreadProgress, report: ReportFault): void {
@@ -231,7 +228,6 @@ function checkCaller(start: CommitOf<'start'>, caller: CommitPlace | undefined, 
 
 /**
  * Checks the further parents of a commit: the node accounts for each of them, and none that the node requires is missing.
- *
  * @param threads the further parents that are commits of threads
  * @param linked all hashes that nodes of the commit's tree link to
  */
@@ -290,7 +286,6 @@ function checkThread(commit: ThreadCommit, before: ThreadProgress, thread: Commi
 
 /**
  * Checks the parts of a commit that repeat nodes of the thread: its message, its author and its dates.
- *
  * @param beside what the message tells beside the commit's node
  * @param before the commit before; `undefined` for a start
  */
@@ -345,7 +340,6 @@ function quote(line: string | undefined): string {
 /**
  * Checks every node of a commit: its type exists, it matches the type's schema, and its links lead to nodes of the right
  * type. Links lead to older commits or into the same tree, so a cycle of links, which needs forged hashes, is within a tree.
- *
  * @param sound sound nodes without links, by hash and blob: they need no second check. The check adds to it
  * @returns all hashes that the nodes link to
  */

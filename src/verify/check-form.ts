@@ -20,14 +20,11 @@ import { storedBlockSchemas } from '../workflow/stored-blocks.ts';
 import { attempt, type ReportFault } from './find-chain.ts';
 import { type CommitFiles, type NodeCache, readChecked } from './read-checked.ts';
 
-/** A commit of a thread that was read whole, and its parents. */
 export type Form = {
   commit: ThreadCommit;
   /** The nodes of its tree by path. */
   nodes: ReadonlyMap<string, StoredNode>;
-  /** Its parents that are commits of threads. */
   threads: readonly ObjectId[];
-  /** Its parents that are commits of the user's code. */
   code: readonly ObjectId[];
 };
 
@@ -61,9 +58,7 @@ export async function checkForm(cache: NodeCache, id: ObjectId, report: ReportFa
   return { commit, nodes, ...(await sortParents(repository, commit, nodes, named, report)) };
 }
 
-/**
- * Derives what the start says about agents: a step without its own `agent.json` has the agent that the start names.
- */
+/** What the start says about agents: a step without its own `agent.json` has the agent that the start names. */
 function agentsFor(commit: ThreadCommit): Pick<ThreadStart, 'agents'> {
   if (commit.kind === 'start') return commit.node;
   const isWithStep = commit.kind === 'step' && !commit.index.some(({ path }) => path === 'agent.json');
@@ -116,7 +111,6 @@ export function codeCommits(commit: ThreadCommit, nodes: Iterable<StoredNode>): 
 
 /**
  * Checks that the commit's tree contains the nodes that the commit's node implies, each at its path, and no other.
- *
  * @param linked all hashes that nodes of the tree link to
  */
 export async function checkFiles(
@@ -217,8 +211,6 @@ type ReadNode = (hash: NodeHash) => Promise<Node>;
 /**
  * Computes the nodes that the tree of a thread's commit has to contain, from the commit's node and the nodes it links to.
  * Artifacts and their types are not included: see {@link isFree}.
- *
- * @throws {NodeNotFound} if a node that has to be read is missing
  */
 async function expectedFiles(
   event: ThreadEvent & { hash: NodeHash },
@@ -256,7 +248,6 @@ async function expectedFiles(
 /**
  * Tells whether a node may be at a path that no field names: an artifact or a copied node that a node of the tree links to,
  * the schema of a type, and in a step a node that was put with an artifact, which stays if the artifact is deleted.
- *
  * @param linked all hashes that nodes of the tree link to
  */
 function isFree(

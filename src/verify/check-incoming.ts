@@ -283,7 +283,6 @@ function remember(set: Set<ObjectId>, id: ObjectId): void {
 const MAX_REGISTRATIONS = 10_000;
 const WORKFLOW_FILE = 'workflow/workflow.json';
 
-/** What the registries of one fetch are checked with. */
 type RegistryCheck = {
   budget: TimeBudget;
   cache: NodeCache;
@@ -347,7 +346,6 @@ async function checkVersion(
   if (fault !== undefined) report(WORKFLOW_FILE, fault);
 }
 
-/** Limits of what is accepted from a remote. */
 export type IncomingLimits = {
   /** A node, a tree, an index. */
   maxObjectBytes: number;

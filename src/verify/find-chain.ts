@@ -20,7 +20,6 @@ type FoundChain = {
 /**
  * Walks a chain down to its start, or to a known commit. Reads only whether each commit's tree contains a start. The checks
  * follow on the way up.
- *
  * @param isKnown tells a commit that needs no check; default: none
  * @param maxCommits default: no limit
  */
@@ -165,13 +164,11 @@ export type Fault = {
   what: string;
 };
 
-/** Records a fault of one commit. */
 export type ReportFault = (path: string | null, what: string) => void;
 
 /**
  * Runs one part of a check. An error that is a fault of the data (`faultOf`) is reported, so that the rest of the check
  * goes on. Other errors are thrown.
- *
  * @returns the result of the part, or `undefined` if an error stopped it
  */
 export async function attempt<T>(
@@ -187,7 +184,6 @@ export async function attempt<T>(
   }
 }
 
-/** A fault as a sentence that names the commit. */
 export function sentenceOf({ commit, path, what }: Fault): string {
   return `commit ${commit}${path === null ? '' : `, ${shorten(path)}`}: ${what}`;
 }

@@ -88,7 +88,6 @@ function faultOfHeaders(data: Uint8Array, commit: Commit): string | undefined {
   return 'it is not as uwf writes a commit: it has other headers than tree, parent, author, committer and a signature, or they are written differently';
 }
 
-/** The contents of the tree of a thread's commit. */
 export type CommitFiles = {
   /** The nodes that the indexes list, with their paths from the root. */
   index: IndexEntry[];
@@ -244,10 +243,7 @@ export class KnownNodes implements NodeSource {
     return nodes;
   }
 
-  /**
-   * Adds a node of an earlier commit, whose hash was checked with that commit.
-   * @throws {UwfError} `too-many-nodes`
-   */
+  /** Adds a node of an earlier commit, whose hash was checked with that commit. */
   recall({ hash, oid }: IndexEntry): void {
     // Alone, they keep no index alive that they were cut out of.
     this.#oids.set(alone(hash), alone(oid));
@@ -260,7 +256,6 @@ export class KnownNodes implements NodeSource {
     });
   }
 
-  /** Adds the nodes behind a further parent. */
   addBehind(tip: ObjectId): void {
     this.#others.push(nodesBehind(this.#cache.repository, [tip]));
   }
@@ -288,7 +283,6 @@ export class KnownNodes implements NodeSource {
     return own === undefined ? findIn(this.#othersEarlier, hash) : this.#cache.read({ hash, oid: own });
   }
 
-  /** Reads all earlier commits. */
   async recallAll(): Promise<void> {
     while (this.#earlier !== undefined) await this.#recallNext(this.#earlier);
   }

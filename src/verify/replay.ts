@@ -48,7 +48,6 @@ type Rules = { definition: WorkflowDefinition; seen: StepsSeen };
 /**
  * Replays the decisions of stored threads: makes them again from the stored workflow and steps, and reports each commit that
  * differs. No agent is run.
- *
  * @param budget limits the time that workflows of others may take; absent if the user asked about one thread
  */
 export class Replayer {
@@ -289,7 +288,6 @@ type Again = {
 
 type Turn = CommitOf<'step' | 'suspend'>;
 type Giving = Extract<Decision, { kind: 'role' }>;
-/** The thread of a turn. */
 type Place = { definition: WorkflowDefinition; start: CommitOf<'start'>; task: string; nodes: NodeSource };
 
 /** Checks what a turn says of the rule that gave it, of its agent, and of what a person or a block was asked. */
@@ -390,7 +388,6 @@ function checkCause(agent: string, { cause, due }: Pick<CommitOf<'suspend'>['nod
   return [`it says when to go on, which no turn does that stops for '${cause}'`];
 }
 
-/** Says what the rules decide, for a fault. */
 function describe(decision: Decision): string {
   switch (decision.kind) {
     case 'role':

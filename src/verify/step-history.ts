@@ -45,7 +45,6 @@ export class StepHistory {
     }
   }
 
-  /** What the newest step said. */
   get lastText(): string | undefined {
     return this.#newest.at(-1)?.text;
   }
@@ -77,7 +76,6 @@ export class StepHistory {
     }
   }
 
-  /** The steps for the next decision. */
   steps(): PastSteps {
     const [older, newest, roles] = [this.#older.length, this.#newest, new Map(this.#roles)];
     return {
@@ -124,7 +122,6 @@ function bytesOf(value: JsonValue | undefined): number {
 const MAX_MS = 20_000;
 const MS_PER_DECISION = 250;
 
-/** The time is up. */
 class TooSlow extends Error {}
 
 /** A part of a replay; see {@link TimeBudget.spend}. */
@@ -143,7 +140,6 @@ export class TimeBudget {
 
   /**
    * Runs decisions of a workflow. Tries the workflow on an empty thread first.
-   *
    * @param decide returns what is wrong, a sentence each. Work that evaluates many expressions calls `passed` after each: each
    *   counts as a decision, and `passed` throws when the time is up
    * @returns its result, or that the workflow takes too long

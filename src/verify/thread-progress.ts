@@ -48,7 +48,6 @@ export class ThreadProgress {
     this.#own.add(id);
   }
 
-  /** Adds the next commit. */
   advance({ id, hash, commit, index, ...event }: ThreadCommit): void {
     const { kind } = event;
     if (kind === 'start') throw new CorruptThread(id, 'a second start in one chain');

@@ -49,7 +49,6 @@ type ThreadFaults = {
   unrepeated: Unrepeated[];
 };
 
-/** A merge that was not compared. */
 export type Unrepeated = { commit: ObjectId; why: string };
 
 /** Where commits come from that are not in this repository yet. With it, they are checked up to the first fault of each thread. */
@@ -66,7 +65,6 @@ export type Origin = {
   limits: { maxCommits: number; maxNodes: number };
 };
 
-/** How threads are verified. */
 type VerificationOptions = {
   /** Default: all is checked, also what follows a fault. */
   origin?: Origin;
@@ -193,10 +191,7 @@ export class Verification {
     return new KnownNodes(this.#cache, this.#origin?.limits.maxNodes);
   }
 
-  /**
-   * Checks one commit.
-   * @returns the state for the next one; `undefined` if that cannot be checked, or has not to be
-   */
+  /** @returns the state for the next commit; `undefined` if that cannot be checked, or has not to be */
   async #check(
     checked: CheckedCommit,
     before: Verified | undefined,
@@ -321,7 +316,6 @@ function textPathOf({ kind }: Pick<ThreadCommit, 'kind'>): string | undefined {
 /**
  * Reads what the check of the next commit needs of a thread that was verified up to a commit: its totals, and the newest steps, as far
  * as rules can see them. Does not verify them again. Reads few commits, unless the rules list all steps.
- *
  * @param known has no nodes yet
  * @param lookup by which a new hash is compared with those of commits that are not read
  */
@@ -396,10 +390,8 @@ async function textOf(repository: Repository, commit: ThreadCommit): Promise<str
 
 /**
  * Adds a checked commit, and checks what its message tells of the rules.
- *
  * @param before the state before the commit, of which all but the tally is changed; `undefined` for a start
  * @param text the node of the text that rules see; a missing one has been reported, and counts as ''
- * @throws {CorruptThread} if the first commit is no start
  */
 async function growVerified(
   before: Verified | undefined,

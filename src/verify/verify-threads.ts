@@ -28,7 +28,6 @@ import { KnownNodes, NodeCache, readFiles } from './read-checked.ts';
 import { listCorrupt, rememberVerdict } from './remembered-verdicts.ts';
 import { type Unrepeated, Verification } from './verification.ts';
 
-/** The result for one thread. */
 export type ThreadVerdict = {
   thread: ThreadId;
   ref: RefName;
@@ -43,12 +42,10 @@ export type ThreadVerdict = {
   unrepeated: Unrepeated[];
 };
 
-/** Where threads are verified. */
 export type VerifyContext = {
   repository: Repository;
   /** The environment that git runs with when it repeats the merges of blocks; default: they are not repeated. */
   env?: GitEnvironment;
-  /** Called for each commit that is checked. */
   onCommit?: () => void;
 };
 
@@ -100,7 +97,6 @@ async function verifyPointer(
 
 /**
  * Checks that a history ref points at an end, and that its name has the UTC day of that end.
- *
  * @param ref its name, or the name of its tracking ref
  */
 export async function checkHistoryRef(
@@ -120,7 +116,6 @@ export async function checkHistoryRef(
   return findings;
 }
 
-/** The result for one ref. */
 export type RefVerdict = {
   /** The name, which git may not allow; or `packed-refs`. */
   ref: string;

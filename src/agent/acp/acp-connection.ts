@@ -54,7 +54,6 @@ export type AgentStart = ProgramStart & {
 /**
  * Starts an agent's program. Its end is that of its whole process group, and of what it has started outside of it: SIGTERM, after
  * the grace time SIGKILL.
- * @throws {AgentMissing} / {WorkingFolderMissing} / {AgentBroken} as `startProgram` does
  */
 export async function startAgent(start: AgentStart): Promise<AgentProgram> {
   const { child, pgid } = await startProgram(start);
@@ -82,7 +81,6 @@ export async function startAgent(start: AgentStart): Promise<AgentProgram> {
   };
 }
 
-/** Whom an agent's messages go to. */
 export type AgentClient = {
   /** Told of each `session/update`, in the order of arrival, before any later message is answered. */
   onUpdate(params: JsonObject): void;
@@ -92,7 +90,6 @@ export type AgentClient = {
 
 /** The way to an agent that runs: requests to it, its messages, what else it says, and its end. */
 export class AcpConnection {
-  /** What takes requests to the agent. */
   readonly agent: ClientContext;
   readonly #connection: ClientConnection;
   readonly #name: string;

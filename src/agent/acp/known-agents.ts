@@ -98,7 +98,6 @@ export function findKnownAgents(env: Readonly<Record<string, string | undefined>
   });
 }
 
-/** An agent as it is configured. */
 type ConfiguredAgent = { package: string; config: Readonly<Record<string, unknown>> };
 
 /** Tells whether one of some configured agents is a known one. */

@@ -35,7 +35,6 @@ export type OpenSession = {
   cost: SessionCost;
 };
 
-/** What of the configuration is about the opening of a session. */
 type OpenConfig = {
   command: readonly [string, ...string[]];
   authMethod?: string;
@@ -96,7 +95,6 @@ export async function openSession(
 export class PastReader {
   /** Whether the agent has reported messages of the past. */
   hasMessages = false;
-  /** The session, once it is known. */
   id: string | undefined;
   #updates = 0;
 

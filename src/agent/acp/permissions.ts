@@ -15,7 +15,6 @@ import type { WorkingFolder } from '../files/working-folder.ts';
 import { readAsked } from '../mcp/mcp-record.ts';
 import { type Deed, fingerprintOf, nameDeed, resolveDeed, showDeed, type ToolCall } from './tool-call.ts';
 
-/** What a gate needs of the turn that it stands in. */
 type GateTurn = {
   request: AgentRequest;
   folder: WorkingFolder;
@@ -247,7 +246,6 @@ const ruleSchema = objectSchema(
   },
 );
 
-/** JSON Schema of {@link Permissions}. */
 export const permissionsSchema: SchemaOf<Permissions> = {
   description: "what the agent may do: 'ask', 'allow', 'deny', or rules by kind of tool and path",
   anyOf: [

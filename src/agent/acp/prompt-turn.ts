@@ -62,7 +62,6 @@ export class PromptTurn {
     this.request.emit({ kind: 'session', session: nameOfSession({ id, costUsd }) });
   }
 
-  /** Reads what the agent tells of its work. */
   read(update: JsonObject): void {
     const { characters } = this.reader;
     this.reader.read(update);
@@ -73,7 +72,6 @@ export class PromptTurn {
     this.#stop();
   }
 
-  /** Answers a question for permission. */
   permit({ toolCall, options }: RequestPermissionRequest): Promise<RequestPermissionOutcome> {
     const call: unknown = toolCall;
     return this.gate.answer(this.reader.readAskedCall(isJsonObject(call) ? call : {}), options);
@@ -90,7 +88,6 @@ function countReports(stepDir: string): number {
   return readAsked(stepDir).filter((asked) => 'called' in asked && asked.called === RESULT_TOOL).length;
 }
 
-/** What a reply may have in characters. */
 const MAX_REPLY_CHARACTERS = 16 * 1024 * 1024;
 
 /**
@@ -141,7 +138,6 @@ export class UpdateReader {
     return call;
   }
 
-  /** Takes in what is said of a tool call. */
   readToolCall(fields: JsonObject): ToolCall {
     const id = typeof fields['toolCallId'] === 'string' ? fields['toolCallId'] : '';
     const before = this.#calls.get(id);

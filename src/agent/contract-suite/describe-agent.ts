@@ -174,7 +174,6 @@ function memoryCas(): AgentRequest['cas'] {
   };
 }
 
-/** An agent that is about to take a turn. */
 type ReadyTurn = { run: Agent['run']; request: ObservedRequest; close: () => Promise<void> };
 
 /** Makes the agent of a turn and its request, and prepares what the turn needs; the agent is closed with the test. */

@@ -28,7 +28,6 @@ export function propertiesOf(schema: JsonObject): [name: string, schema: JsonObj
   return Object.entries(properties).map(([name, property]) => [name, isJsonObject(property) ? property : {}]);
 }
 
-/** The names that an object schema requires. */
 export function requiredOf(schema: JsonObject): string[] {
   const required = schema['required'];
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];

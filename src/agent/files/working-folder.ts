@@ -60,7 +60,6 @@ async function realPathOf(path: string, links = 0): Promise<string> {
   return parent === path ? path : join(await realPathOf(parent, links), basename(path));
 }
 
-/** What an agent wants to do with a path. */
 export type Access = 'read' | 'write';
 
 /** `asked`: only with the word of a person. `refused`: never through uwf. */

@@ -107,7 +107,6 @@ const YES_OR_NO: OpenField['choices'] = new Map([
 /**
  * Finds what has to be said next for a reply that has some fields already: first which `$status` it has, then what a reply
  * with that status requires.
- *
  * @returns `undefined` when nothing is open
  */
 export function openField(schema: JsonObject, meta: JsonObject): OpenField | undefined {

@@ -171,14 +171,12 @@ const LATER = 'Enter alone leaves it for later';
 /** What a person said: a text, and fields that the role's schema asks for. */
 type Said = { text: string; meta: JsonObject };
 
-/** What a person is told before they answer. */
 export type Told = NonNullable<AgentRequest['forPerson']>;
 /** Asks for one line; '' where nothing is said. */
 type AskLine = (question: string) => Promise<string>;
 
 /**
  * Asks a person for the fields of a reply, one after the other; each answer is checked before the next question.
- *
  * @param told what they are to know first, and the question
  * @param said what they have said already, which is read as the first answer
  * @returns `undefined` when they leave a question for later

@@ -9,7 +9,6 @@ import type { RequestedCall, Tool } from './tool-box.ts';
 /** The limit of an answer with its thoughts and the arguments of its calls: far more than any model produces at once. */
 const MAX_ANSWER_CHARACTERS = 8 * 1024 * 1024;
 
-/** What the model is asked. */
 type ModelQuestion = {
   model: LanguageModel;
   system: string;
@@ -18,7 +17,6 @@ type ModelQuestion = {
   settings: Pick<LlmConfig, 'temperature' | 'maxOutputTokens' | 'requestTimeoutMs'>;
 };
 
-/** Told while the answer arrives. */
 type AnswerEvents = {
   onText: (text: string) => void;
   onThought: (text: string) => void;
@@ -26,7 +24,6 @@ type AnswerEvents = {
   onSign: () => void;
 };
 
-/** A whole answer. */
 export type ModelAnswer = {
   text: string;
   calls: readonly RequestedCall[];

@@ -24,7 +24,6 @@ const command: SchemaOf<string | string[]> = {
   anyOf: [listSchema(textSchema(), undefined, { minItems: 1 }), textSchema(undefined, NOT_EMPTY)],
 };
 
-/** What a command's run is told about, beside its result. */
 type CommandEvents = {
   /** The command said something: it lives. */
   onOutput: () => void;
@@ -93,7 +92,6 @@ export function commandTool(
 /** Where programs and devices lie that any command may name. */
 const SHARED = /^\/(?:bin|sbin|lib|lib64|usr|opt|nix|dev\/(?:null|zero|u?random|std(?:in|out|err)|fd))(?:\/|$)/u;
 
-/** What a command is held against before it runs. */
 type CommandRules = {
   /** The beginnings that a command may have; absent: any. */
   allow: readonly string[] | undefined;

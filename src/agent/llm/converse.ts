@@ -12,7 +12,6 @@ import type { ToolBox } from './tool-box.ts';
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_CONTEXT_CHARACTERS = 400_000;
 
-/** What a conversation is held with. */
 type Talk = {
   config: LlmConfig;
   opened: OpenModel;

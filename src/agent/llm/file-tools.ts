@@ -193,7 +193,6 @@ function compile(source: string, ignoreCase: boolean): RegExp {
 /** The folder of what package managers fetch. */
 const FETCHED = 'node_modules';
 
-/** Something in a folder. */
 type FolderEntry = { path: string; isFolder: boolean };
 
 /**

@@ -88,7 +88,6 @@ function throttled(tell: () => void): () => void {
 
 const DEFAULT_RESULT_CHARACTERS = 30_000;
 
-/** What the tools of a turn are told, and tell. */
 type ToolEvents = {
   redact: (text: string) => string;
   onResult: (meta: JsonObject) => void;

@@ -65,7 +65,6 @@ const isCallError = objectOf<CallError>({
 
 /**
  * Sorts what went wrong with a request: what may pass ({@link ModelUnavailable}), and what only a person can put right.
- *
  * @param redact takes the key out of a text: some servers quote it
  */
 export function modelFailure(

@@ -11,7 +11,6 @@ import { satisfiesRange } from '../version-range.ts';
 const BUILT_IN = 'builtin:';
 const PACKAGE_NAME = /^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/iu;
 
-/** Where packages are looked for, and which will do. */
 type LoadOptions = {
   /** The top of the work tree, or the folder of a bare repository; absolute. */
   resolveFrom: string;
@@ -117,13 +116,7 @@ async function importPackage(reference: string, { entry, folder }: ImportablePac
   }
 }
 
-/**
- * Takes a module of an npm package for what makes agents.
- *
- * The descriptor's version is that of the installed package, whatever the package says of itself, and its agents are held
- * to the contract.
- * @throws {AgentBroken} when the module is not one that makes agents; `createAgent` rejects with it when it made none
- */
+/** @throws {AgentBroken} when the module is not one that makes agents; `createAgent` rejects with it when it made none */
 function adoptPackage(
   module: unknown,
   reference: string,

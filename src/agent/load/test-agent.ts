@@ -26,7 +26,6 @@ const agentChecks = [
   'session resume',
 ] as const;
 
-/** How one thing about an agent stands. */
 type AgentCheck = {
   check: (typeof agentChecks)[number];
   outcome: 'ok' | 'failed' | 'not applicable';
@@ -36,7 +35,6 @@ type AgentCheck = {
   hint?: string;
 };
 
-/** Where the handshake takes place. */
 type HandshakeOptions = {
   /** Where packages are looked for; absolute. */
   resolveFrom: string;
@@ -71,7 +69,6 @@ type Folders = { cwd: string; stepDir: string };
  * the one that reports the result.
  *
  * Never throws what an agent does wrong: that is what it tells.
- * @throws the signal's reason when it is aborted
  */
 export async function testAgent(binding: AgentBinding, options: HandshakeOptions): Promise<AgentCheck[]> {
   const checks = new Checks();

@@ -25,7 +25,6 @@ const MAX_ERROR_TAIL_BYTES = 4096;
 /** What is kept of the stream that is not the output, half of it from the beginning and half from the end. */
 const MAX_ASIDE_CHARACTERS = 200_000;
 
-/** A program to run, what it is told, and where it may stop. */
 export type ProgramRun = ProgramStart & {
   /** Goes to standard input. A program that does not read it does no harm. */
   input: string;
@@ -161,7 +160,6 @@ function readStreams(child: Child, run: ProgramRun, onFull: () => void): Streams
   return streams;
 }
 
-/** Waits for a program to end. */
 export function whenExited(child: Child): Promise<ProgramExit> {
   return new Promise((resolve) => {
     // Exactly one of the two is given.

@@ -109,9 +109,7 @@ export function programNotFound(
   });
 }
 
-/**
- * Finds the program that would be started, as the system does: with a slash in its name in `folder`, else on `path`.
- */
+/** Finds the program that would be started, as the system does: with a slash in its name in `folder`, else on `path`. */
 export function findProgram(program: string, folder: string, path: string): string | undefined {
   const places = program.includes('/')
     ? [resolve(folder, program)]

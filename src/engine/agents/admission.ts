@@ -233,10 +233,7 @@ export async function prepareAgent(
   return { agent, record: cleanRecord(engine, record, pinned), reports };
 }
 
-/**
- * Has the agent of a turn admitted before a work tree is made for it. {@link prepareAgent} does so again there.
- * @throws {AgentMissing} {UnknownAgent} as {@link prepareAgent}
- */
+/** Has the agent of a turn admitted before a work tree is made for it. {@link prepareAgent} does so again there. */
 export async function admitWish(
   engine: Machine,
   state: StartedThread,

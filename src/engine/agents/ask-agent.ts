@@ -31,8 +31,6 @@ const ANY_META = { type: 'object' };
  * @returns the text of the answer, without front matter
  * @throws {CannotBeAsked} if it was not made for that; it is not run then
  * @throws {AgentBroken} if it gives no answer
- * @throws {TurnTimeout} if its time runs out
- * @throws {Interrupted} if the engine is told to stop
  */
 export async function askAgent(
   engine: Machine & Telling,

@@ -33,7 +33,6 @@ import { type BlockTurn, workflowOf } from './prepare-block.ts';
  *
  * A turn that is repeated after a crash or a suspension finds its branches by their ids: those that have ended are taken in
  * first, and none is paid twice. If nothing can go on without a person, the turn is suspended.
- * @throws {Interrupted} if the engine was told to stop
  * @throws {BranchesElsewhere} if it goes on when branches have that other machines run
  * @throws what kept a branch from running, if the join cannot be decided without it
  */
@@ -337,14 +336,11 @@ async function baseOfBranches({
 /** The files of all branches, as the block's step records them. */
 type MergedFiles = { merge: MergeRecord; snapshot: Snapshot; conflicts: readonly MergeConflict[] };
 
-/** A branch that has completed, and the commit of its end. */
 type Completed = { key: string; end: ObjectId };
 
 /**
  * Merges the newest files of branches that began at one base into that base, one after the other.
- *
  * @param completed in the order in which they ended
- * @throws {UwfError} as `mergeAll`
  */
 async function mergeBranches(
   { engine, state, block, choice }: BlockTurn,

@@ -82,13 +82,11 @@ export type SnapshotMode = 'off' | 'on' | 'changed';
 /** Whether a push of all threads asks about those that the remote does not have yet, or sends them. */
 export type PushMode = 'ask' | 'all';
 
-/** How a configuration has files recorded. */
 export type ConfigSnapshot = Partial<SnapshotLimits> & {
   /** For roles that do not say it themselves; default: `off`. */
   mode?: SnapshotMode;
 };
 
-/** How work trees of threads are made. */
 export type ConfigIsolation = {
   /** Where they lie, absolute; default: below the user's state folder. */
   folder?: string;

@@ -154,20 +154,14 @@ export function bindingFor(config: Config, workflow: string, role: string): Agen
   return agent !== undefined && Object.hasOwn(agents, agent) ? agents[agent] : undefined;
 }
 
-/**
- * Finds the agent that does a role, as {@link bindingFor} does.
- * @throws {AgentMissing} where none is configured; its hint has the lines to add
- */
+/** As {@link bindingFor}. @throws {AgentMissing} where none is configured; its hint has the lines to add */
 export function getBinding(config: Config, workflow: string, role: string): AgentBinding {
   const binding = bindingFor(config, workflow, role);
   if (binding === undefined) throw noAgentFor(workflow, role, config.bareFile);
   return binding;
 }
 
-/**
- * Finds an agent by its name.
- * @throws {UnknownAgent} where none is called so
- */
+/** @throws {UnknownAgent} where none is called so */
 export function getAgent({ agents }: Config, name: string): AgentBinding {
   const binding = Object.hasOwn(agents, name) ? agents[name] : undefined;
   if (binding === undefined) throw new UnknownAgent(name, Object.keys(agents));

@@ -25,7 +25,6 @@ export type ConfigSetting = { name: string; value: JsonValue; declaredAt: string
 /** The keys that name no program and let no data out. All others need a person's word, those of later versions too. */
 const HARMLESS: readonly string[] = ['defaultAgent', 'roles', 'limits', 'context', 'foldPacks'];
 
-/** What one configuration file says. */
 export type ParsedConfig = {
   agents: Record<string, AgentBinding>;
   defaultAgent: AgentReference | undefined;

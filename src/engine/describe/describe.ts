@@ -79,7 +79,6 @@ export function usageOf({ usage, roles }: Tally): ThreadUsage {
   return { usage, usageByRole };
 }
 
-/** Describes one thread; see `Engine.describe`. */
 export async function describeThread(engine: Reading, idOrPrefix: string): Promise<ThreadView> {
   const { repository } = engine;
   const pointer = await getThread(repository, idOrPrefix);

@@ -26,8 +26,6 @@ export type FoundTurn<K extends 'step' | 'suspend' = 'step' | 'suspend'> = {
 
 /**
  * Finds a turn of a thread by its step's number or by the first characters of its hash; the newest where neither is given.
- *
- * @throws {TurnNotFound} if the thread has no such turn, or several
  */
 export async function findTurnOf(
   repository: Repository,
@@ -43,10 +41,7 @@ export async function findTurnOf(
   throw new TurnNotFound(`thread ${pointer.id} has no steps yet`, `run 'uwf thread step ${pointer.id}'`);
 }
 
-/**
- * The one commit of a thread that a number or the first characters of a hash mean.
- * @throws {TurnNotFound} if there is none, or several
- */
+/** The one commit of a thread that a number or the first characters of a hash mean. */
 export async function getCommitOfTurn(
   repository: Repository,
   pointer: ThreadPointer,
@@ -57,11 +52,7 @@ export async function getCommitOfTurn(
   return theOne(pointer, text, what, await findCommitsOfTurns(repository, pointer, text.toUpperCase()));
 }
 
-/**
- * The commit of the step of a thread that a text means: its number, or the first characters of its hash.
- *
- * @throws {TurnNotFound} if the thread has no such step, or several
- */
+/** The commit of the step of a thread that a text means: its number, or the first characters of its hash. */
 export async function getCommitOfStep(repository: Repository, pointer: ThreadPointer, text: string): Promise<ObjectId> {
   const { id, head } = pointer;
   if (!isStepNumber(text)) {
@@ -82,7 +73,6 @@ function theOne({ id }: ThreadPointer, text: string, what: string, commits: read
   throw new TurnNotFound(`thread ${id} has no ${what} '${text}'`, `'uwf log ${id}' lists them`);
 }
 
-/** How many steps a thread has. */
 export async function countSteps(repository: Repository, head: ObjectId): Promise<number> {
   return stepsUpTo(await readLightCommit(repository, head));
 }
@@ -151,7 +141,6 @@ export async function readTurn(repository: Repository, thread: ThreadPointer, id
   throw new TurnNotFound(`${commit.hash} is ${what}, not a turn`, `'uwf thread read ${thread.id}' shows what it says`);
 }
 
-/** Reads the start of a thread. */
 export async function startCommitOf(repository: Repository, { head }: ThreadPointer): Promise<CommitOf<'start'>> {
   const { id } = await startOf(repository, await readLightCommit(repository, head));
   const start = await readThreadCommit(repository, id);

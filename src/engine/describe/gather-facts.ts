@@ -42,8 +42,7 @@ export async function describeOver(
 type Head = { id: ObjectId; kind: ThreadCommit['kind']; commit: { message: string } };
 
 /**
- * Finds who is next in a thread: its head tells it after a step, else the rules are asked. It is only shown: who takes a turn decides
- * anew.
+ * Finds who is next in a thread: its head tells it after a step, else the rules are asked. It is only shown: a turn decides anew.
  * @param known the state of the thread, where it was read
  * @returns null where nobody is, or who waits has the turn
  */

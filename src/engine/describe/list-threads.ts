@@ -37,7 +37,6 @@ export type ListOptions = {
   /** Archived threads, and no others. */
   archived?: boolean | undefined;
   limit?: number | undefined;
-  /** Only these threads. */
   among?: ReadonlySet<ThreadId> | undefined;
   /** Only threads that stand behind this one in the list. */
   cursor?: ThreadId | undefined;

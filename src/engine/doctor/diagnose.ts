@@ -44,7 +44,6 @@ type DiagnoseOptions = { userFolder?: string; cwd?: string; workTrees?: string }
 
 /**
  * Says what about this repository or machine will hurt, problems first. Changes nothing and starts no agent.
- *
  * @param env what git and agents would inherit
  * @param from.userFolder the folder of the user's own configuration
  * @param from.cwd the folder from which workflows are found; default: the work tree's top

@@ -9,16 +9,13 @@ export type Diagnosis = {
   level: 'problem' | 'warning';
   /** One sentence. */
   message: string;
-  /** What to do about it. */
   hint: string;
 };
 
-/** Something does not work. */
 export function problem(code: string, message: string, hint: string): Diagnosis {
   return { level: 'problem', code, message, hint };
 }
 
-/** Something can become a problem. */
 export function warning(code: string, message: string, hint: string): Diagnosis {
   return { level: 'warning', code, message, hint };
 }

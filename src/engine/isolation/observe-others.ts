@@ -9,7 +9,6 @@ import { gitPlace } from './work-place.ts';
 /** The work trees that isolated agents are to leave alone, at one moment. It is a value of JSON. */
 export type ObservedOthers = Partial<Record<keyof OutsideChanges, ObservedWorkTree>>;
 
-/** Observes the work trees that the isolated agents of a thread are to leave alone. */
 export async function observeOthers(engine: Machine, thread: ThreadId): Promise<ObservedOthers> {
   const [main, given] = await Promise.all(othersOf(engine, thread).map((place) => observeWorkTree(place)));
   return { ...(main && { main }), ...(given && { given }) };

@@ -41,7 +41,6 @@ import { findReusable, listWorkTrees, treeAt } from './work-trees.ts';
 
 const DEFAULT_TIMEOUT_MS = 600_000;
 
-/** Where a thread stands, as far as its files go. */
 type FilesPlace = Pick<ThreadState, 'id' | 'start' | 'last'>;
 
 /**
@@ -52,7 +51,6 @@ type FilesPlace = Pick<ThreadState, 'id' | 'start' | 'last'>;
  * aside first.
  * @param lease that of the thread
  * @throws {UwfError} `no-place-for-work-trees`; `work-tree-too-large` beyond a limit of the configuration
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function openWorkTree(
   engine: Machine & Telling,
@@ -280,7 +278,6 @@ async function runSetup(
 /**
  * Copies the ignored files that `.worktreeinclude` of the main work tree names, except those that the new work tree does not
  * ignore, and notes them.
- *
  * @param top the top of the new work tree
  * @returns files that could not be copied
  */
@@ -383,10 +380,7 @@ export async function chooseBase(
   return wanted === 'changes' ? commitChanges(engine, batch, head) : { id: head, release };
 }
 
-/**
- * Reads the commit that is checked out, or of a bare repository the one that its HEAD leads to.
- * @throws {UwfError} `nothing-to-isolate` if there is none
- */
+/** Reads the commit that is checked out, or of a bare repository the one that its HEAD leads to. */
 async function readCheckedOut(engine: Machine): Promise<ObjectId> {
   const head = await readHead(engine.repository, gitPlace(engine).location);
   if (head !== undefined) return head;

@@ -21,8 +21,8 @@ import { gitPlace, workTreeFolder } from './work-place.ts';
 
 /**
  * Says why a finished turn is held, although its reply was accepted: its files could not be recorded completely, or have
- * conflicts, or a rebase has not come to them, and so would pass for the work; or the main work tree, or that of the command, changed, which its role forbids or which a tool call of it did.
- *
+ * conflicts, or a rebase has not come to them, and so would pass for the work; or the main work tree, or that of the command,
+ * changed, which its role forbids or which a tool call of it did.
  * @param isResumed a person has seen what changed
  * @returns `undefined` if it can be stored
  */

@@ -187,7 +187,6 @@ export type WorkTreesContext = {
 /**
  * The folder of the work trees of a repository's threads, outside of its own folders: below the work tree Node finds the wrong
  * `node_modules`, below `.git` tools refuse to work.
- *
  * @throws {UwfError} `no-place-for-work-trees` if the program that embeds uwf names none, or there is no disk
  */
 export function workTreesFolder({ repository, config, workTrees }: Omit<WorkTreesContext, 'env'>): string {

@@ -69,7 +69,6 @@ export async function* findReusable(
 /**
  * Finds a work tree at rest: its thread has ended, or is gone, no process works on it, and its files are those of a snapshot of
  * the thread, or of its base.
- *
  * @returns the note that it has to have then: a process can have been killed before it wrote it; `undefined` if only the work
  *   tree has its files, or the commits of a submodule
  */
@@ -123,7 +122,6 @@ export async function treeAt(repository: Repository, id: ObjectId): Promise<Obje
 /**
  * Removes the work trees of threads that are over and have all their files, and those whose making was interrupted, with
  * their registrations and branches.
- *
  * @returns what was removed, with its size
  */
 export async function collectWorkTrees(

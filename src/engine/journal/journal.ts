@@ -28,7 +28,6 @@ export function journalPaths(stateDir: string, thread: ThreadId): { current: str
   return { current: `${path}.jsonl`, older: `${path}.1.jsonl` };
 }
 
-/** The threads that have a journal. */
 export function listJournals(stateDir: string): ThreadId[] {
   return [...new Set(namesIn(journalFolder(stateDir)).map((name) => name.split('.')[0] ?? ''))].filter(isThreadId);
 }

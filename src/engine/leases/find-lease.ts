@@ -15,7 +15,6 @@ import { LeaseDamaged } from '../engine-errors.ts';
 
 const suffix = '.json';
 
-/** The file that says who works on a thread. */
 export function leasePath(stateDir: string, thread: ThreadId): string {
   return join(leaseFolder(stateDir), thread + suffix);
 }
@@ -48,7 +47,6 @@ export function findLeasesOf(repository: Repository, holder: ProcessIdentity): L
   return readLeases(repository).filter((lease) => isHeldBy(lease, holder));
 }
 
-/** Tells whether a process took a lease. */
 export function isHeldBy({ holder }: Pick<LeaseRecord, 'holder'>, { pid, startTime }: ProcessIdentity): boolean {
   return holder.pid === pid && holder.startTime === startTime;
 }

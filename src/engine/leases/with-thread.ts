@@ -25,8 +25,6 @@ export async function readCurrent(repository: Repository, idOrPrefix: string): P
 /**
  * Works on a thread under its lease. The head is read after the lease was taken, so that two processes never pay for one
  * turn.
- *
- * @throws {LeaseHeld} if another process works on it
  */
 export async function withThread<T>(
   engine: Telling,
@@ -44,7 +42,6 @@ export async function withThread<T>(
 /**
  * Does work under the lease of a thread, which need not exist yet.
  * @param adopt the token of a lease that another process took for this one
- * @throws {LeaseHeld} if another process has the lease
  */
 export async function withLease<T>(
   engine: Telling,
@@ -74,8 +71,6 @@ export async function withLease<T>(
  *
  * `outsideSlot` of the engine that the work gets frees the slot while the thread waits for a child, which takes one of its
  * own. No thread therefore waits for another in a slot that the other needs. A process that ends loses its slots.
- * @throws as {@link enterRunTree}
- * @throws {Interrupted} if the engine is told to stop while it waits
  */
 export async function inSlot<T>(
   engine: EngineContext,

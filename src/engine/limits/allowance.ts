@@ -238,7 +238,6 @@ const memory = new ThreadMemory<Known>();
 /**
  * Adds up what the child threads of a thread have used, with the children of these, by the roles that called them: its head says it of
  * those that its steps took in or left. Reads each head of the others once in a process.
- *
  * @param below the child whose turn it is, where it is not the thread's own: those of the turn that called it count, too
  */
 export async function usageOfChildren(

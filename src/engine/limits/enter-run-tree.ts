@@ -32,7 +32,6 @@ function runTreeAbove(engine: Machine): RunTree | undefined {
   return engine.caller ?? readRunTree(engine.env);
 }
 
-/** The place of a turn of a thread. */
 export function runTreeOf(engine: Machine, thread: { id: ThreadId; depth: number }, limits: Limits): RunTree {
   const above = runTreeAbove(engine);
   const { maxDepth = DEFAULT_LIMITS.maxDepth } = limits;

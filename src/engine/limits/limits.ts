@@ -19,7 +19,6 @@ import { sumOf } from '../../thread/thread-state.ts';
 import { MAX_TIMER_MS } from '../../time/clock.ts';
 import type { Machine, Reading, Telling } from '../engine-context.ts';
 
-/** Default limits. */
 export const DEFAULT_LIMITS: Readonly<Required<Pick<Limits, 'maxSteps' | 'maxDepth'>>> = {
   maxSteps: 10_000,
   maxDepth: 8,
@@ -191,7 +190,6 @@ export class WaitsAtLimit extends UwfError {
   }
 }
 
-/** An agent's time ran out. */
 export class TurnTimeout extends UwfError {
   constructor(role: string, isIdle: boolean, limitMs: number) {
     super(
@@ -207,7 +205,6 @@ export class TurnTimeout extends UwfError {
   }
 }
 
-/** A running turn has exceeded a budget. */
 export class BudgetExceeded extends UwfError {
   constructor(reason: string) {
     super(reason, {

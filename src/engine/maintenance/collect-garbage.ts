@@ -29,7 +29,6 @@ type Found = { path: string; bytes: number };
 
 const SCRATCH_PREFIX = 'refs/uwf/scratch/';
 
-/** Something that was removed. */
 export type RemovedItem = {
   /** The count in which it is: `journals`. */
   kind: string;

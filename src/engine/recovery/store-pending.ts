@@ -23,7 +23,6 @@ import { isTurnStored } from './turn-log.ts';
 
 /**
  * Stores the pending turn of a thread, if this machine has one. To be called under the thread's lease.
- *
  * @param wish with `allowSecrets`, also one that could not be redacted, or whose files hold secrets
  * @returns the thread with it, or the fork that waits, or the thread suspended because of it once more; `undefined` if there was
  *   none, a person has not said yet or has said what makes it void, or the thread has moved on since: then a turn that could

@@ -284,7 +284,6 @@ export function describeInterruption({ pid, host, processes }: Interruption): st
   return `process ${pid} on ${host} died while it ran it; ${left}`;
 }
 
-/** Says what can be done about it. */
 export function hintAtInterruption(thread: ThreadId, { processes }: Interruption): string {
   const run = `'uwf thread run ${thread}'`;
   return processes.length === 0

@@ -37,7 +37,6 @@ export type RewrittenThread = {
   after: ObjectId;
 };
 
-/** What came of taking secrets out of a thread. */
 export type ThreadRedaction = {
   /** Where the secrets were. */
   secrets: SecretPlace[];
@@ -60,7 +59,6 @@ function redactionRefused(thread: ThreadId, reason: string, hint: string): UwfEr
   });
 }
 
-/** What is about to be changed. */
 export type PlannedRedaction = ThreadRedaction & {
   /** Makes the change: all of it, or nothing. */
   apply: () => Promise<void>;
@@ -70,8 +68,6 @@ export type PlannedRedaction = ThreadRedaction & {
  * Writes a thread anew without its secrets, as a thread of another id, and with it all threads that share the commits that
  * change. The threads themselves are removed, and leave marks. What it gives has been verified; nothing is changed before it is
  * applied.
- *
- * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` {NoRefOfItsOwn}
  * @throws {UwfError} `redaction-refused` if what would be written is not sound, or a caller waits for the thread
  */
 export async function planRedaction(repository: Repository, redactor: Redactor, id: string): Promise<PlannedRedaction> {

@@ -349,7 +349,6 @@ function withWholeSecrets(text: string, cuts: readonly CutText[]): string {
   return result;
 }
 
-/** The recorded files of a step without secrets: a snapshot and its tree. */
 type CleanFiles = { tree: ObjectId; commit: ObjectId };
 
 /** Writes the files that steps recorded anew without secrets. */

@@ -20,7 +20,6 @@ export type TryReply = Exclude<AgentReply, Suspension> | (Omit<Suspension, 'caus
 
 type Suspension = Extract<AgentReply, { kind: 'suspend' }>;
 
-/** A reply that is not accepted. */
 export type RefusedTry = {
   kind: 'refused';
   /** The reply and what is wrong with it, without secrets. */

@@ -32,7 +32,6 @@ import { FilesHoldSecrets, recordWorkspace, type TurnFiles } from '../workspace/
 import { askedOf, forceRole, nextAfter, openStep } from './decide.ts';
 import { type Ending, type FinishedTurn, type PreparedTurn, type RoleChoice, type Step, UNRUN } from './step.ts';
 
-/** How a turn is stored. */
 type StoreOptions = {
   /** Stores files with secrets too. */
   allowSecrets?: boolean | undefined;
@@ -97,7 +96,6 @@ async function withFiles(
  * Stores a suspension with the reply of a turn that cannot be stored as it is. Where the machine is at fault (a full disk, a
  * lock), the whole turn is kept: it can be stored later.
  * @param whole the turn with its files; `undefined` if they could not be recorded
- * @throws {ReplyNotStored} if this machine keeps it
  */
 async function storeInstead(
   step: TurnPlace,
@@ -138,7 +136,6 @@ function isOfMachine(error: unknown): boolean {
 /**
  * Checks that the repository has not gone during the turn, before anything is done there that would fail for another reason.
  * @param failure why the turn could not be redacted
- * @throws {ReplyNotStored} which has what the agent has said
  */
 export function assertStorable({ engine, state }: TurnPlace, turn: FinishedTurn, failure?: Error): void {
   try {

@@ -123,10 +123,7 @@ export function decideAfter(
   return decision;
 }
 
-/**
- * Who is next after a step that is about to be stored, for its message: a role or {@link END}; `undefined` where the rules are undecided, or take
- * long.
- */
+/** For the message of a step that is about to be stored: the next role, or {@link END}; `undefined` if rules are undecided or slow. */
 export async function nextAfter(
   engine: Reading,
   state: ThreadState,

@@ -33,7 +33,6 @@ import type { ChosenStep, PreparedStep, RoleChoice } from './step.ts';
  * Puts together all that a role's turn needs, without running or storing anything.
  * @param isPaid whether its reply has arrived already, so that no limit keeps it from being stored
  * @throws {AgentMissing} if this machine has no agent for the role
- * @throws {UwfError} `unknown-role` if the workflow has no such role
  * @throws {UwfError} `working-folder-outside` if the role is to work elsewhere than in a work tree of the repository
  */
 export async function prepareStep(step: ChosenStep, isPaid: boolean = false): Promise<PreparedStep> {

@@ -202,7 +202,6 @@ const GRACE_MS = 30_000;
 
 /**
  * Runs an agent once.
- * @throws {Interrupted} if the engine was told to stop
  * @throws {UwfError} if trying again cannot help, and nothing was paid for; also of kind `conflict`
  */
 async function runAgent(
@@ -422,7 +421,6 @@ function isAnswer(event: AgentEvent): boolean {
   return isWork(event.kind) || event.kind === 'turn-end' || event.kind === 'tool-result';
 }
 
-/** Tells whether an event is the work of a model. */
 function isWork(kind: AgentEvent['kind']): boolean {
   return ['text', 'thought', 'plan', 'tool-call'].includes(kind);
 }

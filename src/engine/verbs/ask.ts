@@ -18,7 +18,6 @@ export type AskOptions = {
   agent?: string | undefined;
 };
 
-/** What an agent answered. */
 export type Answer = {
   thread: ThreadId;
   role: string;
@@ -31,7 +30,7 @@ export type Answer = {
   text: string;
 };
 
-/** Puts a question to the agent of a step; see `Engine.ask`. */
+/** See `Engine.ask`. */
 export async function askThread(
   engine: Machine & Telling,
   thread: string,

@@ -15,7 +15,7 @@ const CANCELLED_CODE = 130;
 
 type CancelOptions = { reason?: string | undefined; graceMs?: number | undefined };
 
-/** Cancels a thread and its children. Stops the process that runs it, if there is one. See `Engine.cancel`. */
+/** See `Engine.cancel`. */
 export async function cancelThread(engine: Telling, thread: string, options: CancelOptions = {}): Promise<ThreadOver> {
   const { repository } = engine;
   const before = await readCurrent(repository, thread);

@@ -24,7 +24,6 @@ export type CompactOptions = LeaseOptions & {
   text?: string | undefined;
 };
 
-/** A thread that was compacted. */
 export type Compacted = {
   thread: ThreadId;
   /** The content node that the next step carries. */
@@ -37,7 +36,7 @@ export type Compacted = {
   agent: string | null;
 };
 
-/** Sums up all that was said in a thread; see `Engine.compact`. */
+/** See `Engine.compact`. */
 export async function compactThread(
   engine: Machine & Telling,
   thread: string,

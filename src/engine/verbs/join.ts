@@ -10,11 +10,7 @@ import { readCurrent } from '../leases/with-thread.ts';
 
 const POLL_MS = 50;
 
-/**
- * Waits until no process works on a thread, and says how it stands; `undefined` if it could go on (its runner died, or
- * was stopped). See `Engine.join`.
- * @throws {UwfError} `wait-timeout` if that takes longer than `timeoutMs`
- */
+/** See `Engine.join`. @throws {UwfError} `wait-timeout` if that takes longer than `timeoutMs` */
 export async function joinThread(
   engine: Machine & Telling,
   thread: string,

@@ -14,8 +14,6 @@ import { withThread } from '../leases/with-thread.ts';
  * is as the agent has it.
  *
  * To make one, the thread's agents have to be admitted: the program that prepares a work tree belongs to their configuration.
- * @throws {LeaseHeld} if another process works on the thread, and has not made the work tree yet
- * @throws {UwfError} as `openWorkTree` does
  */
 export async function openThread(engine: Machine & Telling, idOrPrefix: string): Promise<string> {
   const { id } = await getThread(engine.repository, idOrPrefix);

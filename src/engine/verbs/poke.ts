@@ -22,7 +22,7 @@ import { storePending, takeChosenStep } from '../turn.ts';
 
 export type PokeOptions = LeaseOptions & Pick<TurnWish, 'agent'>;
 
-/** Has the newest step of a thread done again, with more to say; see `Engine.poke`. */
+/** See `Engine.poke`. */
 export async function pokeThread(
   engine: EngineContext,
   thread: string,

@@ -14,7 +14,6 @@ import type { Deciding } from '../engine-context.ts';
 import { definitionOf } from '../children/sub-workflow.ts';
 import { readSession } from '../turn/step-folder.ts';
 
-/** What the next agent of a thread would be told. */
 export type ContextPreview = {
   thread: ThreadId;
   role: string;
@@ -25,11 +24,7 @@ export type ContextPreview = {
   characters: number;
 };
 
-/**
- * Writes what the next agent would be told, without running or storing anything; see `Engine.context`.
- * @param wantedRole another role than the one whose turn it is
- * @throws {WrongThreadState} if no role is next, and none is given
- */
+/** See `Engine.context`. @throws {WrongThreadState} if no role is next, and none is given */
 export async function previewContext(engine: Deciding, thread: string, wantedRole?: string): Promise<ContextPreview> {
   const pointer = await getThread(engine.repository, thread);
   const state = await readState(engine.repository, pointer.id, pointer.head);

@@ -35,10 +35,7 @@ const POLL_MS = 300;
 
 class AnsweredElsewhere extends Error {}
 
-/**
- * Puts the question that a thread waits with to the person at the terminal; see `Engine.putQuestion`.
- * @param except threads whose question was left for later
- */
+/** See `Engine.putQuestion`. */
 export async function putQuestion(
   engine: Machine & Telling,
   thread: string,
@@ -140,7 +137,6 @@ async function ask(engine: Machine & Telling, state: Suspended, elsewhere: Abort
   }
 }
 
-/** A thread that is suspended. */
 export type Suspended = ThreadState & { head: CommitOf<'suspend'> };
 
 /** Tells whether a thread waits for the reply of a role that a person of this machine has. */

@@ -147,10 +147,7 @@ async function findAnsweredChild(
   return waiting[0]?.thread;
 }
 
-/**
- * Refuses what {@link resumeAndRun} would refuse, for one that runs in a process of its own; see `Engine.checkResume`.
- * @throws {WrongThreadState} {WaitsAtLimit} {ThreadMoved}
- */
+/** See `Engine.checkResume`. @throws {WrongThreadState} {WaitsAtLimit} {ThreadMoved} */
 export async function checkResumption(
   engine: Machine,
   thread: string,
@@ -237,7 +234,7 @@ async function findCaller(repository: Repository, { start: { node } }: ThreadSta
   return caller && readState(repository, caller.id, caller.head);
 }
 
-/** Stores an answer to a suspended thread, or to the child that asked, and runs nothing; see `Engine.answer`. */
+/** See `Engine.answer`. */
 export async function answerThread(
   engine: Deciding & Telling,
   thread: string,
@@ -347,7 +344,6 @@ export type ResumeOptions = RunOptions & {
   givenAtMs?: number | undefined;
 };
 
-/** What a person says to a thread that waits, or has ended. */
 type AnswerOptions = Pick<ResumeOptions, 'answer' | 'more' | 'seen' | 'givenAtMs'>;
 
 /**
@@ -383,10 +379,7 @@ async function storeReopened(
   return reopened;
 }
 
-/**
- * Refuses an answer to a thread that is not as it was seen.
- * @throws {ThreadMoved}
- */
+/** @throws {ThreadMoved} if the thread is not as the person who answers has seen it */
 function assertAsSeen(
   { repository }: Reading,
   { id, head }: ThreadState,

@@ -10,7 +10,7 @@ import { runUntilOver, storePending, takeStep } from '../turn.ts';
 /** `agent` does the next turn, whatever is configured; those after it are the configured ones'. */
 export type RunOptions = LeaseOptions & Pick<TurnWish, 'agent' | 'allowSecrets'>;
 
-/** Steps a thread until it is over or suspended; see `Engine.run`. */
+/** See `Engine.run`. */
 export async function runThread(
   engine: EngineContext,
   thread: string,
@@ -22,7 +22,7 @@ export async function runThread(
   });
 }
 
-/** Has all agents admitted that running a thread can need; see `Engine.checkRun`. */
+/** See `Engine.checkRun`. */
 export async function checkRun(
   engine: Machine,
   thread: string,
@@ -47,7 +47,7 @@ export function runOn(
 
 export type StepOptions = LeaseOptions & TurnWish;
 
-/** Does one step of a thread; see `Engine.step`. */
+/** See `Engine.step`. */
 export async function stepThread(
   engine: EngineContext,
   thread: string,

@@ -64,7 +64,6 @@ export async function simulateThread(
   return { thread: pointer.id, decisions, divergence: null };
 }
 
-/** Tells whether a thread is a branch that runs a role of its caller's workflow. */
 async function runsRoleAlone(
   repository: Repository,
   { id, head }: Pick<ThreadPointer, 'id' | 'head'>,

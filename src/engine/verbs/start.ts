@@ -26,7 +26,6 @@ import type { RunTree } from '../limits/run-tree.ts';
 import { newThreadId } from '../../thread/new-thread-id.ts';
 import type { Redaction } from '../redact/redaction.ts';
 
-/** The options of a new thread. */
 export type StartOptions = {
   definition: WorkflowDefinition;
   prompt: string;
@@ -150,10 +149,7 @@ function assertLimits(limits: Limits): void {
   }
 }
 
-/**
- * A thread of another definition would be a corrupt one. A program may hand in what nothing has checked.
- * @throws {SchemaViolation}
- */
+/** A thread of another definition would be a corrupt one. A program may hand in what nothing has checked. */
 async function assertStorable(definition: WorkflowDefinition): Promise<void> {
   await prepareHashing();
   for (const { node } of encodeWorkflow(definition).nodes) await assertValid(node.type, node.payload);

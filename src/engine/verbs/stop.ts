@@ -115,7 +115,7 @@ class Stop {
   }
 }
 
-/** Ends the agents that a process left behind when it died, and gives its lease back. They may work for a child thread, whose lease names them. */
+/** Ends the agents that a dead process left, and gives its lease back. They may work for a child thread, whose lease names them. */
 async function endOrphans(repository: Repository, thread: ThreadId): Promise<StopOutcome> {
   const left = findLeaseRecord(repository, thread);
   if (!left || isAlive(left.holder) !== false) return { wasRunning: false, isKilled: false };

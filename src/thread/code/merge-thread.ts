@@ -259,7 +259,6 @@ function invalidBranch(branch: string): UwfError {
 
 /**
  * Lists the commits of a thread's code that are neither in the history of its base nor in that of `head`, newest first.
- *
  * @throws {UwfError} `uwf-commit-in-code` if one of them is uwf's own: an agent has built on a thread or a snapshot
  */
 async function listCodeCommits(
@@ -298,10 +297,7 @@ async function findMerged(
 }
 
 /**
- * Has the commit signed that uwf makes of a thread's code; the commits of agents stay as they are.
- *
- * @throws {UwfError} as `signCommit`
- */
+/** Has the commit signed that uwf makes of a thread's code; the commits of agents stay as they are. */
 async function signedCode(repository: Repository, git: GitPlace, code: ThreadCode): Promise<ThreadCode> {
   const [commit] = code.own;
   if (commit === undefined) return code;
@@ -309,11 +305,7 @@ async function signedCode(repository: Repository, git: GitPlace, code: ThreadCod
   return { ...code, tip: hashObject(signed, repository.objects.format), own: [signed] };
 }
 
-/**
- * Lists the commits without a signature that `tip` has and the others have not, newest first.
- *
- * Source: git-rev-list(1), `--header`.
- */
+/** Lists the commits without a signature that `tip` has and the others have not, newest first. Source: git-rev-list(1). */
 async function listUnsigned(git: GitPlace, tip: ObjectId, others: readonly ObjectId[]): Promise<ObjectId[]> {
   const listed = await runGit({ ...git, args: ['rev-list', '--header', tip, '--not', ...others] });
   return listed
@@ -356,8 +348,6 @@ export class CodeHoldsSecrets extends UwfError {
 /**
  * Searches for secrets in commits of a thread's code, or, if one commit replaces them, in the difference that they make
  * together.
- *
- * @throws {CodeHoldsSecrets}
  */
 async function assertNoSecrets(
   repository: Repository,

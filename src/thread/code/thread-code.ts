@@ -76,9 +76,7 @@ export async function findCode(repository: Repository, { id, head }: ThreadPoint
   return { thread: id, base, step, checkedOut, merging, tree, tip, own: batch.objects, message, snapshots };
 }
 
-/**
- * The same result on one line of commits: `git rebase` leaves out merges, with all that was changed in them.
- */
+/** The same result on one line of commits: `git rebase` leaves out merges, with all that was changed in them. */
 export function asOneLine(repository: Repository, code: ThreadCode): ThreadCode {
   if (code.merging.length === 0) return code;
   const batch = new ObjectBatch(repository.objects.format);
@@ -88,8 +86,6 @@ export function asOneLine(repository: Repository, code: ThreadCode): ThreadCode 
 
 /**
  * Checks that no file of a thread's code has a conflict that is not resolved: a block left it, or a turn in a person's work tree.
- *
- * @throws {UwfError} `unresolved-conflicts`
  */
 export function assertResolved({ thread, step }: ThreadCode): void {
   const { meta, merge, workspace, number } = step.node;
@@ -148,7 +144,6 @@ function tipCommit({ committer: user }: Repository, { tree, checkedOut, merging,
   };
 }
 
-/** A thread has no work tree of its own. */
 export function noBase(thread: ThreadId): UwfError {
   return new UwfError(`thread ${thread} has no work tree of its own, so its changes have nothing to be compared with`, {
     code: 'no-base',
@@ -176,7 +171,6 @@ function snapshotShort(thread: ThreadId, { node: { number } }: CommitOf<'step'>)
   });
 }
 
-/** The form of the output of `git diff`. */
 type DiffForm = 'patch' | 'stat' | 'name-only';
 
 /** Fixed colours: those in the user's configuration could be any escape sequence. */
@@ -209,7 +203,6 @@ export async function changedFiles(
 
 /**
  * Compares the files of a thread with its base. Programs that the repository configures for diffs are not run.
- * @param paths as in {@link changedFiles}
  * @returns what `git diff` prints
  */
 export async function diffCode(
@@ -223,10 +216,7 @@ export async function diffCode(
   return runGit({ ...git, settings, args: ['diff', ...how, forms[form], ...width, base, tree, '--', ...paths] });
 }
 
-/**
- * Lists the commits of a thread that its base does not have, newest first; the tip is one of them.
- * @param paths as in {@link changedFiles}
- */
+/** Lists the commits of a thread that its base does not have, newest first; the tip is one of them. */
 export async function listNewCommits(
   git: CodePlace,
   { base, checkedOut, merging, own, message, tip, tree }: ThreadCode,
@@ -283,7 +273,6 @@ const MAX_BRANCHES = 20;
  * It is not lost if a branch, a tag or a tracking ref has its commit, if a branch or `HEAD` has all that it changed (after a
  * squash or a rebase), now or when that was merged, or if another ref has the thread's own record: that of its caller, of a fork,
  * or of a remote. Branches that uwf made for work trees do not count, because they go with these.
- *
  * @param isLeaving tells the refs that go, too
  * @returns `undefined` if nothing would be lost, or the thread has no work tree of its own
  * @throws {CorruptThread} {ObjectMissing} {GitFailed} if that cannot be told
@@ -313,7 +302,6 @@ export async function findUnmergedWork(
   return { commits: commits.length, files: (await changedFiles(git, code)).length, commit };
 }
 
-/** A thread without a work tree of its own, or without recorded files. */
 function withoutCode(error: unknown): undefined {
   if (error instanceof UwfError && ['no-base', 'no-snapshot', 'snapshot-short'].includes(error.code)) return undefined;
   throw error;
