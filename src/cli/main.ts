@@ -18,12 +18,8 @@ export { hasOtherFlags } from './process/save-memory.ts';
 const COMPLETE = '__complete';
 
 /**
- * Runs one command line.
- *
- * Never throws and never exits: errors are reported on stderr and returned as the exit code.
- * @param argv the words after `uwf`
- * @param given what to use in place of the process's own streams, environment, folder, clock and signals
- * @returns the exit code; see `exit-code.ts`
+ * Runs one command line, the words after `uwf`, and returns the exit code. Never throws and never exits: errors are reported
+ * on stderr. What is `given` is used in place of the process's own streams, environment, folder, clock and signals.
  */
 export async function main(argv: readonly string[], given?: Partial<CliEnvironment>): Promise<number> {
   const cli = createCliEnvironment(given);
@@ -34,7 +30,6 @@ export async function main(argv: readonly string[], given?: Partial<CliEnvironme
   }
 }
 
-/** Reports an error of a command. */
 async function fail(argv: readonly string[], cli: CliEnvironment, raised: unknown): Promise<number> {
   const error = asEnvironmentError(raised, cli.cwd);
   try {
@@ -47,10 +42,7 @@ async function fail(argv: readonly string[], cli: CliEnvironment, raised: unknow
   return exitCodeOf(error);
 }
 
-/**
- * The name of the command that a command line runs; `help` where it asks for help, empty where it runs none. It names the
- * code cache of the command.
- */
+/** The command that a command line runs, by which its code cache is named; `help` where it asks for help, empty for none. */
 export function commandNameOf(argv: readonly string[]): string {
   try {
     const target = findCommand(argv);
@@ -101,9 +93,7 @@ function asksForJson(argv: readonly string[]): boolean {
   return words.some((word) => word === '--json' || word.startsWith('--json='));
 }
 
-/**
- * Writes the help of all commands, in groups (`uwf --help`), or of those of a noun (`uwf thread --help`).
- */
+/** Writes the help of all commands, in groups (`uwf --help`), or of those of a noun (`uwf thread --help`). */
 export function writeOverview(cli: Pick<CliEnvironment, 'stdout' | 'env'>, noun?: string): void {
   if (noun !== undefined) {
     const commands = commandTable.filter((entry) => entry.noun === noun);

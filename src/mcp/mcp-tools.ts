@@ -35,11 +35,9 @@ export type McpScope = {
   isResultOnly?: boolean;
   /** Takes secrets out of what is put: for each call anew. */
   redaction: () => Redaction;
-  /** uwf's own version. */
   version: string;
 };
 
-/** A tool that the server offers. */
 export type McpTool = {
   name: string;
   description: string;
@@ -53,14 +51,12 @@ export type McpTool = {
   run(input: JsonObject, scope: McpScope): Promise<JsonValue>;
 };
 
-/** The argument by which tools are told of a thread. */
 const threadInput: JsonObject = {
   type: 'string',
   minLength: 1,
   description: 'its id, or the first characters; by default the thread that you work in',
 };
 
-/** The input schema of a tool. */
 function inputOf(properties: JsonObject, required: string[] = []): JsonObject {
   return { type: 'object', properties, required, additionalProperties: false };
 }
@@ -165,7 +161,6 @@ function isMeant(text: string, { kind, node, hash }: CommitOf<'step' | 'suspend'
   return isNumber ? kind === 'step' && Number(text) === node.number : hash.startsWith(text.toUpperCase());
 }
 
-/** Tells an agent in a child thread of the thread that called it. */
 export const parentTool: McpTool = {
   name: 'parent_context',
   description:
@@ -205,7 +200,6 @@ export const parentTool: McpTool = {
   },
 };
 
-/** The tools that read threads and their steps. */
 export const threadTools: readonly McpTool[] = [listTool, showTool, readTool, stepTool];
 
 /**
@@ -337,7 +331,6 @@ function storeOf(scope: McpScope, thread: string): ThreadCas {
   return store;
 }
 
-/** The tools that read nodes, and put texts under a thread. */
 export const casTools: readonly McpTool[] = [getTool, putTool];
 
 /**

@@ -99,11 +99,8 @@ async function placeOf(repository: Repository, pointer: ThreadPointer, step: num
 /**
  * Refuses what a person asks for when a thread is not as they saw it. To be called under the lease of that thread: of two
  * persons one is refused then.
- *
  * @param others threads on which no process may be at work: each of two persons who answer one question at a child and at its
  * caller holds one lease, and looks for that of the other
- * @throws {ThreadMoved} if one of them has another head
- * @throws {LeaseHeld} if a process works on one of the others
  */
 export async function assertSeen(
   repository: Repository,

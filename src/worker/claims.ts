@@ -22,7 +22,6 @@ export class ClaimLost extends UwfError {
 /** Who claims, and for how long a claim counts that is not renewed. */
 export type WorkerIdentity = Pick<Claim, 'worker' | 'host' | 'session' | 'deadlineMs'>;
 
-/** A claim to be made. */
 export type WantedClaim = Pick<Claim, 'thread' | 'head' | 'role'> & {
   /** What became of the turns of this head that left nothing. */
   losses: string[];
@@ -48,9 +47,7 @@ type Change = { thread: ThreadId; held: Held; next: Claim | null; isNew?: true }
 
 type Send = (edits: readonly PushEdit[]) => Promise<readonly PushResult[]>;
 
-/**
- * The claims of this worker at a remote. It makes one push at a time: of two, each would expect what the other replaces.
- */
+/** The claims of this worker at a remote. It makes one push at a time: of two, each would expect what the other replaces. */
 export class Claims {
   readonly #repository: Repository;
   readonly #remote: Remote;
@@ -64,7 +61,6 @@ export class Claims {
     this.#identity = identity;
   }
 
-  /** Tells whether a commit is a claim of this worker. */
   isOwn(id: ObjectId): boolean {
     return [...this.#held.values()].some((held) => held.id === id || held.attempted === id);
   }
@@ -73,7 +69,6 @@ export class Claims {
     return this.#held.has(thread);
   }
 
-  /** The threads that are claimed. */
   get threads(): ThreadId[] {
     return [...this.#held.keys()];
   }
@@ -101,10 +96,7 @@ export class Claims {
     });
   }
 
-  /**
-   * Makes a push of another kind with the change of a thread's claim; see `Fence`.
-   * @throws {ClaimLost}
-   */
+  /** Makes a push of another kind with the change of a thread's claim; see `Fence`. Throws `ClaimLost`. */
   push<T>(thread: ThreadId, { head, isLast }: FencedPush, send: (fence: PushFence) => Promise<T>): Promise<T> {
     return this.#inLine(async () => {
       this.#unhold(thread);
@@ -196,10 +188,7 @@ export class Claims {
     return changes;
   }
 
-  /**
-   * Makes all changes that can be made: an atomic push makes none if another worker was faster with one of them.
-   * @returns why the remote refused one, if it did
-   */
+  /** Makes all changes that can be made: an atomic push makes none if one is refused. Returns why the remote refused one. */
   async #sendAll(changes: readonly Change[]): Promise<string | undefined> {
     let left = changes;
     let reason: string | undefined;

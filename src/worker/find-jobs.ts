@@ -14,7 +14,6 @@ import { asFault } from '../thread/thread-errors.ts';
 import { ACTIVE_PREFIX, activeRef, type ThreadId } from '../thread/thread-id.ts';
 import type { TurnJob } from './turn-queue.ts';
 
-/** Which turns a worker takes. */
 export type WorkFilter = {
   roles: readonly string[];
   workflows: readonly string[];
@@ -59,7 +58,6 @@ export class JobFinder {
     return jobs;
   }
 
-  /** The threads that are active at the remote and have ended here. */
   async #endedHere(): Promise<Set<ThreadId>> {
     const { repository } = this.#engine;
     const active = new Set((await listPointers(repository, { active: true })).map(({ id }) => id));
@@ -222,10 +220,7 @@ export class RemoteView {
     );
   }
 
-  /**
-   * Tells whether other workers have claims that count: what they do can bring more to do.
-   * @param own tells the ids of this worker's claims
-   */
+  /** Whether others (not the worker's `own` ids) have claims that count: what they do can bring more to do. */
   hasClaims(own: (id: ObjectId) => boolean): boolean {
     return [...this.#claims].some(
       ([thread, { id, claim }]) =>
@@ -238,11 +233,6 @@ export class RemoteView {
     return this.#leftToOthers.some((thread) => !this.isClaimed(thread));
   }
 
-  /**
-   * Looks at the remote.
-   * @param own tells the ids of this worker's claims
-   * @throws {RemoteUnreachable}
-   */
   async look(own: (id: ObjectId) => boolean, signal: AbortSignal): Promise<void> {
     const listed = await this.#remote.list([`${ACTIVE_PREFIX}*`, `${CLAIMS_PREFIX}*`], signal);
     if (this.#isSettled(listed)) return;

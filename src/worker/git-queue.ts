@@ -29,10 +29,7 @@ export class GitQueue implements TurnQueue {
   #claiming: Promise<void> | undefined;
   #renewal: NodeJS.Timeout | undefined;
 
-  /**
-   * @param renewEveryMs how often claims are renewed
-   * @param now of a clock that only goes forward: a pause would last for hours where that of the machine is set back
-   */
+  /** `now` is of a clock that only goes forward: a pause would last for hours where that of the machine is set back. */
   constructor(claims: Claims, view: RemoteView, renewEveryMs: number, now: () => number) {
     this.#claims = claims;
     this.#view = view;

@@ -19,7 +19,6 @@ type WorkerCounts = {
   lookSeconds: number;
 };
 
-/** Counts what a worker does. */
 export class WorkerMonitor {
   readonly startedMs: number = Date.now();
   readonly counts: WorkerCounts = {
@@ -61,7 +60,6 @@ export class WorkerMonitor {
   }
 }
 
-/** Where the health of a worker is served. */
 export type HealthAddress = { host: string; port: number };
 
 export type HealthOptions = {
@@ -84,7 +82,6 @@ const TIMEOUT_MS = 5_000;
 /**
  * Serves `GET /healthz`, `GET /metrics` and `POST /hint`, which has the worker look at the remote now. Nothing that it serves is
  * a secret, and no request has a body.
- * @throws {UwfError} `cannot-listen`
  */
 export async function serveHealth({ host, port }: HealthAddress, options: HealthOptions): Promise<HealthServer> {
   const server = createServer({ requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }, (request, response) => {
@@ -149,10 +146,7 @@ const METRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8
 
 type Sample = { labels?: Record<string, string>; suffix?: string; value: number };
 
-/**
- * Writes what a worker has counted in the text format of OpenMetrics.
- * Source: the OpenMetrics specification 1.0.
- */
+/** Writes what a worker has counted in the text format of OpenMetrics. Source: the OpenMetrics specification 1.0. */
 function formatMetrics(monitor: WorkerMonitor, info: WorkerInfo): string {
   const { counts, lastLookMs, startedMs } = monitor;
   const total = (value: number): Sample[] => [{ suffix: '_total', value }];

@@ -101,7 +101,6 @@ export class Publisher {
     return [...this.#touched];
   }
 
-  /** Waits until no push is under way. */
   async settled(): Promise<void> {
     await this.#beside;
   }
@@ -210,11 +209,7 @@ export type TurnWorld = {
   onUnable: (job: TurnJob, error: UwfError) => void;
 };
 
-/**
- * Publishes threads that have ended here, and of which the remote has no ref any more. It leaves those that are not published, to
- * be tried again.
- * @throws {RemoteUnreachable}
- */
+/** Publishes threads that have ended here and have no ref at the remote any more; leaves those that fail, to be tried again. */
 export async function sendLostEnds(
   { repository, remote, sync }: Pick<TurnWorld, 'repository' | 'remote' | 'sync'>,
   ends: Set<ThreadId>,

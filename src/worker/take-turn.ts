@@ -171,10 +171,7 @@ async function meet(
   return found?.id;
 }
 
-/**
- * Fetches threads and their children: those that other workers have claimed are not looked at otherwise.
- * @param threads the first has called the others
- */
+/** Fetches a thread, those that it called, and their children: those that others have claimed are not looked at otherwise. */
 async function meetFamily({ repository, remote, sync }: TurnWorld, threads: readonly ThreadId[]): Promise<void> {
   const names = new Set<string>();
   for (const [at, thread] of threads.entries()) {

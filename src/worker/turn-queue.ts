@@ -35,9 +35,7 @@ export type FencedPush = {
   isLast: boolean;
 };
 
-/**
- * Edits of a queue that have to go with the push of a step, so that a worker which lost its job publishes nothing.
- */
+/** Edits of a queue that have to go with the push of a step, so that a worker which lost its job publishes nothing. */
 export interface Fence {
   /**
    * Makes a push with the edits of this job; no other push of the queue is made meanwhile.
@@ -69,9 +67,7 @@ export type TakeTurn = (job: TurnJob, lock: TurnLock) => Promise<TurnVerdict>;
 /** Is told what went wrong: an error, or a text. @param thread the thread whose turn it ended */
 export type TellTrouble = (trouble: unknown, thread?: ThreadId) => void;
 
-/** How a worker takes jobs. */
 export type WorkOptions = {
-  /** How many jobs it takes at once. */
   atOnce: number;
   /** What this machine has: it takes jobs whose needs are all among these. */
   labels: readonly string[];
@@ -97,10 +93,7 @@ export interface Work {
  * Each implementation passes `test/contracts/turn-queue.ts`.
  */
 export interface TurnQueue {
-  /**
-   * Offers threads. One that was offered before with the same head is offered once.
-   * @throws {QueueLost}
-   */
+  /** Offers threads; one that was offered before with the same head is offered once. Throws `QueueLost`. */
   offer(jobs: readonly TurnJob[]): Promise<void>;
   /** Takes jobs, in any order. A queue has at most one worker. */
   work(take: TakeTurn, options: WorkOptions): Promise<Work>;

@@ -50,9 +50,7 @@ export type WorkerOptions = Omit<TurnWorld, 'finder' | 'goesOn' | 'onPublished' 
   openQueue?: (() => Promise<TurnQueue>) | undefined;
   /** Is told after each look that found nothing to do, once that has lasted a minute. */
   onIdle?: (() => void) | undefined;
-  /** Counts what happens. */
   monitor?: WorkerMonitor | undefined;
-  /** Has it look at the remote before its time. */
   bell?: Bell | undefined;
 };
 
@@ -68,11 +66,7 @@ const IDLE_MS = 60_000;
 /** Each time between two looks is longer or shorter by at most this part, so that workers do not look at the same time. */
 const JITTER = 0.2;
 
-/**
- * Takes turns of a remote's threads until it is told to finish.
- *
- * It looks at the remote, offers what can go on, and takes from its queue. With git alone the queue is what it has seen.
- */
+/** Takes turns of a remote's threads until told to finish: looks at the remote, offers what can go on, takes from its queue. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
   const { repository, remote, identity, sync, monitor = new WorkerMonitor(), bell = new Bell() } = options;
   const troubles = new WorkerTroubles(remote.name, options.onTrouble);
@@ -213,7 +207,6 @@ export class Drain {
   #busyMs = monotonicMs();
   #left: readonly TurnJob[] = [];
 
-  /** @param remote its name */
   constructor(remote: string, labels: readonly string[]) {
     this.#remote = remote;
     this.#labels = labels;
@@ -224,11 +217,7 @@ export class Drain {
     this.#unable.set(thread, { head, error });
   }
 
-  /**
-   * Tells whether the worker can end.
-   * @param jobs what can go on at the remote
-   * @param isAlone whether this worker and those that it sees have nothing at work
-   */
+  /** Whether the worker can end. `jobs` can go on at the remote; `isAlone`: neither it nor a worker that it sees is at work. */
   isOver(jobs: readonly TurnJob[], isAlone: boolean): boolean {
     this.#left = jobs;
     if (!isAlone || jobs.some((job) => this.#isAble(job))) this.#busyMs = monotonicMs();
@@ -236,10 +225,7 @@ export class Drain {
     return false;
   }
 
-  /**
-   * Says what stays at the remote for workers with other labels.
-   * @throws {UwfError} `turns-left` if turns failed here
-   */
+  /** Says what stays at the remote for workers with other labels; throws `turns-left` if turns failed here. */
   tellLeft(onTrouble: (text: string) => void): void {
     const errors = this.#left.flatMap((job) => this.#errorOf(job) ?? []);
     const others = this.#left.filter((job) => this.#errorOf(job) === undefined);
@@ -320,7 +306,6 @@ export class WorkerTroubles {
   readonly #remedies = new Set<string>();
   #isAway = false;
 
-  /** @param remote its name */
   constructor(remote: string, say: (text: string) => void) {
     this.#remote = remote;
     this.#say = say;

@@ -5,8 +5,7 @@ import type { CliEnvironment } from '../process/cli-environment.ts';
 /**
  * Asks the person at the terminal and gives back what they wrote: any number of lines, up to one with a single dot or to
  * Ctrl-D. An empty answer leaves the question for later.
- *
- * @throws the reason of the command's signal, or of `signal`, when that is aborted
+ * @throws the reason of the command's signal, or of `signal`, when that is aborted; so does all that asks here
  */
 export async function ask(cli: CliEnvironment, question: string, signal?: AbortSignal): Promise<string> {
   const paint = createPalette(cli.stderr, cli.env);
@@ -28,7 +27,6 @@ export async function ask(cli: CliEnvironment, question: string, signal?: AbortS
   }
 }
 
-/** The input half of a terminal. */
 export type Keyboard = NodeJS.ReadableStream & {
   setRawMode?: (isRaw: boolean) => unknown;
   readableEnded?: boolean;
@@ -45,13 +43,7 @@ function isKeyboard(stdin: object): stdin is Keyboard {
   return 'on' in stdin && 'off' in stdin && 'unshift' in stdin;
 }
 
-/**
- * Waits for what is typed.
- *
- * @param take reads each piece and returns the answer, or `undefined` if more input is needed
- * @returns the answer; `undefined` if the input ended before
- * @throws the reason of the command's signal, or of `signal`, when that is aborted
- */
+/** Waits until `take`, which reads each piece that is typed, returns an answer; `undefined` if the input ended before. */
 async function nextTyped(
   cli: CliEnvironment,
   take: (typed: Buffer) => string | undefined,
@@ -88,12 +80,7 @@ async function nextTyped(
 
 const NEWLINE = 0x0a;
 
-/**
- * Asks the person at the terminal a question that one line answers; what they type beyond it waits for the next question.
- *
- * @returns the line, or '' where there is none: Ctrl-D, or no more input
- * @throws the reason of the command's signal, or of `signal`, when that is aborted
- */
+/** Asks a question that one line answers: '' without more input. What is typed beyond it waits for the next question. */
 export async function askLine(cli: CliEnvironment, question: string, signal?: AbortSignal): Promise<string> {
   cli.stderr.write(`\n${harmless(question).trim()} `);
   let typed = Buffer.alloc(0);
@@ -121,12 +108,8 @@ const CTRL_D = '\u0004';
 const TYPED_BEFORE_MS = 50;
 
 /**
- * Asks the person at the terminal a question that one key answers, without Enter. Other keys do nothing; Ctrl-C stops the
- * command as ever.
- *
- * @param keys the keys that are answers, in lower case
- * @returns the key, or '' where there is no answer: Ctrl-D, or no more input
- * @throws the reason of the command's signal, or of `signal`, when that is aborted
+ * Asks a question that one of `keys`, in lower case, answers without Enter: '' without more input. Other keys do nothing;
+ * Ctrl-C stops the command as ever.
  */
 export async function askKey(
   cli: CliEnvironment,
@@ -156,7 +139,6 @@ export async function askKey(
   }
 }
 
-/** Reads what is waiting at the keyboard, and drops it. */
 async function forgetTyped(cli: CliEnvironment, signal?: AbortSignal): Promise<void> {
   const waited = new AbortController();
   const timer = setTimeout(() => waited.abort(waited), TYPED_BEFORE_MS);

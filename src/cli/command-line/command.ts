@@ -20,7 +20,6 @@ export type Candidates =
 export type OptionSpec = {
   /** What it does, without a full stop. */
   summary: string;
-  /** The letter after a single dash. */
   short?: string;
   /** What stands for its value in the help: `<text>`. Absent for a switch. */
   value?: string;
@@ -31,17 +30,14 @@ export type OptionSpec = {
   /** Its value follows an equals sign or is left out (`--json=a,b`), so that it never swallows an argument. */
   isValueOptional?: true;
   candidates?: Candidates;
-  /** The names of options that cannot be given together with this one. */
   conflicts?: readonly string[];
 };
 
 /** An option whose value is a text; for declarations that several commands share. */
 export type TextOption = OptionSpec & { value: string };
 
-/** An option whose value is read as something else. */
 export type ParsedOption<T> = TextOption & { parse: (text: string) => T };
 
-/** One argument of a command, by its place. */
 export type ArgumentSpec = {
   name: string;
   summary: string;
@@ -71,12 +67,10 @@ type ArgumentValue<S> = S extends { isRepeatable: true }
  */
 type OptionValues<O> = { readonly [K in keyof O]: OptionValue<O[K]> };
 
-/** The values of arguments, by their names. */
 type ArgumentValues<A extends readonly ArgumentSpec[]> = {
   readonly [S in A[number] as S['name']]: ArgumentValue<S>;
 };
 
-/** What a command gets to work with. */
 type Invocation<A extends readonly ArgumentSpec[], O> = {
   args: ArgumentValues<A>;
   options: OptionValues<O>;
@@ -99,10 +93,7 @@ type CommandTexts = {
 export type Command = CommandTexts & {
   arguments: readonly ArgumentSpec[];
   options: Readonly<Record<string, OptionSpec>>;
-  /**
-   * @param invocation has what `parseArguments` read by this declaration, and nothing else
-   * @returns the exit code; nothing means done
-   */
+  /** Is given what was read by this declaration, and nothing else. No exit code means done. */
   run(invocation: {
     args: Readonly<Record<string, string | readonly string[] | undefined>>;
     options: Readonly<Record<string, unknown>>;
@@ -126,14 +117,12 @@ export function defineCommand<
   return { arguments: [], options: {}, ...command };
 }
 
-/** The thread that a command is about. */
 export const threadArgument: ArgumentSpec & { name: 'thread'; isOptional?: never; isRepeatable?: never } = {
   name: 'thread',
   summary: "the thread's id, or its first characters",
   candidates: 'thread',
 };
 
-/** A thread that may be left out. */
 export const optionalThreadArgument: ArgumentSpec & { name: 'thread'; isOptional: true; isRepeatable?: never } = {
   ...threadArgument,
   isOptional: true,
@@ -145,20 +134,17 @@ export const defaultThreadArgument: typeof optionalThreadArgument = {
   summary: "the thread's id, or its first characters; by default $UWF_THREAD",
 };
 
-/** The node that a command is about. */
 export const hashArgument: ArgumentSpec & { name: 'hash'; isOptional?: never; isRepeatable?: never } = {
   name: 'hash',
   summary: "the node's hash, or its first characters",
 };
 
-/** The option that lets another agent than the configured one take the next turn. */
 export const agentOption: TextOption = {
   value: '<agent>',
   summary: 'let this agent of the configuration take the next turn',
   candidates: 'agent',
 };
 
-/** The option that says where a step's files go. */
 export const worktreeOption: TextOption = {
   short: 'w',
   value: '<folder>',
@@ -166,7 +152,6 @@ export const worktreeOption: TextOption = {
   candidates: 'folder',
 };
 
-/** The fields under `--json` that a thread has in a list and by itself. */
 export const threadFields: Readonly<Record<string, string>> = {
   thread: 'its id',
   status: `one of ${threadStatuses.join(', ')}`,
@@ -183,19 +168,16 @@ export const threadFields: Readonly<Record<string, string>> = {
     'of an interrupted one: pid, host and since of its last process, and processes that still work; else null',
 };
 
-/** The options by which a person says that something may be published. */
 export const publishOptions: Record<'with-commits' | 'allow-secrets', { summary: string }> = {
   'with-commits': { summary: 'send the commits of your code along that threads follow and the remote does not have' },
   'allow-secrets': { summary: 'send threads although they have what looks like a secret' },
 } satisfies Record<string, OptionSpec>;
 
-/** The options of commands that send all threads. */
 export const pushOptions: typeof publishOptions & { all: { summary: string } } = {
   all: { summary: 'send the threads that are new there, too, and do not ask' },
   ...publishOptions,
 };
 
-/** The option that names the remote whose workers do the work. */
 export const onOption: TextOption & { candidates: 'remote' } = {
   value: '<remote>',
   summary: 'let workers of this remote do it (uwf worker) with their own agents, and follow what comes back',
@@ -203,7 +185,6 @@ export const onOption: TextOption & { candidates: 'remote' } = {
   conflicts: ['agent'],
 };
 
-/** The options of commands that send a thread to a remote. */
 export const sendOptions: { on: typeof onOption; 'with-commits': { summary: string } } = {
   on: onOption,
   'with-commits': { summary: `with --on: ${publishOptions['with-commits'].summary}` },
@@ -286,7 +267,6 @@ export function parseMoment(text: string): Moment {
   return () => timeMs;
 }
 
-/** An option whose value is a moment. */
 export function momentOption(summary: string): ParsedOption<Moment> {
   return { value: '<when>', summary, parse: parseMoment };
 }

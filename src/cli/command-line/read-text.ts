@@ -18,20 +18,10 @@ export const promptOptions: { prompt: TextOption; file: TextOption } = {
   file: { short: 'F', value: '<file>', summary: "read the prompt from a file; '-' is stdin", candidates: 'file' },
 };
 
-/**
- * The most that is read of a text. What is stored can be smaller than what was given, because JSON is written anew and secrets
- * are replaced, so this is twice the largest node.
- */
+/** What is stored can be smaller than what was given (JSON is written anew, secrets are replaced): twice the largest node. */
 const MAX_INPUT_BYTES = 2 * NODE_LIMITS.maxBytes;
 
-/**
- * Reads a text that is given as itself or in a file; `-` is stdin in both.
- *
- * @param bound the most that is read; default: twice the largest node
- * @returns `undefined` if neither is given
- * @throws {UsageError} if both are given, or what is named cannot be read as UTF-8
- * @throws {UwfError} `node-too-large` if there is more than twice the largest node
- */
+/** Reads a text that is given as itself or in a file; `-` is stdin in both. `undefined` if neither is given. */
 export async function textFrom(
   cli: CliEnvironment,
   given: { text: string | undefined; file: string | undefined },
@@ -117,12 +107,7 @@ function decode(bytes: Uint8Array, source: string): string {
   }
 }
 
-/**
- * Reads the prompt of a new thread, or what else is to be said, from `--prompt` or `--file`; a person at a terminal who
- * gave neither is asked.
- *
- * @throws {UsageError} if there is none
- */
+/** Reads the prompt of a new thread, or what else is to be said, from the options, else from a person at the terminal. */
 export async function promptFrom(
   cli: CliEnvironment,
   options: { prompt: string | undefined; file: string | undefined },

@@ -7,7 +7,6 @@ import { createPalette, type Palette } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import type { Command, OptionSpec } from './command.ts';
 
-/** The words of one command, read by its declaration. */
 type ReadWords = {
   args: Record<string, string | readonly string[] | undefined>;
   options: Record<string, unknown>;
@@ -17,13 +16,7 @@ type ReadWords = {
   query: string | undefined;
 } & CommonValues;
 
-/**
- * Reads the words of a command.
- *
- * @param name what the person typed to name the command, for messages
- * @returns `undefined` where they asked for the help, which is written then
- * @throws {UsageError} for anything that is not declared, said with the nearest name that is
- */
+/** Reads the words of a command, typed as `name`; `undefined` where they asked for the help, which is written then. */
 export function readWords(name: string, commander: Commander, argv: readonly string[]): ReadWords | undefined {
   try {
     commander.parse(withOptionalValues(commander, argv), { from: 'user' });
@@ -65,7 +58,6 @@ export function withOptionalValues({ options }: Commander, argv: readonly string
   return [...before.map((word) => (bare.has(word) ? `${word}=` : word)), ...argv.slice(before.length)];
 }
 
-/** Says what is wrong as uwf says it. */
 function asUsageError(name: string, commander: Commander, { code, message }: CommanderError): UsageError {
   const [, quoted = ''] = /'(.*)'/s.exec(message) ?? [];
   const help = `run 'uwf ${name} --help' to see how it is used`;
@@ -116,11 +108,7 @@ type Terminal = Pick<CliEnvironment, 'stdout' | 'env'>;
 
 const COMMON = 'Common options:';
 
-/**
- * Makes what Commander reads a command's words by, and writes its help from, of the command's declaration.
- *
- * @param argv the words that are to be read
- */
+/** Makes what Commander reads the words of a command by, and writes its help from, of the command's declaration. */
 export function toCommander(
   cli: Terminal,
   { name, summary }: Pick<CommandEntry, 'name' | 'summary'>,
@@ -166,7 +154,6 @@ export function toOverview(
 /** The values of what may also stand in front of the command's name. */
 type CommonValues = { C?: string; pager: boolean };
 
-/** The options that every command has, beside its help. */
 function commonOptions(): Option[] {
   return [
     new Option('-C <folder>', 'work in this folder instead of the current one'),
@@ -174,7 +161,6 @@ function commonOptions(): Option[] {
   ];
 }
 
-/** The options of commands that print data. */
 function jsonOptions(fields: Readonly<Record<string, string>>): Option[] {
   const known = Object.keys(fields);
   const read = (text: string, before: readonly string[] = []): readonly string[] => {
@@ -268,7 +254,6 @@ function moreHelp({ examples, json = {}, exitCodes = {} }: Command, help: Help, 
     .trimEnd();
 }
 
-/** What the words of a command line come to. */
 type CommandTarget =
   | { kind: 'command'; entry: CommandEntry; argv: string[]; front: CommonValues }
   /** Help for everything, or for a noun. */
@@ -276,11 +261,8 @@ type CommandTarget =
   | { kind: 'version' };
 
 /**
- * Finds the command that a command line means.
- *
- * `-C <folder>` and `--no-pager` may stand in front, as with git. A noun alone lists. `uwf help <command>` is
- * `uwf <command> --help`.
- * @throws {UsageError} for a command that does not exist, with the nearest one that does
+ * Finds the command that a command line means. `-C <folder>` and `--no-pager` may stand in front, as with git. A noun alone
+ * lists. `uwf help <command>` is `uwf <command> --help`.
  */
 export function findCommand(argv: readonly string[]): CommandTarget {
   const { words: typed, front, isHelp: asksFirst, isVersion } = splitFront(argv);

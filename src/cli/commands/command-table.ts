@@ -104,7 +104,6 @@ const groups: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   },
 };
 
-/** The commands as the overview shows them. */
 export const commandGroups: readonly { title: string; commands: readonly CommandEntry[] }[] = Object.entries(
   groups,
 ).map(([title, rows]) => ({ title, commands: Object.entries(rows).map(([name, row]) => entryOf(name, row)) }));

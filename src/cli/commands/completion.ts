@@ -4,7 +4,6 @@ import { packageRoot } from '../../git/system/process-identity.ts';
 import { defineCommand, type Command } from '../command-line/command.ts';
 import { UsageError } from '../errors/exit-code.ts';
 
-/** The shells that can be completed in. */
 export const shells: readonly string[] = ['bash', 'zsh', 'fish'];
 
 export const completionCommand: Command = defineCommand({

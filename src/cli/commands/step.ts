@@ -30,7 +30,6 @@ import { harmless, oneLine, type Palette } from '../output/text.ts';
 import { restoreHere } from '../threads/restore-files.ts';
 import { agreeToGit } from '../trust/agree-to-git.ts';
 
-/** A step as lists show it. */
 type StepSummary = {
   number: number;
   step: string;
@@ -50,7 +49,6 @@ type StepSummary = {
   head: string;
 };
 
-/** The fields of a step under `--json`. */
 const stepFields: Readonly<Record<keyof StepSummary, string>> = {
   number: "the step's number in its thread, from 1",
   step: 'its hash',
@@ -267,7 +265,6 @@ function format(turn: DescribedTurn, count: number, paint: Palette): string {
   return [facts, ...said].filter((part) => part !== '').join('\n\n');
 }
 
-/** So many hashes are printed. */
 const MAX_HASHES = 20;
 
 function firstOf(hashes: readonly string[]): string {

@@ -150,7 +150,6 @@ async function openInBrowser(page: string): Promise<void> {
 
 type PagesOptions = { folder: string; threads: readonly string[]; most: number; allowSecrets: boolean };
 
-/** Secrets are listed up to so many places on pages. */
 const MAX_PLACES = 20;
 
 /** Writes the pages of the named threads into a folder, or those of the newest ones. */

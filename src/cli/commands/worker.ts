@@ -202,7 +202,6 @@ export function parseHealthAddress(text: string): HealthAddress {
   return { host: six ?? host ?? LOOPBACK, port: parsePort(port) };
 }
 
-/** What watches a worker, and where it tells. */
 type WorkerWatch = {
   monitor: WorkerMonitor;
   bell: Bell;
@@ -211,9 +210,7 @@ type WorkerWatch = {
   end(): Promise<void>;
 };
 
-/**
- * Watches a worker of this process: serves its health if that is asked for, and has it look at the remote at SIGUSR1.
- */
+/** Watches a worker of this process: serves its health if that is asked for, and has it look at the remote at SIGUSR1. */
 async function watchWorker(options: {
   info: WorkerInfo;
   health: HealthAddress | undefined;
@@ -241,7 +238,6 @@ function written(host: string): string {
 
 /** What a worker tells while it works, on stderr. */
 interface WorkerLog {
-  /** It begins, or ends. */
   tell(event: 'worker.started' | 'worker.ended', facts?: Record<string, string | number>): void;
   step(event: EngineEvent): void;
   trouble(text: string): void;

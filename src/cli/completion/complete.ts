@@ -17,12 +17,7 @@ import { readingContext } from '../../engine/engine-context.ts';
 import { oneLine } from '../output/text.ts';
 import { environmentIn, type CliEnvironment } from '../process/cli-environment.ts';
 
-/**
- * Completes the last word of a command line.
- *
- * @param words what was typed after `uwf`; the last one is being typed and may be empty
- * @returns only what begins with the last word; nothing where a file's name belongs
- */
+/** Completes the last of the words typed after `uwf`, which may be empty; to nothing where a file's name belongs. */
 export async function complete(cli: CliEnvironment, words: readonly string[]): Promise<Candidate[]> {
   const current = words.at(-1) ?? '';
   const typed = words.slice(0, -1);
@@ -123,17 +118,14 @@ export function candidateLines(candidates: readonly Candidate[]): string {
     .join('');
 }
 
-/** A word that could be typed, with a description. */
 export type Candidate = { word: string; about: string };
 
 /** More candidates are no help to a person. */
 const MAX_CANDIDATES = 50;
 
 /**
- * Lists the words that fit a kind of argument; none for files, which the shell completes itself.
- *
- * @param current how the word begins that is being typed
- * @param thread the thread whose steps are meant; without one, those of the newest threads
+ * Lists the words that begin with `current` and fit a kind of argument; none for files, which the shell completes itself.
+ * Steps are those of `thread`; without one, of the newest threads.
  */
 async function listCandidates(
   cli: CliEnvironment,

@@ -6,7 +6,6 @@ export const EXIT = {
   done: 0,
   failed: 1,
   usage: 2,
-  /** The run ended as failed. */
   runFailed: 3,
   /** The run is suspended and waits for a person. */
   suspended: 4,
@@ -48,7 +47,6 @@ const byEvent: ReadonlyMap<string, ExitCode> = new Map([
   ['thread.cancelled', EXIT.interrupted],
 ]);
 
-/** The exit code of a run, by its last event. */
 export function exitCodeOfRun(over: { event: string }): ExitCode {
   return byEvent.get(over.event) ?? EXIT.done;
 }
@@ -78,10 +76,7 @@ export class UsageError extends UwfError {
   }
 }
 
-/**
- * Returns the hint for an unknown name: the nearest known name, or `otherwise`, by default a list of the known names.
- * @param write how a name is typed
- */
+/** The hint for an unknown name: the nearest known one, as one would `write` it, or `otherwise`, by default a list of them. */
 export function hintAtName(
   name: string,
   known: readonly string[],

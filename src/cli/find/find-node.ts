@@ -11,9 +11,7 @@ import type { TextOption } from '../command-line/command.ts';
 import { hintAtName, UsageError } from '../errors/exit-code.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
-/**
- * Finds the type that a text names: one of uwf's own by its name, any other by its hash or the first characters of it.
- */
+/** Finds the type that a text names: one of uwf's own by its name, any other by its hash or the first characters of it. */
 export async function findType(repository: Repository, text: string): Promise<NodeHash> {
   if (isTypeName(text)) return builtIn[text];
   if (/[a-z-]/.test(text) && !/^[0-9a-z]+$/i.test(text)) throw unknownType(text);
@@ -33,13 +31,7 @@ function unknownType(text: string): UsageError {
   return new UsageError(`there is no type '${text}'`, hint);
 }
 
-/**
- * Finds the node that the first characters of a hash mean; a whole hash is taken as it is.
- *
- * @param isMeant which nodes are candidates; default: all
- * @throws {UsageError} if no node's hash begins so, or several do
- * @throws {InvalidNodeHash} if no hash can begin so
- */
+/** Finds the node that the first characters of a hash mean, among those that `isMeant`; a whole hash is taken as it is. */
 export async function findHash(
   repository: Repository,
   text: string,
@@ -58,7 +50,6 @@ export async function findHash(
   throw new UsageError(`'${text}' could be any of ${matches.length} nodes: ${some}`, 'give more characters');
 }
 
-/** The option that says under which thread nodes are put and looked up. */
 export const threadOption: TextOption = {
   short: 't',
   value: '<thread>',
@@ -66,7 +57,6 @@ export const threadOption: TextOption = {
   candidates: 'thread',
 };
 
-/** Where nodes are looked up. */
 type NodeScope = {
   /** The store of the thread; `undefined` for the whole repository. */
   cas: ThreadCas | undefined;
@@ -75,9 +65,7 @@ type NodeScope = {
   find: (text: string) => Promise<NodeHash>;
 };
 
-/**
- * The nodes that a command works on: those of the thread that is named or that an agent works in, else all.
- */
+/** The nodes that a command works on: those of the thread that is named or that an agent works in, else all. */
 export function nodeScope(cli: CliEnvironment, repository: Repository, thread: string | undefined): NodeScope {
   const id = thread ?? (cli.env['UWF_THREAD'] || undefined);
   const cas = id === undefined ? undefined : threadCas(repository, id);
@@ -101,7 +89,6 @@ export function nameOfType(node: Pick<StoredNode, 'type'>): string {
   return typeNameOf(node.type) ?? node.type;
 }
 
-/** One line that tells what a node holds. */
 function titleOf(node: Pick<StoredNode, 'type' | 'payload'>): string {
   const text = contentText(node);
   if (text !== undefined) return firstLine(text);
@@ -110,7 +97,6 @@ function titleOf(node: Pick<StoredNode, 'type' | 'payload'>): string {
   return typeof named === 'string' ? named : JSON.stringify(payload).slice(0, 200);
 }
 
-/** The fields of a node under `--json`, where nodes are listed. */
 export const nodeFields: Readonly<Record<keyof NodeRow, string>> = {
   hash: "the node's hash",
   oid: 'the git object that it lies in',
@@ -118,7 +104,6 @@ export const nodeFields: Readonly<Record<keyof NodeRow, string>> = {
   title: 'one line of what it holds',
 };
 
-/** A node as lists show it. */
 export type NodeRow = { hash: string; oid: string; type: string; title: string };
 
 export function nodeRow(node: StoredNode): NodeRow {

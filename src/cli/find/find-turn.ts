@@ -22,14 +22,12 @@ import { UsageError } from '../errors/exit-code.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { findHash } from './find-node.ts';
 
-/** The argument that says which turn is meant. */
 export const turnArgument: { name: 'step'; summary: string; candidates: 'step' } = {
   name: 'step',
   summary: "a step's or suspension's hash, or its first characters; with --thread also a step's number",
   candidates: 'step',
 };
 
-/** The option that names the end of a part of a thread. */
 export const beforeOption: TextOption = {
   value: '<step>',
   summary: "only what stands before this: a step's number, or the hash of a step, suspension or resumption",
@@ -39,8 +37,6 @@ export const beforeOption: TextOption = {
 /**
  * Finds the step or suspension that a command line means: with a thread a step's number, a hash, or without either the
  * newest; without a thread a hash. It reads the thread only up to there.
- *
- * @throws {UsageError} {TurnNotFound} if there is none, or several
  */
 export async function findTurn(
   cli: CliEnvironment,
@@ -66,10 +62,7 @@ export async function findTurn(
   throw new UsageError(`no thread has a step or suspension '${text}'`, "run 'uwf log <thread>' to see them");
 }
 
-/**
- * Finds a step as {@link findTurn} finds a turn.
- * @throws {UsageError} also if the turn was suspended
- */
+/** Finds a step as {@link findTurn} finds a turn; a suspended turn is none. */
 export async function findStep(
   cli: CliEnvironment,
   repository: Repository,
@@ -81,12 +74,7 @@ export async function findStep(
   throw new UsageError(`${commit.hash} is a suspension, not a step`, `'uwf step list ${thread.id}' lists the steps`);
 }
 
-/**
- * Finds the last commit before a step, suspension or resumption.
- *
- * @param before a step's number, or the first characters of the hash of a step, suspension or resumption
- * @throws {TurnNotFound} if the thread has no such thing, or several
- */
+/** Finds the last commit before a step, by its number or hash, or before a suspension or resumption, by its hash. */
 export async function commitBefore(repository: Repository, pointer: ThreadPointer, before: string): Promise<ObjectId> {
   const commit = await getCommitOfTurn(repository, pointer, before, 'step, suspension or resumption');
   const [parent] = (await readCommit(repository.objects, commit)).parents;
@@ -94,7 +82,6 @@ export async function commitBefore(repository: Repository, pointer: ThreadPointe
   return parent;
 }
 
-/** The option that says whose step is meant. */
 export const ofThreadOption: TextOption = {
   short: 't',
   value: '<thread>',
@@ -102,17 +89,13 @@ export const ofThreadOption: TextOption = {
   candidates: 'thread',
 };
 
-/** The option that says which step of a thread is meant. */
 export const atOption: TextOption = {
   value: '<step>',
   summary: 'the step: its number, or the first characters of its hash; 0 is the start',
   candidates: 'step',
 };
 
-/**
- * The commit of the step that `--at` names; 0 is the thread's start.
- * @throws {TurnNotFound} if the thread has no such step, or several
- */
+/** The commit of the step that `--at` names; 0 is the thread's start. */
 export async function findPlace(repository: Repository, thread: ThreadPointer, at: string): Promise<ObjectId> {
   return /^0+$/.test(at) ? (await startCommitOf(repository, thread)).id : getCommitOfStep(repository, thread, at);
 }

@@ -15,7 +15,6 @@ import { createPalette, harmless, paintStatus } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { createRunView, type RunView } from './run-view.ts';
 
-/** The fields of the event by which a run ends. */
 export const overFields: Readonly<Record<string, string>> = {
   thread: 'the thread',
   status: 'at the end: how the thread stands',
@@ -27,7 +26,6 @@ export const overFields: Readonly<Record<string, string>> = {
   suspension: "of thread.suspended: the suspension's hash; 'uwf step show <suspension>' shows all that was said",
 };
 
-/** The fields of the JSON lines of a run. */
 export const runFields: Readonly<Record<string, string>> = {
   event:
     'what happened: thread.started, step.started, step.finished, …; the last is thread.ended, .suspended, .failed or .cancelled',
@@ -64,7 +62,6 @@ export const runFields: Readonly<Record<string, string>> = {
   child: 'of child.left: a child thread that no later try of the turn asked for again',
 };
 
-/** What the exit codes of commands that run a thread mean. */
 export const runExitCodes: Readonly<Record<number, string>> = {
   0: 'the thread has ended',
   3: 'the thread has failed: its workflow could not go on, or said so',
@@ -90,12 +87,7 @@ export async function withEngine<T>(
   }
 }
 
-/**
- * Runs a thread and shows it: events as they happen, the summary on stdout, where to look next.
- *
- * @param asked the thread; default: the one that is started
- * @returns the exit code that tells how the thread stands
- */
+/** Runs a thread (default: a new one) and shows it: events as they happen, the summary on stdout, where to look next. */
 export async function followRun(
   world: World,
   repository: Repository,
@@ -184,10 +176,7 @@ function unlessTaken(thread: ThreadId): (error: unknown) => undefined {
   };
 }
 
-/**
- * Says how a run came out: its summary on stdout, everything about it on stderr; nothing under `--json`.
- * @returns the exit code that tells how the thread stands
- */
+/** Says how a run came out: its summary on stdout, everything about it on stderr; nothing under `--json`. */
 export async function showOver({ cli, out }: World, repository: Repository, over: ThreadOver): Promise<ExitCode> {
   const code = exitCodeOfRun(over);
   if (out.isJson) return code;
@@ -208,7 +197,6 @@ export async function showOver({ cli, out }: World, repository: Repository, over
   return code;
 }
 
-/** The fields of a step's outcome under `--json`. */
 export const stepOutcomeFields: Readonly<Record<string, string>> = {
   thread: 'the thread',
   status: 'how it stands after the step',
@@ -227,12 +215,7 @@ export function viewOfText({ cli, out }: World): RunView | undefined {
   return out.isJson ? undefined : createRunView(cli, out);
 }
 
-/**
- * Takes steps of a thread and prints each outcome. Stops where the thread is suspended or over.
- *
- * @param take takes the next step; it is given how many were taken before
- * @returns the exit code that tells how the thread stands
- */
+/** Takes steps, each told how many were taken before, and prints each outcome, until the thread is suspended or over. */
 export async function followSteps(
   world: World,
   repository: Repository,

@@ -12,9 +12,7 @@ import { allHarmless, harmless } from '../output/text.ts';
 
 type World = { cli: CliEnvironment; out: Output };
 
-/**
- * Shows the running turn of a thread in detail, or the last turn if it was cut off. Returns when the turn ends.
- */
+/** Shows the running turn of a thread in detail, or the last turn if it was cut off. Returns when the turn ends. */
 export async function followTurn({ cli, out }: World, repository: Repository, thread: string): Promise<ExitCode> {
   const { id } = await getThread(repository, thread);
   const view = new JournalView(out.paint, true);
@@ -32,10 +30,7 @@ export async function followTurn({ cli, out }: World, repository: Repository, th
   return exitCodeOfFollowing(cli);
 }
 
-/**
- * Shows what happens on a thread after a given commit, until no process works on it.
- * @param shown the head of the thread as it was shown already
- */
+/** Shows what happens on a thread after the head `shown`, until no process works on it. */
 export async function followStory(
   { cli, out }: World,
   repository: Repository,
@@ -66,7 +61,6 @@ async function readSpoken(repository: Repository, entry: JournalEntry): Promise<
   return `${harmless(await readTextAt(repository, commit, 'output.md')).trim()}\n\n`;
 }
 
-/** Shows the debug lines of a thread's journal. */
 export async function followDebug(
   { cli, out }: World,
   repository: Repository,

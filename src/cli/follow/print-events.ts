@@ -14,15 +14,11 @@ import { fenced } from '../output/markdown.ts';
 
 const overs: ReadonlySet<string> = new Set(['thread.ended', 'thread.failed', 'thread.cancelled', 'thread.suspended']);
 
-/** Tells whether a run of a thread ends with an event. */
 export function isEndOfRun(event: { event: string }): event is ThreadOver {
   return overs.has(event.event);
 }
 
-/**
- * The words for an event; `undefined` for one that not every style tells.
- * @param name what the thread of the event is called
- */
+/** The words for an event of a thread that is called `name`; `undefined` for one that not every style tells. */
 function wordsFor(event: EngineEvent | JournalEntry, paint: Palette, name: string): string | undefined {
   switch (event.event) {
     case 'thread.started':
@@ -114,11 +110,7 @@ export class RunStory {
   /** Threads whose agent has started and said nothing yet. */
   readonly #starting = new Set<string>();
 
-  /**
-   * @param columns the width of a line; a reply that does not fit is truncated. Without it, the lines are no terminal's, and no
-   * branch is left out
-   * @param asked the thread that was asked for; default: the first that is heard of
-   */
+  /** Without `columns`, lines are not cut, and no branch is left out. `asked` is, by default, the first thread that is heard of. */
   constructor(paint: Palette, columns?: number, asked?: string) {
     this.#paint = paint;
     this.#columns = columns ?? Infinity;

@@ -5,7 +5,6 @@ import { allHarmless, createPalette, fitTo, oneLine } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 import { isEndOfRun, RunStory } from './print-events.ts';
 
-/** Shows a run while it goes on. */
 export interface RunView {
   tell(event: EngineEvent): void;
   /** Asks the person at the terminal. Meanwhile nothing is drawn, and lines wait. */
@@ -17,7 +16,6 @@ export interface RunView {
 /**
  * Creates the view of a run: JSON lines on stdout under `--json`; else a line on stderr for each finished step, and below
  * them a status line on a terminal.
- * @param asked the thread that was asked for; default: the first that is heard of
  */
 export function createRunView(cli: CliEnvironment, out: Output, asked?: string): RunView {
   return out.isJson ? jsonView(out) : textView(cli, asked);
@@ -89,7 +87,6 @@ const REDRAW_MS = 100;
 /** How many characters of an agent's text are kept to find its last line. */
 const MAX_SAID = 2000;
 
-/** Until when an agent waits, and why. */
 type Pause = { untilMs: number; text: string };
 
 /** A turn that goes on. */

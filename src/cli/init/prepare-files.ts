@@ -14,7 +14,6 @@ export const CONFIG = '.uwf/config.yaml';
 /** More than any file that is made here. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Where workflows lie, from the top of a work tree. */
 export const WORKFLOWS = '.uwf/workflows';
 
 /** What preparing a work tree comes to. Paths are from its top. */
@@ -47,11 +46,8 @@ export const NOTHING: PreparedFiles = {
 type FilePlan = { path: string; bytes: Uint8Array };
 
 /**
- * Finds out which files a work tree lacks to run workflows, a shipped one and those that it needs among them.
- *
- * @param workflow the name of one that comes with uwf
- * @throws {UsageError} if one of the files is something else already, or leads elsewhere, or the configuration cannot be
- * read
+ * Finds out which files a work tree lacks to run workflows, a shipped one and those that it needs among them. Fails if one of
+ * the files is something else already, or leads elsewhere, or the configuration cannot be read.
  */
 export async function prepareFiles(top: string, workflow: string | undefined): Promise<PreparedFiles> {
   const shipped = workflow === undefined ? [] : await readShipped(workflow);
@@ -128,7 +124,6 @@ function assertNoLink(top: string, path: string): void {
   }
 }
 
-/** A line for each file, and for what was added to the configuration. */
 export function formatPrepared(prepared: PreparedFiles): string[] {
   const { created, unchanged, configured, kept, outdated, isConfigChanged } = prepared;
   return [
@@ -143,13 +138,7 @@ export function formatPrepared(prepared: PreparedFiles): string[] {
 /** A configuration after the merge, with the names that were added and those that had another value and were kept. */
 type MergedConfig = { text: string; added: string[]; kept: string[] };
 
-/**
- * Adds the agents and roles of one configuration to another. The existing lines stay as they are.
- *
- * @param text the configuration as it is, in YAML
- * @param addition the configuration with what to add, in YAML
- * @throws {UsageError} if `text` cannot be read
- */
+/** Adds the agents and roles of one configuration to another, both in YAML. The existing lines stay as they are. */
 export async function mergeConfig(text: string, addition: string): Promise<MergedConfig> {
   const yaml = await import('yaml');
   const source = yaml.parseDocument(addition);
@@ -228,17 +217,12 @@ function shippedFolder(): string {
   return join(packageRoot(), 'fixtures', 'workflows');
 }
 
-/** The names of the workflows that come with uwf. */
 export function shippedNames(): string[] {
   const names = readdirSync(shippedFolder()).filter((name) => name.endsWith('.yaml'));
   return names.map((name) => name.slice(0, -'.yaml'.length)).toSorted();
 }
 
-/**
- * Reads a workflow that comes with uwf, and those that its configuration names as sub-workflows, each once.
- *
- * @throws {UsageError} if none has this name
- */
+/** Reads a workflow that comes with uwf, and those that its configuration names as sub-workflows, each once. */
 async function readShipped(name: string): Promise<ShippedWorkflow[]> {
   const known = shippedNames();
   if (!known.includes(name)) {
@@ -275,7 +259,6 @@ function readOne(name: string): ShippedWorkflow {
   return { name, config, files: paths.toSorted().map((path) => ({ path, bytes: read(path) })) };
 }
 
-/** The workflows that agents of a configuration run. */
 async function subWorkflows(config: string): Promise<string[]> {
   const { parse } = await import('yaml');
   const value: unknown = parse(config);
@@ -296,5 +279,4 @@ export const fileSchemas: Readonly<Record<'workflow' | 'config', () => Promise<J
 /** Where `uwf init` puts such a schema, from the top of a work tree. */
 const schemaPath = (kind: string): string => `.uwf/schemas/${kind}.json`;
 
-/** A schema as a file. */
 export const formatSchema = (schema: JsonObject): string => `${JSON.stringify(schema, null, 2)}\n`;

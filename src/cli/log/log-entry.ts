@@ -31,7 +31,6 @@ export type LogEntry = {
   by?: string;
 } & Partial<Pick<SuspensionOutline, 'reason' | 'cause' | 'refused' | 'trace' | 'due'> & Resumption>;
 
-/** The fields of an entry under `--json`. */
 export const logFields: Readonly<Record<string, string>> = {
   thread: 'the thread',
   kind: 'start, step, suspend, resume or end',
@@ -54,10 +53,7 @@ export const logFields: Readonly<Record<string, string>> = {
     'of a suspension: replies that were not accepted: attempt (its hash), errors, interrupted (true for a try that was cut off)',
 };
 
-/**
- * One line for an entry: `3F2V04Y8ZNQWE coder approved: one line of the reply`.
- * @param key of the start of a branch: which branch it is
- */
+/** One line for an entry: `3F2V04Y8ZNQWE coder approved: one line of the reply`; of a branch's start with its `key`. */
 export function formatShort(entry: LogEntry, paint: Palette, key?: string): string {
   const line = oneLine(entry.summary ?? firstLine(entry.text));
   const subject = line === '' || line === entry.status ? '' : `: ${line}`;
@@ -65,11 +61,7 @@ export function formatShort(entry: LogEntry, paint: Palette, key?: string): stri
   return `${paint.id(entry.hash)} ${heading(entry, paint)}${of}${subject}`;
 }
 
-/**
- * An entry as `git log` would write a commit.
- *
- * @param position what else its first line says: where a thread's head is
- */
+/** An entry as `git log` would write a commit; `position` tells where a thread's head is. */
 export function formatLong(entry: LogEntry, paint: Palette, position: string): string {
   const took = entry.durationMs === null ? '' : `, took ${formatDuration(entry.durationMs)}`;
   const lines = [

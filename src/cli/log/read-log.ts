@@ -9,7 +9,6 @@ import { iso } from '../../time/clock.ts';
 import type { Palette } from '../output/text.ts';
 import { formatShort, type LogEntry } from './log-entry.ts';
 
-/** A log entry with its commit. */
 type Logged = { entry: LogEntry; commit: LightCommit };
 
 /** Reads a thread from a commit back to its start, newest first. Reads only as far as the caller iterates. */
@@ -71,20 +70,15 @@ async function describe(repository: Repository, commit: LightCommit): Promise<Lo
 /** So many of the threads that one turn called are drawn. */
 export const MAX_DRAWN = 20;
 
-/** A line of a drawing, and the entry that it shows, if it shows one. */
 type Line = { line: string; entry: LogEntry | undefined };
 
-/**
- * The heads of threads that are not part of a history yet, by the commit that each was called from, and how many more there
- * are.
- */
+/** The heads of children that are in no history yet, by the commit each was called from, and how many more there are. */
 export type OpenChildren = ReadonlyMap<ObjectId, { heads: readonly ObjectId[]; left: number }>;
 
 /**
  * Draws a thread with the threads that it called, newest first, as `git log --graph` draws merges: a child stands beside
  * the line of its caller, between the step that called it and the step before. Below a child's start its caller goes on, up
  * to the first start of the call stack.
- *
  * @param open the children, at any depth, that no step has taken in: each stands above the commit that it was called from
  */
 export async function* drawGraph(

@@ -28,9 +28,7 @@ export function configOrNone(cli: CliEnvironment, repository: Repository): Promi
   return configHere(cli, repository).catch((): Config => ({ agents: {}, roles: {} }));
 }
 
-/**
- * The redactor of a command. It knows the secrets of this machine by value, tokens by their form, and uses this user's key.
- */
+/** The redactor of a command: it knows the secrets of this machine by value, tokens by their form, and uses this user's key. */
 export function redactorHere(cli: CliEnvironment, repository: Repository, config: Config): Redactor {
   const known = secretsHere(cli, repository, config).map(({ value }) => value);
   const { rules = [], allow = [] } = config.redact ?? {};

@@ -12,11 +12,7 @@ import { configHere, redactorHere } from './open-config.ts';
 /** The variable by which a background process learns which lease its parent took for it. */
 export const ADOPT_LEASE = 'UWF_ADOPT_LEASE';
 
-/**
- * The engine of a command that works on threads: this machine's configuration, this person's terminal and signals.
- *
- * @param view is told what happens; absent where nothing runs
- */
+/** The engine of a command that works on threads: this machine's configuration, this person's terminal and signals. */
 export async function openEngine(cli: CliEnvironment, repository: Repository, view?: RunView): Promise<Engine> {
   const options = await engineOptions(cli, repository, view);
   const { signal } = cli;

@@ -19,13 +19,7 @@ type RemoteChoice = {
   onTrouble?: (text: string) => void;
 };
 
-/**
- * Finds the remote that was typed.
- *
- * @param name as it was typed; `undefined` for the one that git would choose
- * @throws {NotTrusted} if the repository's own configuration makes git run a program that the user has not agreed to
- * @throws {UwfError} `no-such-remote` if there is none of this name, and it is no URL and no path
- */
+/** Finds the remote that was typed, or that git would choose, once the user trusts the programs that git would run for it. */
 export async function openRemoteHere(
   cli: CliEnvironment,
   repository: Repository,
@@ -38,7 +32,6 @@ export async function openRemoteHere(
   return openRemote(repository, name, { env, cwd, direction, mayAsk, onRestored });
 }
 
-/** What every exchange with a remote is told here. */
 type ExchangeOptions = Required<Pick<SyncOptions, 'env' | 'signal'>> & Pick<SyncOptions, 'onProgress'>;
 
 /**

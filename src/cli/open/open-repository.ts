@@ -13,11 +13,8 @@ import { createPalette } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
 /**
- * Opens the repository of a command that only reads.
- *
- * It is the repository that git would use. Without one, and without `-C`, it is that of `UWF_REPOSITORY`: an agent that
- * works in another folder finds its thread by it.
- * @throws {RepositoryNotFound} if there is none
+ * Opens the repository of a command that only reads: the one that git would use. Without one, and without `-C`, it is that
+ * of `UWF_REPOSITORY`: an agent that works in another folder finds its thread by it.
  */
 export async function openForReading(cli: CliEnvironment): Promise<Repository> {
   try {
@@ -29,11 +26,7 @@ export async function openForReading(cli: CliEnvironment): Promise<Repository> {
   }
 }
 
-/**
- * Opens the repository of a command that commits, as the user that git knows.
- *
- * If git knows no user, the fallback is used and a message says so once.
- */
+/** Opens the repository of a command that commits, as the user that git knows; else as the fallback, and says so once. */
 export async function openForWriting(cli: CliEnvironment): Promise<Repository> {
   // Commands that only read and need no hash do not load what computes them.
   const hashing = import('../../cas/hash.ts').then(({ prepareHashing }) => prepareHashing());

@@ -37,10 +37,7 @@ export function secretLines(places: readonly SecretPlace[], most: number = MAX_P
   return more > 0 ? [...lines, `and ${formatCount(more)} more`] : lines;
 }
 
-/**
- * Says what was redacted in a text.
- * @param rules how many secrets each rule has found
- */
+/** Says what was redacted in a text, from how many secrets each rule has found. */
 export function redactedLine(rules: Readonly<Record<string, number>>, whose: string = 'what was given'): string {
   const found = Object.entries(rules).map(([rule, count]) => (count === 1 ? rule : `${count} ${rule}`));
   return `redacted from ${whose}: ${found.join(', ')}; hand agents a secret with passEnv`;

@@ -8,7 +8,6 @@ import type { PartKind, ToolCallDraft, TracedTurn } from '../../thread/step-trac
 import { formatMeta } from './table.ts';
 import { harmless, oneLine, type Palette } from './text.ts';
 
-/** The fields of a suspension under `--json`. */
 export const suspensionFields: Readonly<Record<Exclude<keyof Suspension, 'role' | 'text' | 'usage'>, string>> = {
   suspension: "the suspension's hash; of a resumption that of what it answers",
   reason: 'what the turn waits for',
@@ -19,7 +18,6 @@ export const suspensionFields: Readonly<Record<Exclude<keyof Suspension, 'role' 
   due: 'when it makes sense to go on; absent where that does not depend on the time',
 };
 
-/** The fields of a resumption under `--json` that a suspension does not have. */
 export const resumptionFields: Readonly<Record<Exclude<keyof Resumption, 'suspension'>, string>> = {
   resumption: "the resumption's hash",
   more: 'how much more than its limits the thread may use; absent where nothing was added',
@@ -81,7 +79,6 @@ export function turnMarkdown(turn: TracedTurn, of: number, paint: Palette): stri
   return [head, ...sections.filter((text) => text !== '')].join('\n\n');
 }
 
-/** Writes a call of a tool: what it was given, and what it gave back. */
 function callMarkdown(call: ToolCallDraft, paint: Palette): string {
   const outcome = call.isError ? paint.error('failed') : 'gave';
   const head = `${paint.title(`### called ${oneLine(call.name)}`)} ${paint.quiet(`(${formatDuration(call.durationMs)})`)}`;

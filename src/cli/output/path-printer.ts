@@ -3,9 +3,7 @@ import { printedPath } from '../../git/format/paths.ts';
 import type { Repository } from '../../git/repository.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
-/**
- * Returns a function that prints paths as git does. `core.quotePath` is read only if a name is not ASCII.
- */
+/** Returns a function that prints paths as git does. `core.quotePath` is read only if a name is not ASCII. */
 export async function pathPrinter(
   { env }: Pick<CliEnvironment, 'env'>,
   { location }: Repository,

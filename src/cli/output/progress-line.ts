@@ -8,11 +8,7 @@ const QUIET_MS = 500;
 const PROGRESS_MS = 100;
 const LOOKS_AT_ONCE = 16;
 
-/**
- * The line at the bottom of a terminal on which git tells how far a transfer has come.
- *
- * Messages of the remote (`remote: …`) stay; progress is overwritten.
- */
+/** The last line of a terminal, where git tells how far a transfer has come. Messages of the remote (`remote: …`) stay. */
 export class ProgressLine {
   readonly #stream: OutputStream;
   #isDrawn = false;
@@ -46,7 +42,6 @@ export class ProgressLine {
     this.#nextMs = performance.now() + PROGRESS_MS;
   }
 
-  /** Takes the line away. */
   clear(): void {
     if (this.#isDrawn) this.#stream.write('\r\u001B[K');
     this.#isDrawn = false;

@@ -4,10 +4,7 @@ import { UwfError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import { UsageError } from '../errors/exit-code.ts';
 
-/**
- * Checks the expression of `--query` before the command runs.
- * @throws {UsageError} if it is not JSONata
- */
+/** Checks the expression of `--query` before the command runs. */
 export async function assertQuery(query: string): Promise<void> {
   try {
     await compileExpression(query);
@@ -16,11 +13,7 @@ export async function assertQuery(query: string): Promise<void> {
   }
 }
 
-/**
- * Evaluates `--query` on a command's JSON, in the sandbox of rules. A query may also read the clock.
- *
- * @returns `undefined` where the expression finds nothing
- */
+/** Evaluates `--query` on a command's JSON, in the sandbox of rules; it may also read the clock. `undefined`: nothing found. */
 export function runQuery(query: string, value: JsonValue): Promise<JsonValue | undefined> {
   return evaluate(query, { input: value, bindings: {} }, { mayVary: true });
 }

@@ -1,7 +1,6 @@
 import type { OutputStream } from '../process/cli-environment.ts';
 import { fitTo, oneLine, type Palette, widthOf } from './text.ts';
 
-/** A column of a table. */
 export type Column<Row> = {
   title: string;
   /** The cell's text, from whatever source: it is made harmless and put on one line. */
@@ -122,10 +121,7 @@ export function formatMeta(meta: object): string {
 /** The length of the time in a thread's id. */
 const LEAST = 10;
 
-/**
- * Returns a function that shortens an id to a unique prefix.
- * @param all the ids that it is told apart from
- */
+/** Returns a function that shortens an id to a prefix that is unique among `all`. */
 export function shortIds(all: readonly string[]): (id: string) => string {
   const sorted = all.toSorted();
   const places = new Map(sorted.map((id, place) => [id, place]));

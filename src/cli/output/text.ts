@@ -49,10 +49,7 @@ export function harmless(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(misleading, '\uFFFD');
 }
 
-/**
- * Makes a whole text for a terminal harmless, in case a part of it was not: everything but the palette's own colours
- * becomes `�`.
- */
+/** Makes a whole text for a terminal harmless, in case a part of it was not; the palette's own colours stay. */
 export function allHarmless(text: string, paint: { isColoured: boolean }): string {
   if (!paint.isColoured) return harmless(text);
   return text.replaceAll('\r\n', '\n').replaceAll(misleadingInColour, (_, colour?: string) => colour ?? '\uFFFD');

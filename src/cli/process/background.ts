@@ -13,12 +13,7 @@ import type { ThreadId } from '../../thread/thread-id.ts';
 import type { CliEnvironment } from './cli-environment.ts';
 import { ADOPT_LEASE } from '../open/open-engine.ts';
 
-/**
- * Runs a command on a thread in a process of its own, which goes on when this one has ended.
- *
- * Prints the thread, and how to wait for it; otherwise as {@link startInBackground}.
- * @param shown the fields of the result that are known already
- */
+/** As {@link startInBackground}; prints the thread, the fields of the result that are known already, and how to wait for it. */
 export async function runInBackground(
   { cli, out }: { cli: CliEnvironment; out: Output },
   repository: Repository,
@@ -34,16 +29,11 @@ export async function runInBackground(
 }
 
 /**
- * Starts a process of its own for a command on a thread.
- *
+ * Starts a process of its own for a command on a thread, and returns the file that its output goes to.
  * This process takes the lease before the new process starts, and hands it over. From this call on no other process can
  * work on the thread, and one of two concurrent calls fails.
- * @param argv the words after `uwf`
  * @param input what the process reads on stdin; nothing if absent
  * @param assertStill is called under the lease: raises what keeps the process from starting
- * @returns the file that its output goes to
- * @throws {LeaseHeld} if another process works on the thread
- * @throws {StorageFull} / {StorageReadOnly}; nothing runs then
  */
 export async function startInBackground(
   cli: CliEnvironment,

@@ -6,14 +6,9 @@ import { endGitApart, keepGitApart } from '../../git/process/run-git.ts';
 import { orElse } from '../../or-else.ts';
 import { EXIT } from '../errors/exit-code.ts';
 
-/** Where text is read from. */
 type InputStream = AsyncIterable<string | Uint8Array> & { isTTY?: boolean | undefined };
 
-/**
- * The environment of one command: all that it may read and write besides the repository.
- *
- * Tests hand in their own; the program gets the process's.
- */
+/** The environment of one command: all that it may read and write besides the repository. Tests hand in their own. */
 export type CliEnvironment = {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
@@ -80,10 +75,7 @@ export function canAsk(cli: Pick<CliEnvironment, 'stdin' | 'stderr'>): boolean {
   return cli.stderr.isTTY === true && cli.stdin.isTTY === true;
 }
 
-/**
- * Tells whether a person can be asked for agreement. A command that an agent runs in its turn asks no one, although it may have
- * a terminal.
- */
+/** As {@link canAsk}, but a command that an agent runs in its turn asks no one, although it may have a terminal. */
 export function canAskForConsent(cli: Pick<CliEnvironment, 'stdin' | 'stderr' | 'env'>): boolean {
   return cli.env['UWF_THREAD'] === undefined && canAsk(cli);
 }
@@ -135,9 +127,7 @@ function processStderr(): OutputStream {
   ));
 }
 
-/**
- * Whether all output has been written, so that the process may exit at once. Node's own streams may still hold some.
- */
+/** Whether all output has been written, so that the process may exit at once. Node's own streams may still hold some. */
 export function isAllWritten(): boolean {
   return !isNodeWriting;
 }
@@ -189,7 +179,6 @@ function mayBeTerminal(descriptor: number): boolean {
 /** A stream that text is written to, and what is known of the terminal behind it. */
 export interface OutputStream {
   write(text: string | Uint8Array): unknown;
-  /** True for a terminal. */
   isTTY?: boolean | undefined;
   /** The terminal's width and height in characters. */
   columns?: number | undefined;
@@ -251,10 +240,7 @@ function watchRoot(env: Environment, end: () => void): void {
   watching = import('./end-with-root.ts').then(({ endWithRoot }) => void (isRootGone = endWithRoot(env, end)));
 }
 
-/**
- * Resolves when a command that an agent runs is sure to hear of the end of its root. A thread is let run after that, so that none
- * runs on of whose root nothing is heard.
- */
+/** Resolves when a command that an agent runs is sure to hear of the end of its root; no thread is let run before that. */
 export function rootWatched(): Promise<void> {
   return watching;
 }
@@ -273,10 +259,7 @@ function keepApart(which: 'local' | 'all'): void {
   process.on('exit', endGitApart);
 }
 
-/**
- * Ends the command because the reader closed the pipe (`uwf log | head -1`). This is no error. A running agent is ended
- * first.
- */
+/** Ends the command, and a running agent first, because the reader closed the pipe (`uwf log | head -1`). This is no error. */
 function onClosedPipe(): void {
   if (controller === undefined) process.exit(EXIT.done);
   controller.abort(new CommandStopped('SIGPIPE'));
@@ -284,7 +267,6 @@ function onClosedPipe(): void {
 
 /** A person, or the end of a pipe, stopped the command. */
 export class CommandStopped extends UwfError {
-  /** @param signal the one that did it */
   constructor(signal: string, message = 'interrupted') {
     super(message, { code: 'interrupted', kind: 'interrupted', facts: { signal } });
   }

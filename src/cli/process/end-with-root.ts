@@ -15,7 +15,6 @@ const NO_LEADER = -1;
  * what it runs itself, the agent is told to end too (SIGTERM): the process that would do so may be gone.
  *
  * Does nothing where the root cannot be seen, and where it is gone already: such a command runs no turn.
- * @param end called when the root is gone
  * @returns tells whether it is
  */
 export function endWithRoot(env: Environment, end: () => void): () => boolean {

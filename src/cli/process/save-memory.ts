@@ -21,7 +21,6 @@ export function hasOtherFlags(): boolean {
  *
  * V8's defaults are for a program that has much to do; a worker waits for weeks. Where it has fetched 1,000 active threads and finds
  * nothing to do, it takes 60 MiB with all of this, and 87 to 124 MiB without.
- *
  * @param isIdle has each collection go through the whole heap, too: right while only looks at the remote leave garbage
  * Source: V8's flag-definitions.h; `node --v8-options`.
  */

@@ -15,7 +15,6 @@ import { oneLine, createPalette } from '../output/text.ts';
 import { canAskForConsent, type CliEnvironment } from '../process/cli-environment.ts';
 import { aboutThreads, formatAbout } from './sync-report.ts';
 
-/** The arguments of the commands that talk to a remote. */
 export const remoteArguments: readonly [
   ArgumentSpec & { name: 'remote'; isOptional: true },
   ArgumentSpec & { name: 'thread'; isOptional: true; isRepeatable: true },
@@ -54,10 +53,8 @@ type RemoteWords = { remote: string | undefined; threads: string[] };
 const threadLike = /^0[0-9A-HJKMNP-TV-Z]{3,25}$/i;
 
 /**
- * Reads the words after `push`, `fetch` or `sync`.
- *
- * The first is the remote, unless it looks like a thread's id and git knows no remote of this name.
- * @param names the remotes that git knows
+ * Reads the words after `push`, `fetch` or `sync`. The first is the remote, unless it looks like a thread's id and git knows
+ * no remote of this name.
  */
 export function readRemoteWords(
   first: string | undefined,
@@ -70,10 +67,7 @@ export function readRemoteWords(
   return { remote: undefined, threads: [first, ...others] };
 }
 
-/**
- * Opens the repository and the remote that a command line means. `threads` is `undefined` where none is named: all are meant.
- * @param given threads that were named by an option
- */
+/** Opens the repository and the remote that a command line means. `threads` is `undefined` where none is named: all are meant. */
 export async function openExchange(
   cli: CliEnvironment,
   args: { remote: string | undefined; thread: readonly string[] },
@@ -90,7 +84,6 @@ export async function openExchange(
   return { repository, remote, threads: threads.length > 0 ? threads : undefined };
 }
 
-/** What a push is started with. */
 type PushWorld = { cli: CliEnvironment; out: Output; repository: Repository; remote: Remote; redactor: Redactor };
 
 /** Who chooses the threads of a push that the remote does not have yet: all of them, a person at the terminal, or none. */
@@ -98,7 +91,6 @@ export class NewThreadsChoice {
   readonly #world: PushWorld;
   readonly #config: Config;
   readonly #mode: { isAll: boolean; isDry: boolean };
-  /** Whether a person was asked. */
   isAsked = false;
 
   private constructor(world: PushWorld, config: Config, mode: { isAll: boolean; isDry: boolean }) {

@@ -25,11 +25,7 @@ type NeedingObjects = Partial<Record<(typeof needingObjects)[number], unknown>>;
 
 const presence: Record<RemoteThread['here'], string> = { same: 'yes', other: 'at another commit', none: '' };
 
-/**
- * Lists the threads that a remote has, newest first, by the names of its refs.
- *
- * @throws {UsageError} for an option that names cannot answer
- */
+/** Lists the threads that a remote has, newest first, by the names of its refs. */
 export async function listAtRemote(
   cli: CliEnvironment,
   out: Output,

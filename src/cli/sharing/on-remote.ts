@@ -65,11 +65,7 @@ export async function startOn(
   return goOnThere(world, thread, followFromHere(world, thread), background);
 }
 
-/**
- * Checks, before a thread is started for a remote, that the remote has the commit which the thread's work tree is made from.
- * @param revision what the user named, or HEAD
- * @throws {UwfError} `base-not-there` if it lacks the commit, or one before it
- */
+/** Checks that the remote has the commit which a new thread's work tree is made from: that of `revision`, or HEAD. */
 async function assertBaseThere(
   cli: CliEnvironment,
   repository: Repository,
@@ -112,11 +108,7 @@ export async function resumeOn(
   return goOnThere(world, resumed, followed, background);
 }
 
-/**
- * Refuses the answer to a question that was answered at the remote: the thread asks another one now, which was not here.
- * @param before the head before the thread was fetched
- * @throws {ThreadMoved}
- */
+/** Refuses an answer where the question at the head `before` was answered at the remote: the thread asks another one now. */
 async function assertSameQuestion(repository: Repository, thread: ThreadId, before: ObjectId): Promise<void> {
   const { head } = await getThread(repository, thread);
   if (head !== before && (await readThreadCommit(repository, before)).kind === 'suspend')
@@ -148,10 +140,7 @@ export async function stopOn({ cli, out }: World, text: string, on: string): Pro
   out.hint(`'uwf thread run ${thread} --on ${remote.name}' lets it go on`);
 }
 
-/**
- * Cancels a thread of a remote: as it stands there, with the threads below it.
- * @param cancel cancels it in this repository
- */
+/** Cancels a thread of a remote as it stands there, with the threads below it; `cancel` does so in this repository. */
 export async function cancelOn(
   { cli, out }: World,
   text: string,
@@ -182,7 +171,6 @@ export async function cancelOn(
 /**
  * Makes sure, before a thread goes on at a remote, that no worker of another one takes the same turns: both would be paid. It
  * goes by what the other remotes had when they were last seen. Where no worker was at work there, it only says so.
- * @throws {UwfError} `at-work-elsewhere`
  */
 export async function assertNotElsewhere(
   { cli, out, repository, remote }: RemoteWorld,
@@ -215,16 +203,11 @@ export async function assertNotElsewhere(
   }
 }
 
-/** What a command with `--on` works with. */
 type RemoteWorld = { cli: CliEnvironment; out: Output; repository: Repository; remote: Remote };
 
-/** What a user says that may be published. */
 type MayPublish = { 'with-commits'?: boolean; 'allow-secrets'?: boolean };
 
-/**
- * Opens the repository and the remote of `--on`.
- * @throws {UsageError} for a remote without a name: its refs are not remembered
- */
+/** Opens the repository and the remote of `--on`, which has to have a name: the refs of a mere URL are not remembered. */
 export async function openRemoteWorld(
   { cli, out }: { cli: CliEnvironment; out: Output },
   name: string,
@@ -236,16 +219,10 @@ export async function openRemoteWorld(
   return { cli, out, repository, remote };
 }
 
-/**
- * A thread of the remote as it is followed from now on, and what has happened to it since this repository last saw it: at the
- * head `before`, if it was here.
- */
+/** A thread of the remote as it is followed from now on, with its news since `before`, the head that was here. */
 type Brought = { followed: FollowedThread; news: EngineEvent[]; before: ObjectId | undefined };
 
-/**
- * Brings a thread of the remote here, as it stands there, with the threads below it that are not over.
- * @param text its id or first characters, here or there
- */
+/** Brings a thread of the remote here, as it stands there, with the threads below it that are not over. */
 export async function bringThread(world: RemoteWorld, text: string): Promise<Brought> {
   const { cli, repository, remote } = world;
   const { env, signal } = cli;
@@ -258,20 +235,13 @@ export async function bringThread(world: RemoteWorld, text: string): Promise<Bro
   return { followed, news, before: before?.head };
 }
 
-/**
- * Follows a thread that is here and at the remote.
- * @param from the head that is known; absent: what happened from the start on is told
- */
+/** Follows a thread that is here and at the remote from a known head on; without one, from its start on. */
 function followFromHere({ cli, repository, remote }: RemoteWorld, thread: ThreadId, from?: ObjectId): FollowedThread {
   const { env, signal } = cli;
   return new FollowedThread(readingContext(repository), remote, thread, { env, signal }, from);
 }
 
-/**
- * Pushes a thread and the threads below it that are not over.
- * @param also threads that go along, whether or not they are over
- * @throws {UwfError} `not-sent` if something of it stays here; why is said, and what can be done
- */
+/** Pushes a thread, the threads below it that are not over, and `also`; fails with `not-sent` if one of them stays here. */
 export async function sendThread(
   { cli, out, repository, remote }: RemoteWorld,
   thread: ThreadId,
@@ -311,12 +281,7 @@ const POLL_MS = { min: 1_000, max: 5_000 };
 /** After so long without news of a thread that no worker has claimed, it is said what may be the matter; ms. */
 const QUIET_MS = 15_000;
 
-/**
- * Lets workers of a remote go on with a thread that was sent there, and follows it.
- * @param isBackground prints the thread's id and ends
- * @param news what is told first
- * @returns the exit code that tells how the thread stands
- */
+/** Lets workers of a remote go on with a thread that was sent there, and follows it, or prints its id if `isBackground`. */
 export async function goOnThere(
   world: RemoteWorld,
   thread: ThreadId,
@@ -334,10 +299,7 @@ export async function goOnThere(
   return EXIT.done;
 }
 
-/**
- * Shows what workers do with a thread, as a run is shown, until it is over or suspended. Ctrl-C ends the following only.
- * @returns the exit code that tells how the thread stands
- */
+/** Shows what workers do with a thread, as a run is shown, until it is over or suspended. Ctrl-C ends the following only. */
 async function followRemote(
   world: RemoteWorld,
   thread: ThreadId,

@@ -28,7 +28,6 @@ import { secretLines } from '../output/findings.ts';
 import type { Output } from '../output/output.ts';
 import { fitTo, oneLine, type Palette } from '../output/text.ts';
 
-/** What a report of a push is printed with. */
 type PushWords = { about: AboutThread; isDry?: boolean; isAsked?: boolean; isDecided?: boolean };
 
 /** As wide as two short ids and the dots between them, as in git's own reports. */
@@ -38,7 +37,6 @@ const MAX_COMMIT_LINES = 5;
 
 /**
  * What a push made visible, or would, and where; then a line for each ref, in the form of `git push`.
- *
  * @param options `isAsked` says that the remote was asked what it has; `isDecided` that a person chose what stays here
  */
 export function formatPush(
@@ -183,7 +181,6 @@ function codeLines(commits: readonly CommitLine[], mark: string, summary: string
   return more > 0 ? [...lines, line(paint.warning(mark), summary, `${plural(more, 'commit')} more`)] : lines;
 }
 
-/** The id of a thread, and what it is about. */
 function nameOf(thread: ThreadId, paint: Palette, about: AboutThread): string {
   return `${paint.id(thread)}  ${formatAbout(about(thread))}`.trimEnd();
 }
@@ -203,21 +200,15 @@ function short(id: string): string {
 /** What a thread is about: its workflow, and the first words of its prompt. */
 type About = { workflow: string; prompt: string };
 
-/** Finds what threads are about. */
 export type AboutThread = (thread: ThreadId) => About | undefined;
 
-/** What a push or a fetch reports of threads. */
 type Reported = Pick<PushReport, 'threads' | 'held'> &
   Partial<Pick<PushReport, 'alongside' | 'unsent'> & Pick<FetchReport, 'gone'>>;
 
 /** So many columns of a prompt are told beside a thread's id. */
 const MAX_WORDS_WIDTH = 60;
 
-/**
- * Reads what threads are about, from the subjects of their starts; nothing of those that cannot be read.
- * @param threads the threads with their heads; without one nothing of the thread is known
- * @param redactor takes secrets out of the words; default: they are told as they are stored
- */
+/** Reads what threads are about, from the subjects of their starts; nothing of those that have no head or cannot be read. */
 export async function aboutThreads(
   repository: Repository,
   threads: Iterable<{ thread: ThreadId; head: ObjectId | null | undefined }>,
@@ -240,7 +231,6 @@ export function formatAbout(about: About | undefined): string {
   return `${oneLine(about.workflow)}  ${fitTo(oneLine(about.prompt), MAX_WORDS_WIDTH)}`.trimEnd();
 }
 
-/** Reads what the threads of a report are about. */
 export async function aboutReport(
   repository: Repository,
   { threads, held, alongside = [], unsent = [], gone = [] }: Reported,
@@ -251,7 +241,6 @@ export async function aboutReport(
   return aboutThreads(repository, [...threads, ...unsent, ...(await Promise.all(heads))], redactor);
 }
 
-/** The report with what its threads are about, for JSON. */
 export function withAbout<Report extends Pick<PushReport, 'threads' | 'unsent'>>(
   report: Report,
   about: AboutThread,
@@ -315,9 +304,8 @@ export function hintAtHeldBack(
 const MAX_THREADS = 20;
 
 /**
- * Prints hints after a fetch: how the remote gets back what it has lost; how to answer a suspended thread, or how to read one.
- *
- * It reads heads only, so its cost does not depend on the length of threads.
+ * Prints hints after a fetch: how the remote gets back what it has lost; how to answer a suspended thread, or how to read
+ * one. It reads heads only, so its cost does not depend on the length of threads.
  */
 export async function hintAfterFetch(out: Output, repository: Repository, report: FetchReport): Promise<void> {
   const lost = report.refused.find(({ reason }) => reason === NOT_BROUGHT);

@@ -15,10 +15,7 @@ import type { Limits } from '../../workflow/definition.ts';
 import { resolveWorkflow } from '../../workflow/load/resolve-workflow.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
 
-/**
- * Starts a thread of the workflow that a command line names. A person is asked for the prompt only when there is such a
- * workflow.
- */
+/** Starts a thread of the workflow that a command line names. A person is asked for the prompt only if there is such a one. */
 export async function startHere(
   cli: CliEnvironment,
   repository: Repository,
@@ -57,7 +54,6 @@ type LimitOption = 'limit' | 'timeout' | 'idle-timeout';
 
 type IsolationValues = { isolate: boolean; 'with-changes': boolean; from: string | undefined };
 
-/** The values of {@link startOptions}. */
 export type StartValues = Record<'prompt' | 'file', string | undefined> &
   Record<LimitOption, number | undefined> &
   IsolationValues;
@@ -68,7 +64,6 @@ const isolationOptions: Record<'isolate' | 'with-changes', OptionSpec> & { from:
   'with-changes': { summary: 'the same, from what is checked out with what is not committed' },
 };
 
-/** The options of commands that start a thread. */
 export const startOptions: typeof promptOptions & Record<LimitOption, ParsedOption<number>> & typeof isolationOptions =
   {
     ...promptOptions,
@@ -82,7 +77,6 @@ export const startOptions: typeof promptOptions & Record<LimitOption, ParsedOpti
     },
   };
 
-/** The limits that a command line sets for a thread; `undefined` if none. */
 function limitsOf(options: Record<LimitOption, number | undefined>): Limits | undefined {
   const limits: Limits = {
     ...(options.limit !== undefined && { maxSteps: options.limit }),

@@ -2,11 +2,7 @@ import { ownProgramsFor, type GitUse } from '../../git/repository/own-programs.t
 import type { Repository } from '../../git/repository.ts';
 import { type CliEnvironment, trustsAll } from '../process/cli-environment.ts';
 
-/**
- * Has the person agree to the programs that git would run for this repository, where its own configuration names some. The
- * gate is loaded only then.
- * @throws {NotTrusted} if no person can be asked, or the answer is no
- */
+/** Has the person agree to what git would run for this repository by its own configuration; loads the gate only for that. */
 export async function agreeToGit(cli: CliEnvironment, repository: Repository, use: GitUse): Promise<void> {
   const { location } = repository;
   if (trustsAll(cli) || location === undefined || ownProgramsFor(use, location, cli.env).length === 0) return;

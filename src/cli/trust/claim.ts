@@ -53,7 +53,6 @@ export function claimOfAgent(use: AgentUse, hasher: FileHasher): TrustClaim | un
   return { ...consentTo(title, declared, [...linesOf(declared)], files), declaredAt, cwd: use.cwd };
 }
 
-/** What a setting of the repository's configuration claims. */
 export function claimOfSetting({ name, value, declaredAt }: ConfigSetting): TrustClaim {
   return { ...consentTo(name, value, [...linesOf({ [name]: value })], []), declaredAt, cwd: undefined };
 }
@@ -172,7 +171,6 @@ function isInside(path: string, tops: readonly string[]): boolean {
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_FILES = 20_000;
 
-/** What is to be trusted is more than can be hashed in reasonable time. */
 class TooMuchToTrust extends UwfError {
   constructor(path: string) {
     super('what the agents of this repository name is more than can be looked at', {
@@ -191,10 +189,7 @@ export class FileHasher {
   #files = 0;
   readonly #buffer = Buffer.allocUnsafe(1024 * 1024);
 
-  /**
-   * Hashes a regular file, links followed; `undefined` if there is none at the path, or it cannot be read.
-   * @throws {UwfError} `too-much-to-trust`
-   */
+  /** Hashes a regular file, links followed; `undefined` if there is none at the path, or it cannot be read. */
   hashFile(path: string): HashedFile | undefined {
     this.#count(path);
     // Without O_NONBLOCK, a pipe would be waited for.
@@ -221,11 +216,7 @@ export class FileHasher {
     if (this.#files > MAX_FILES) throw new TooMuchToTrust(path);
   }
 
-  /**
-   * Hashes the files below a folder with their paths, links followed, each folder once.
-   * @param depth how many levels of folders are looked into
-   * @throws {UwfError} `too-much-to-trust`
-   */
+  /** Hashes the files below a folder, down to `depth` levels, with their paths, links followed, each folder once. */
   hashFolder(folder: string, depth: number = Infinity): HashedFile {
     const hash = createHash('sha256');
     const seen = new Set<string>();
@@ -310,7 +301,6 @@ export class Consents {
     return isConsentFile(value) && value.repository === this.#repository ? value.trusted : [];
   }
 
-  /** @throws {UwfError} if it cannot be written */
   add(consents: readonly Consent[]): void {
     let trusted = this.read();
     for (const { name, digest, lines, files } of consents) {
@@ -350,7 +340,6 @@ export class Consents {
   }
 }
 
-/** Tells whether a person has agreed to a claim as it is now. */
 export function isAgreed({ name, digest }: Consent, trusted: readonly Consent[]): boolean {
   return trusted.some((one) => one.name === name && one.digest === digest);
 }

@@ -36,7 +36,6 @@ export class NotTrusted extends UwfError {
  * files that it names and what the configuration lets out. Asks at a terminal for all agents at once.
  *
  * An admitted use stays admitted while the command runs. If an agent changes it, the next command asks again.
- * @throws {NotTrusted} by what it gives
  */
 export function trustGate(
   cli: CliEnvironment,
@@ -70,10 +69,7 @@ export function trustGate(
   };
 }
 
-/**
- * Has the person agree to claims, all at once.
- * @throws {NotTrusted} if no person can be asked, or the answer is no
- */
+/** Has the person agree to claims, all at once. */
 export async function agreeTo(
   cli: CliEnvironment,
   repository: Repository,
@@ -121,7 +117,6 @@ function claimsOf(uses: readonly AgentUse[], config: Config): TrustClaim[] {
   return claims.filter((claim, at) => !isAgreed(claim, claims.slice(0, at)));
 }
 
-/** What an agreement is to. */
 const COVERED = `You agree to these lines and files; when one changes, you are asked again. What they read or
 start in turn, and is not listed, is not covered: a Makefile, the scripts of package.json, a script in
 the command line of a shell.`;
@@ -129,10 +124,7 @@ the command line of a shell.`;
 /** How many rows of 80 columns a person is expected to read before pressing a key. */
 const MAX_ROWS = 200;
 
-/**
- * Shows what would run and asks for one key.
- * @throws {NotTrusted} if no person can be asked, or the answer is no
- */
+/** Shows what would run and asks for one key. */
 export async function askForAll(
   cli: CliEnvironment,
   repository: Repository,

@@ -157,7 +157,6 @@ export class LiveStream {
 /** What a tab says to the stream that it shares with the other tabs. */
 export type TabMessage = { shown: TabView } | { leaves: true };
 
-/** How a tab says what it shows. */
 export type TabLine = { show(shown: TabView): void; leave(): void };
 
 /** What tabs say to each other where there is no shared worker. */

@@ -210,7 +210,6 @@ if (document.querySelector('#connection')) connect();
 const notify = document.querySelector<HTMLButtonElement>('#notify');
 if (notify) offerNotifications(notify, () => waiting);
 
-/** A question of the inbox. */
 type Question = { id: string; thread: string; title: string; text: string };
 
 /** Kept for all tabs of this browser. */
@@ -249,10 +248,7 @@ async function toggle(waiting: string): Promise<void> {
   localStorage.setItem(WANTED, 'yes');
 }
 
-/**
- * Notifies of the questions that are new, each once, whatever tabs are open.
- * @param waiting the state of what waits, as the server told it
- */
+/** Notifies of the questions that are new, each once, whatever tabs are open; `waiting` is their state, as the server told it. */
 async function notifyOfNew(waiting: string): Promise<void> {
   if (typeof Notification !== 'function' || !isWanted()) return;
   for (const { id, thread, title, text } of await findNew(waiting)) {

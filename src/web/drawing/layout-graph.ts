@@ -25,7 +25,6 @@ const MAX_KNOWN = 16;
 /**
  * Lays out a graph from top to bottom, in a thread of its own: other visitors are answered meanwhile. Edges between the same
  * two nodes become one line with several labels.
- * @param edges between nodes that are given
  * @returns `undefined` for a graph that is too large to be drawn, or takes too long
  */
 export function layoutGraph(

@@ -96,7 +96,6 @@ export class ExportFolder {
   }
 }
 
-/** The files of the export that is there. */
 function earlierFiles(folder: string): string[] {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== PARTIAL);
   if (entries.length === 0) return [];
@@ -137,10 +136,7 @@ function taken(folder: string, reason: string): UwfError {
   });
 }
 
-/**
- * Threads with their children, and the children of those, as far as they are here.
- * @returns also the ids of the threads that are not among them
- */
+/** Threads with all threads below them that are here, and the ids of the related threads that are not among these. */
 export async function withChildren(
   engine: EngineContext,
   threads: readonly ThreadPointer[],

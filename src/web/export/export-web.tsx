@@ -74,11 +74,7 @@ export class SecretsInExport extends UwfError {
   }
 }
 
-/**
- * Writes the pages of threads and of their children as files that need no server.
- * @returns how many threads and files it wrote
- * @throws {SecretsInExport} `secrets-in-export`; nothing is left of the export then
- */
+/** Writes the pages of threads and their children as files that need no server; where it throws, none of them is left. */
 export async function exportWeb(options: ExportOptions): Promise<{ threads: number; pages: number }> {
   const { repository, folder: path, redactor, onProgress = () => {}, signal } = options;
   const config = { agents: {}, roles: {} };
@@ -291,7 +287,6 @@ const characters: Readonly<Record<string, string>> = {
   '&amp;': '&',
 };
 
-/** The text that was escaped. */
 function unescaped(html: string): string {
   return html.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => characters[entity] ?? entity);
 }
@@ -325,7 +320,6 @@ function safeWord(word: string): string {
   return `${safe.slice(0, MAX_WORD)}_${createHash('sha256').update(word).digest('hex').slice(0, 16)}`;
 }
 
-/** How one file of the export names another. */
 function relativeFile(from: string, to: string): string {
   return posix.relative(posix.dirname(from), to);
 }

@@ -222,7 +222,6 @@ function foldersOf({ location, stateDir }: Repository): string[] {
   return [commonDir, ...refs, stateDir, join(stateDir, 'leases'), join(stateDir, 'journal')];
 }
 
-/** Tells whether a text is a topic that {@link stateOf} knows. */
 function isTopic(text: string): boolean {
   const threads = text.split('..');
   return text === 'threads' || (threads.length <= 2 && threads.every(isThreadId));
@@ -264,7 +263,6 @@ async function settledTimes({ location }: Repository): Promise<string | undefine
   }
 }
 
-/** A state of a text: equal texts have equal ones. */
 function stateOfText(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 20);
 }
@@ -379,7 +377,6 @@ export class WaitingThreads {
     [this.#heads, this.#running] = [heads, running];
   }
 
-  /** @param among default: all */
   async #look(among: readonly ThreadPointer[] | undefined): Promise<ThreadSummary[]> {
     if (among !== undefined && among.length <= MAX_LOOKED_UP) {
       const found = await Promise.all(among.map((pointer) => summaryOf(this.#engine, pointer)));

@@ -21,9 +21,7 @@ const MAX_TURN_LENGTH = 200_000;
 /** What is known of a thread without its journal. */
 type Known = Pick<ThreadView, 'thread' | 'steps' | 'nextRole' | 'holder'>;
 
-/**
- * Reads the turn that goes on, if any, and the place in the journal up to which it was read.
- */
+/** Reads the turn that goes on, if any, and the place in the journal up to which it was read. */
 export function readRunningTurn(
   repository: Repository,
   known: Known,

@@ -14,10 +14,7 @@ const MAX_PAIRS = 50;
 const MAX_TEXT = 100_000;
 const MAX_ROWS = 1_000;
 
-/**
- * Two threads side by side, from where they part.
- * @param range `<thread>..<thread>`
- */
+/** Two threads side by side, from where they part; the range is `<thread>..<thread>`. */
 export async function diffPage({ site }: Visit, range: string): Promise<Html> {
   const { repository } = site.engine;
   const [one, other, ...rest] = range.split('..');
@@ -158,7 +155,6 @@ function Row({ row: { isSame, left, right } }: { row: DiffRow }): Html {
   );
 }
 
-/** What a step reported and said. */
 function wholeText(step: DiffStep | null): string {
   if (step === null) return '';
   const meta = Object.entries(step.meta).map(

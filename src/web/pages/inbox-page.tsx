@@ -56,7 +56,6 @@ export async function inboxPage(visit: Visit): Promise<Html> {
   );
 }
 
-/** A thread that cannot be read, and why. */
 type Unreadable = { thread: ThreadId; fault: string };
 
 /** A thread that is damaged, or was removed a moment ago, does not hide the others. */

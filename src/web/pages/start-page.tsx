@@ -7,7 +7,6 @@ import type { Visit } from '../site.ts';
 
 type Typed = { workflow: string; prompt: string; wrong: Record<'workflow' | 'prompt', string> };
 
-/** The form that starts a thread. */
 export async function startPage(visit: Visit, typed?: Typed): Promise<Html> {
   const { site, url } = visit;
   const workflows = await listStartable(site.engine);

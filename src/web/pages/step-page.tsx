@@ -20,13 +20,9 @@ import { ForkForm } from '../parts/thread-acts.tsx';
 import type { Visit } from '../site.ts';
 
 const PAGE_TURNS = 20;
-/** So many threads that a step called are named. */
 const MAX_CHILDREN = 50;
 
-/**
- * A step, or a turn that ended in a suspension: what it was told, said and did.
- * @param text the step's number, or the beginning of its hash
- */
+/** A step, or a turn that ended in a suspension, by its number or the beginning of its hash: what it was told, said and did. */
 export async function stepPage(visit: Visit, id: string, text: string): Promise<Html> {
   const { site, url, nowMs } = visit;
   const { engine } = site;

@@ -27,11 +27,7 @@ import { ThreadTimeline } from '../parts/thread-timeline.tsx';
 import type { TypedAnswer } from '../questions/read-question.ts';
 import type { Visit } from '../site.ts';
 
-/**
- * A thread in one of its views: its story, when its roles worked, or its path through the workflow.
- * @param id of the thread, or a prefix that only it has
- * @param again an answer that was typed, and is not taken
- */
+/** A thread in one of its views: its story, when its roles worked, or its path; `again`: an answer that was not taken. */
 export async function threadPage(visit: Visit, id: string, again?: TypedAnswer): Promise<Html> {
   const { site, url, nowMs } = visit;
   const pointer = await getThread(site.engine.repository, id);
@@ -62,10 +58,7 @@ export async function threadPage(visit: Visit, id: string, again?: TypedAnswer):
   );
 }
 
-/**
- * Finds the thread that another is a fork of: a fork shares its start.
- * @returns `undefined` for a thread that is none, and where its start cannot be read or its origin is gone
- */
+/** Finds the thread that another is a fork of: a fork shares its start. `undefined` also where one of them cannot be read. */
 async function findForkOrigin(repository: Repository, { id, head }: ThreadPointer): Promise<ThreadId | undefined> {
   const start = await findStart(repository, head);
   if (start === undefined || start.node.id === id) return undefined;
@@ -85,7 +78,6 @@ function ForkLinks({ thread, origin }: { thread: string; origin: string | undefi
   );
 }
 
-/** So many children are listed. */
 const MAX_CHILDREN = 100;
 
 type FactsProps = { view: ThreadView; claim: KnownClaim | undefined; nowMs: number };

@@ -54,7 +54,6 @@ export async function threadsPage({ site, url, nowMs }: Visit): Promise<Html> {
   );
 }
 
-/** The threads that a process works on now. */
 async function runningThreads(engine: EngineContext): Promise<ThreadSummary[]> {
   const pointers = await Promise.all(findRunning(engine.repository).map((id) => findThread(engine.repository, id)));
   return Promise.all(pointers.flatMap((pointer) => (pointer === undefined ? [] : summaryOf(engine, pointer))));
@@ -94,7 +93,6 @@ function Group({ title, threads, nowMs }: GroupProps): Html | null {
   );
 }
 
-/** A thread in a list. */
 export function ThreadItem({ thread, nowMs }: { thread: ThreadSummary; nowMs: number }): Html {
   const { thread: id, status, workflow, steps, nextRole, prompt, startedAt } = thread;
   const reason = thread.summary ?? thread.reason;

@@ -25,10 +25,7 @@ import type { Visit } from '../site.ts';
 
 const MAX_VERSIONS = 20;
 
-/**
- * A workflow: its graph, roles and versions, and what came of its runs.
- * @param text its name, or the hash of a definition
- */
+/** A workflow, by its name or the hash of a definition: its graph, roles and versions, and what came of its runs. */
 export async function workflowPage({ site, nowMs }: Visit, text: string): Promise<Html> {
   const { engine } = site;
   const state = await stateOf(engine, 'threads');

@@ -89,7 +89,6 @@ function Reason({ question }: { question: WaitingQuestion }): Html {
   );
 }
 
-/** Why the last reply was not accepted. */
 function Refused({ question }: { question: WaitingQuestion }): Html | null {
   const errors = question.suspension.refused?.at(-1)?.errors ?? [];
   if (errors.length === 0) return null;

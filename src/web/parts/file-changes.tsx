@@ -90,7 +90,6 @@ export type FileChanges = {
   to: ObjectId;
 };
 
-/** What a step did to the files. */
 export type StepChanges = FileChanges & {
   /** With which step it was compared, or with which commit, for the first step that recorded its files. */
   base: { step: number } | { commit: ObjectId };
@@ -121,9 +120,7 @@ export async function readStepChanges(engine: EngineContext, step: Step): Promis
   return changes && { ...changes, base, isWhole: files.isWhole };
 }
 
-/**
- * Reads how the files that a step left differ from those of a tree; `undefined` if the step recorded none.
- */
+/** Reads how the files that a step left differ from those of a tree; `undefined` if the step recorded none. */
 export async function readFileChanges(
   { repository, env }: EngineContext,
   from: ObjectId,

@@ -31,7 +31,6 @@ const places = [
   ['/start', 'Start'],
 ] as const;
 
-/** A page with its navigation. */
 export function Page({ site, title, place, live, isWide, children }: PageProps): Html {
   const isFile = useFile() !== undefined;
   return (
@@ -175,7 +174,6 @@ export function By({ person }: { person: string }): Html {
   return <span title={person}>{person.replace(/ <[^<>]*>$/u, '')}</span>;
 }
 
-/** The caller of a thread, and which branch of it the thread is. */
 export function CalledBy({ parent, branch }: { parent: ThreadId; branch: BranchName | null }): Html {
   const how = branch === null ? 'called by' : `branch ${branch.key} of`;
   return (
@@ -200,7 +198,6 @@ const words: Readonly<Record<ThreadStatus, string>> = {
   corrupt: 'damaged',
 };
 
-/** The status of a thread, in words and colour. */
 export function Status({ status }: { status: ThreadStatus }): Html {
   return <span class={`status status-${status}`}>{words[status]}</span>;
 }
@@ -208,7 +205,6 @@ export function Status({ status }: { status: ThreadStatus }): Html {
 /** More of it is in the story: the reason why a thread ended can be its whole last reply. */
 const MAX_REASON = 600;
 
-/** The beginning of the reason why a thread waits or ended. */
 export function Reason({ text }: { text: string }): Html {
   return <p class="reason">{shorten(text.slice(0, MAX_REASON * 2), MAX_REASON)}</p>;
 }
@@ -228,7 +224,6 @@ export function CommandToPaste({ command }: { command: string }): Html {
   );
 }
 
-/** What to try next, its commands set apart. */
 export function Hint({ hint }: { hint: string }): Html {
   return (
     <p class="quiet">{hint.split(/'(uwf [^']*)'/u).map((part, at) => (at % 2 === 1 ? <code>{part}</code> : part))}</p>
@@ -253,7 +248,6 @@ export function DataTable({ columns, children }: { columns: readonly string[]; c
   );
 }
 
-/** The structured part of a reply: names and values. */
 export function Meta({ meta }: { meta: JsonObject }): Html | null {
   const fields = Object.entries(readableMeta(meta));
   if (fields.length === 0) return null;
@@ -273,7 +267,6 @@ function textOf(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
 
-/** So many places are named. */
 const MAX_PLACES = 20;
 
 type MarkProps = { thread: string; secrets: readonly (SecretHit & { file?: string })[] };
@@ -299,12 +292,10 @@ export function SecretMark({ thread, secrets }: MarkProps): Html | null {
   );
 }
 
-/** What looks like a secret in a text. */
 export function secretsIn({ secrets }: Site, text: string): SecretHit[] {
   return secrets === undefined ? [] : hitsInText(secrets.redactor, text);
 }
 
-/** The ways in which a thread is shown. */
 type ThreadViewName = 'story' | 'timeline' | 'graph';
 
 const titles: Readonly<Record<ThreadViewName, string>> = { story: 'Story', timeline: 'Timeline', graph: 'Graph' };
@@ -324,7 +315,6 @@ export function addressOfView(thread: ThreadId, view: ThreadViewName, before?: n
   return query.size === 0 ? `/t/${thread}` : `/t/${thread}?${query.toString()}`;
 }
 
-/** Links to the views of a thread. */
 export function ViewTabs({ thread, current }: { thread: ThreadId; current: ThreadViewName }): Html {
   return (
     <nav class="tabs" aria-label="Views of this thread">

@@ -228,21 +228,17 @@ function costText({ usage }: UsageRow): string {
   return `${usage.isAtLeast ? '≥ ' : ''}${dollars(usage.costUsd)}`;
 }
 
-/** An amount as tables have it. */
 function dollars(amount: number): string {
   return `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
 }
 
-/** What a thread runs, and what it used. */
 type RunFacts = ThreadUsage & { workflow: string; workflowHash: NodeHash; startCommit: ObjectId };
 
 /** A thread with what it used; `facts` is absent where it cannot be read. */
 type Run = { summary: ThreadSummary; facts: RunFacts | undefined };
 
-/** The newest threads of a kind. */
 export type Runs = {
   runs: Run[];
-  /** Whether there are older ones. */
   hasOlder: boolean;
   /** How many of them have no facts. */
   unread: number;
@@ -273,7 +269,6 @@ async function readFacts({ repository }: EngineContext, summary: ThreadSummary):
   return { ...usageOf(tally), workflow, workflowHash: start.node.workflow, startCommit: start.id };
 }
 
-/** What threads used together, under one name. */
 type UsageRow = { name: string; threads: number; usage: Usage | null };
 
 /** Adds up what threads used, by names such as days or roles. */

@@ -11,7 +11,6 @@ import {
 } from '../questions/read-form-fields.ts';
 import type { Html } from './page.tsx';
 
-/** What a form shows beside its fields. */
 export type FormState = {
   /** Begins the ids of its elements: a page can have several forms. */
   id: string;

@@ -89,7 +89,6 @@ function shareRoom(said: readonly Said[]): number[] {
   return room.toReversed();
 }
 
-/** The id of an entry on its page. */
 function anchorOf(entry: Said): string {
   switch (entry.kind) {
     case 'start':
@@ -271,11 +270,7 @@ export async function readReplyAt(repository: Repository, commit: FoundTurn['com
 /** So many steps are on one page of a story: browsers take megabytes for each hundred. */
 export const STORY_STEPS = 200;
 
-/**
- * The address of a place in a thread's story.
- * @param count how many steps the thread has
- * @param number of the step that stands there, or of the next one
- */
+/** The address of a place in the story of a thread with `count` steps: at the step of this number, or before it. */
 export function storyAddress(thread: ThreadId, count: number, number: number, anchor: string): string {
   const before = Math.min(number + STORY_STEPS / 2, count + 1);
   return number > count - STORY_STEPS ? `/t/${thread}#${anchor}` : `/t/${thread}?before=${before}#${anchor}`;

@@ -131,7 +131,6 @@ function CancelForm({ visit, view: { thread, head } }: ActsProps): Html {
 
 type ActFormProps = {
   visit: Visit;
-  /** Where it is sent. */
   action: string;
   /** Names the form on its page, and what it is about: a form of another name takes nothing over of what was typed. */
   id: string;

@@ -15,7 +15,6 @@ import { addressOfView, DataTable, type Html, PageLink } from './page.tsx';
 type TimelineProps = {
   visit: Visit;
   view: ThreadView;
-  /** How many steps are on one page. */
   limit: number;
   /** Only what was before the step of this number. */
   before: number | undefined;
@@ -342,11 +341,7 @@ type SpanOptions = { limit: number; before?: number | undefined; from: ObjectId;
 
 /**
  * Reads what went on in a thread, in the order in which it began: its steps, and what waited and which children worked between
- * them.
- * @param limit how many steps at most
- * @param before only what was before the step of this number
- * @param from the commit from which they are read
- * @returns also how many children of these steps are left out
+ * them. It reads at most `limit` steps, from the commit `from` back, and tells how many of their children are left out.
  */
 export async function readSpans(
   engine: EngineContext,

@@ -28,18 +28,15 @@ export type PathTaken = {
   forced: readonly { from: string; to: string; count: number }[];
   /** How many steps each role took. */
   visits: ReadonlyMap<string, number>;
-  /** The role whose turn it is. */
   turn: { role: string; state: RoleState } | undefined;
 };
 
-/** What a role is doing whose turn it is. */
 type RoleState = 'at work' | 'waits' | 'next';
 
 type GraphProps = {
   definition: WorkflowDefinition;
   /** Absent for a definition by itself. */
   path?: PathTaken | undefined;
-  /** Where a role leads. */
   hrefOf: (role: string) => string;
 };
 
@@ -304,7 +301,6 @@ function jobsOf({
 /** The path of a thread through its workflow, up to a commit. */
 type ThreadPath = {
   definition: WorkflowDefinition;
-  /** How often each rule was followed, by its place in the definition. */
   rules: ReadonlyMap<number, number>;
   /** How often a person gave the turn to a role, in place of a rule; by both names as JSON. */
   forced: ReadonlyMap<string, { from: string; to: string; count: number }>;

@@ -29,7 +29,6 @@ export function pointerOf(place: string): string {
   return members.map((member) => `/${escaped(decodeURIComponent(member.replace(/\?.*/u, '')))}`).join('');
 }
 
-/** The pointer of a member of what a pointer names. */
 export function memberPointer(pointer: string, member: string): string {
   return `${pointer}/${escaped(member)}`;
 }
@@ -166,7 +165,6 @@ function numberIn(text: string): number | string {
   return /^[-+]?[\d.]/u.test(plain) && Number.isFinite(number) ? number : text;
 }
 
-/** A part of a form that is filled in. */
 export type FormField = {
   /** The name of the member that it is; '' for an item of a list. */
   name: string;

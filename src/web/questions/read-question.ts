@@ -43,7 +43,6 @@ const limitSchema: JsonObject = {
   additionalProperties: false,
 };
 
-/** What a limit's field is called. */
 const moreOf: Readonly<Record<string, string>> = {
   maxSteps: 'more steps of the thread',
   maxVisits: 'more steps of each role',
@@ -97,10 +96,7 @@ async function wantedBy(
   return shape.fields.length === 0 ? { kind: 'text' } : { kind: 'reply', schema, shape };
 }
 
-/**
- * Splits the reason with which a turn waits for a permission: what would be done, and how to allow it for good. `undefined` for
- * another text.
- */
+/** Splits the reason of a wait for a permission: what would be done, and how to allow it for good. `undefined` for another text. */
 export function splitPermission(reason: string): { deed: string; howTo: string } | undefined {
   // The agent's words of the deed can contain the words that uwf adds, so the last of these are looked for.
   const [, deed, howTo] =

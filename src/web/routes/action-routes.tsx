@@ -32,7 +32,6 @@ type Sent = {
 
 type Done = Response | Promise<Response>;
 
-/** What forms on a thread do. */
 const acts: Readonly<Record<string, (sent: Sent) => Promise<Done>>> = {
   resume,
   poke: async (sent) => {
@@ -149,7 +148,6 @@ function toThread({ context, pointer }: Sent): Response {
   return context.redirect(`/t/${pointer.id}`, 303);
 }
 
-/** The page that a form's address belongs to. */
 function pageOf(context: WebContext): string {
   const thread = context.req.param('thread');
   return thread === undefined ? context.req.path : `/t/${encodeURIComponent(thread)}`;

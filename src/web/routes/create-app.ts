@@ -67,7 +67,6 @@ const assetTypes: Readonly<Record<string, string>> = {
   'stream-worker.js': 'text/javascript; charset=utf-8',
 };
 
-/** The files that every page loads. */
 function addAssets(app: WebApp): void {
   for (const [name, type] of Object.entries(assetTypes)) {
     app.get(`/assets/${name}`, (context) => {
@@ -79,7 +78,6 @@ function addAssets(app: WebApp): void {
 
 type Page = (visit: Visit, parameter: (name: string) => string) => Promise<Html>;
 
-/** What is shown at which address. */
 const pages: Readonly<Record<string, Page>> = {
   '/': threadsPage,
   '/inbox': inboxPage,
@@ -92,7 +90,6 @@ const pages: Readonly<Record<string, Page>> = {
   '/cost': costPage,
 };
 
-/** The pages, which change nothing. */
 function addPages(app: WebApp, visitOf: VisitOf): void {
   for (const [path, page] of Object.entries(pages)) {
     app.get(path, async (context) =>
@@ -111,10 +108,7 @@ const MAX_STREAMS = 100;
 /** A browser that reads nothing is let go when so much waits for it. It comes back with what it shows. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 
-/**
- * The stream that tells a browser of changes.
- * @param closing ends all streams
- */
+/** The stream that tells a browser of changes, until `closing`. */
 function addLive(app: WebApp, live: Live, closing: AbortSignal): void {
   app.get('/live', (context) => {
     // No client reads the stream of such a request, so it would never end.

@@ -14,7 +14,6 @@ import type { LoginSecret, Visit } from '../site.ts';
 /** What a request has after the login was checked: the browser's session. */
 type WebEnv = { Variables: { session: string } };
 
-/** The routes of the page. */
 export type WebApp = Hono<WebEnv>;
 export type WebContext = Context<WebEnv>;
 
@@ -32,10 +31,7 @@ const securityHeaders: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 };
 
-/**
- * Refuses requests of other sites, and gives every answer its headers.
- * @param hosts names that the server is reached by, besides those of loopback
- */
+/** Refuses requests of other sites, and gives every answer its headers. `hosts`: its names besides those of loopback. */
 export function addGuard(app: WebApp, hosts: readonly string[]): void {
   app.use(async (context, next) => {
     const refusal = checkRequest(context.req.raw, hosts);
@@ -59,7 +55,6 @@ export function limitBody(maxSize: number): MiddlewareHandler {
   });
 }
 
-/** What is said where there is no page, and where one fails. */
 export function addFailures(app: WebApp): void {
   app.notFound((context) =>
     context.html(<MessagePage title="Not found" text="There is no such page." again="/" />, 404),
@@ -67,11 +62,7 @@ export function addFailures(app: WebApp): void {
   app.onError((error, context) => answerFailure(context, error));
 }
 
-/**
- * Tells of an error.
- * @param typed what was typed into the form that did nothing: it is shown, so that it is not lost
- * @param again where to look again; default: the list of threads
- */
+/** Tells of an error, and shows what was `typed` into a form that did nothing, so that it is not lost. */
 export function answerFailure(
   context: WebContext,
   error: unknown,
@@ -105,16 +96,12 @@ function localPath(to: string): string {
   return url?.origin === base && !url.pathname.startsWith('//') ? `${url.pathname}${url.search}` : '/';
 }
 
-/** How long a browser stays logged in. */
 const SESSION_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** What a cookie holds: an id of the browser's session, and when it ends (ms since 1970), sealed with the server's key. */
 const COOKIE = /^([0-9a-f]{32})\.(\d{1,16})\.([0-9a-f]{64})$/;
 
-/**
- * Sessions of browsers, without a list of them: a cookie is its own proof, so that a server that starts again knows the
- * browsers that were logged in.
- */
+/** Sessions of browsers without a list: a cookie is its own proof, so browsers stay logged in when the server starts again. */
 export class Sessions {
   readonly #key: Uint8Array;
   readonly #now: () => number;
@@ -158,7 +145,6 @@ function areSame(one: string, other: string): boolean {
   return a !== undefined && b !== undefined && timingSafeEqual(a, b);
 }
 
-/** Why a request is refused: what the page says, in a sentence. */
 type ForbiddenRequest = { status: 403 | 421; reason: string };
 
 /** Names of this machine. Their port may be any: `ssh -L` forwards another one. */
@@ -171,7 +157,6 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'
  * ours. It sends `Sec-Fetch-Site` and, with what may write, `Origin`, which scripts cannot set; a page of another loopback
  * port is `same-site`, and refused.
  * Source: Fetch Metadata Request Headers (W3C), OWASP Cross-Site Request Forgery Prevention.
- *
  * @param hosts names that the server was told to serve besides those of loopback, lower case, without a port
  */
 function checkRequest(request: Request, hosts: readonly string[]): ForbiddenRequest | undefined {
@@ -197,11 +182,7 @@ const MAX_LOGIN_BYTES = 16 * 1024;
 /** How long the answer to a wrong secret takes, so that guessing is slow. */
 const WRONG_SECRET_MS = 500;
 
-/**
- * Logs visitors in, and sends the others to where that is done: what is added to the app after this is for visitors who are
- * logged in.
- * @param cookie its name
- */
+/** Logs visitors in, and sends others to the login: what is added to the app after this is for those who are logged in. */
 export function addLogin(app: WebApp, sessions: Sessions, secret: LoginSecret, cookie: string): void {
   app.get('/login', (context) => {
     return context.html(<LoginPage to={localPath(context.req.query('to') ?? '/')} byPassword={'password' in secret} />);

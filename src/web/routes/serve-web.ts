@@ -16,7 +16,6 @@ class CannotListen extends UwfError {
   }
 }
 
-/** A server of the page. */
 type WebServer = { port: number; close(): Promise<void> };
 
 /** An idle connection costs a few kilobytes: so many are let in that a page still answers beside those of others. */
@@ -25,15 +24,11 @@ const MAX_CONNECTIONS = 5_000;
 const SILENT_MS = 10_000;
 const LOOK_EVERY_MS = 2_000;
 
-/** Answers a request. */
 type Handler = (request: Request) => Promise<Response>;
 
 /**
- * Serves the page over HTTP.
- *
- * @param ports to try, one after the other; 0 is any that is free
- * @param loadHandler is called with the first request; the signal is aborted when the server closes
- * @throws {CannotListen} if none can be had
+ * Serves the page over HTTP on the first of the ports that is free; 0 is any. The handler is loaded with the first request,
+ * and its signal is aborted when the server closes.
  */
 export async function serveWeb(
   host: string,

@@ -163,7 +163,6 @@ class JobAtWork {
     this.#locked = locked;
   }
 
-  /** Has the agent stop. */
   abort(reason: string): void {
     this.#abort.abort(new Error(reason));
   }
@@ -210,7 +209,6 @@ class JobAtWork {
  * Renews the locks of the jobs at work, aborts those whose lock another worker has, and offers the jobs of ended workers again.
  *
  * While Redis is away, nothing is aborted: no other worker can get the jobs there, and their agents may be close to the end.
- * @returns ends it
  */
 function keepLocks(
   connection: RedisConnection,

@@ -75,7 +75,6 @@ export class ListenedQueues {
 /** How long locks live, and how often the locks of others are looked at. */
 export type LockTimes = { lockMs: number; tickMs: number };
 
-/** A job that this process has locked. */
 export type LockedJob = { queue: ListenedQueue; job: Job; id: string; token: string };
 
 /**
@@ -122,11 +121,7 @@ export class ListenedQueue {
     return { queue: this, job, id: job.id, token };
   }
 
-  /**
-   * Renews locks and returns the jobs whose lock another worker has.
-   *
-   * A lock that ran out is taken again if it is free: Redis may have been away for longer than locks live.
-   */
+  /** Renews locks, also those that ran out while Redis was away and are free; returns the jobs whose lock another worker has. */
   async renew(locked: readonly LockedJob[]): Promise<LockedJob[]> {
     const [ids, tokens] = [locked.map(({ id }) => id), locked.map(({ token }) => token)];
     const refused = await this.#worker.extendJobLocks(ids, tokens, this.#lockMs);
@@ -180,9 +175,7 @@ const isStoredTurn = objectOf<StoredTurn>({
   losses: { mayBe: arrayOf(isString) },
 });
 
-/**
- * The id under which a job is offered once: the thread and its head. BullMQ reserves ':' for its keys.
- */
+/** The id under which a job is offered once: the thread and its head. BullMQ reserves ':' for its keys. */
 export function jobIdOf({ thread, head }: Pick<TurnJob, 'thread' | 'head'>): string {
   return `${thread}-${head}`;
 }
@@ -206,10 +199,7 @@ export type NeedsQueue = { name: string; needs: readonly string[] };
 
 const isNeeds = arrayOf(isString);
 
-/**
- * Names the queue of the jobs with these needs, in whatever order they are. A need can be any text, and BullMQ allows no ':',
- * so the name is a digest.
- */
+/** Names the queue of the jobs with these needs, in any order: by a digest, as a need can be any text and BullMQ allows no ':'. */
 export function queueOf(needs: readonly string[]): NeedsQueue {
   const sorted = [...new Set(needs)].toSorted();
   const digest = createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16);

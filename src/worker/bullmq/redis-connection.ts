@@ -78,9 +78,7 @@ export class RedisConnection {
     });
   }
 
-  /**
-   * What to throw to a caller. The error of ioredis is not its cause: it has the words of the command, those of a login too.
-   */
+  /** What to throw to a caller. The error of ioredis is not its cause: it has the words of the command, those of a login too. */
   unreachable(error: unknown): UwfError {
     const { isReady } = this;
     const reason = isReady || this.#reason === '' ? this.#safe(messageOf(error)) : this.#reason;
@@ -164,12 +162,7 @@ export function isRedisUrl(url: string): boolean {
   return /^rediss?:/i.test(url);
 }
 
-/**
- * Parses `redis[s]://[[user]:password@]host[:port][/database][?prefix=name]`.
- *
- * No error contains the URL, because it may contain a password.
- * @throws {UwfError} `invalid-queue-url`
- */
+/** Parses `redis[s]://[[user]:password@]host[:port][/database][?prefix=name]`. No error contains it: there may be a password. */
 export function parseRedisUrl(text: string): RedisAddress {
   if (!isRedisUrl(text)) throw invalid("it does not begin with 'redis://' or 'rediss://'");
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -120,10 +120,8 @@ function pin(cas: Cas, repository: Repository, artifact: Artifact, blob?: Uint8A
 }
 
 /**
- * Finds what is to be pinned: a file, whatever is in it, or what a revision names (`main`, `HEAD:src`).
- *
- * @returns the artifact, and the bytes of a file, which the repository may not have
- * @throws {UsageError} if there is neither
+ * Finds what is to be pinned: a file, whatever is in it, or what a revision names (`main`, `HEAD:src`). The repository may
+ * not have the bytes of a file, so they are given, too.
  */
 async function readArtifact(
   cli: CliEnvironment,

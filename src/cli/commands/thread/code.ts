@@ -189,7 +189,6 @@ is changed. Commits that agents made stay as they are, and the command lists tho
       throw error;
     }
 
-    /** @throws {WrongThreadState} if no person can be asked */
     async function mayMerge(thread: ThreadId, { status, fault }: Standing): Promise<boolean> {
       if (fault === undefined) return true;
       const look = `'uwf thread code ${thread}' shows what it changed`;

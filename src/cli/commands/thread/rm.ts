@@ -41,7 +41,6 @@ type Removed = {
   remote?: string | null;
 };
 
-/** How threads are removed. */
 type How = { env: GitEnvironment; force: boolean; isDry: boolean };
 
 /** So many threads lose their refs in one change. */
@@ -182,11 +181,8 @@ async function removeAll(
 }
 
 /**
- * Finds the work that a removal would lose.
- *
- * @param isLeaving tells the refs that go with the thread
- * @returns null if it would lose none; with `force` also if that cannot be told
- * @throws {NotMerged} without `force`
+ * Finds the work that a removal, with the refs that are `isLeaving`, would lose; null if it would lose none, and with `force`
+ * also if that cannot be told.
  */
 async function findLost(
   repository: Repository,
@@ -209,7 +205,6 @@ async function findLost(
 
 /**
  * Removes a thread from a remote and from this repository. The remote comes first: if it refuses, nothing has changed here.
- *
  * @param name the remote as it was typed; `undefined` for the one that git would push to
  * @param thread its id or a prefix; one that only the remote has is named by its whole id
  */
@@ -239,12 +234,8 @@ async function removeEverywhere(
 
 /**
  * Removes one thread from this repository.
- *
  * @param before runs first, under the thread's lease; if it throws, nothing is removed
  * @param remote the remote that `before` removes it from
- * @throws {ThreadNotFound} {UwfError} `ambiguous-thread` if there is no such thread, or several
- * @throws {WrongThreadState} {NotMerged} if it is not over, or its work is merged nowhere, without `force`
- * @throws {LeaseHeld} if another process works on it
  */
 async function removeHere(
   repository: Repository,

@@ -244,7 +244,6 @@ is shown here as it comes.`,
   },
 });
 
-/** What the options add to limits; `undefined` if nothing. */
 function moreOf(options: Record<LimitOption, number | undefined>): MoreLimits | undefined {
   const more: MoreLimits = {};
   for (const [name, option] of limitOptions) {
