@@ -152,7 +152,6 @@ export const NODE_LIMITS: NodeLimits = { maxBytes: 16 * 1024 * 1024, maxValues: 
 /** The largest blob of a schema. Compiled, it is a program many times that size. */
 export const MAX_SCHEMA_BYTES: number = 256 * 1024;
 
-/** Makes the error for a node that fetch would refuse. */
 function nodeTooLarge(reason: string): UwfError {
   return new UwfError(`this cannot be stored as a node: ${reason}`, {
     code: 'node-too-large',
@@ -161,7 +160,7 @@ function nodeTooLarge(reason: string): UwfError {
   });
 }
 
-/** Makes the error for a node of more bytes than {@link NODE_LIMITS} allows. @param bytes how many, in words */
+/** @param bytes how many, in words */
 export function tooManyBytes(bytes: string): UwfError {
   return nodeTooLarge(`it has ${bytes} bytes, more than the ${NODE_LIMITS.maxBytes} of the largest`);
 }
@@ -202,7 +201,7 @@ export function whyNoJson(data: Uint8Array, { maxDepth, maxValues }: Omit<NodeLi
   return undefined;
 }
 
-/** Counts the occurrences of a text in some bytes, and stops when there are more than `most`. */
+/** Counts the occurrences of a text, and stops when there are more than `most`. */
 export function countOf(data: Uint8Array, text: string, most: number): number {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   let count = 0;

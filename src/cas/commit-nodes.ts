@@ -32,7 +32,6 @@ const MAX_INDEX_BYTES = 16 * 1024 * 1024;
  *
  * A commit whose tree has no `index`, an empty one, or something else under that name is not of uwf: it may be a
  * commit of the user's code that a step pins.
- * @param known the commit, where it has been read already
  * @throws {ObjectMissing} {CorruptObject} if the commit or its tree cannot be read
  */
 export async function readCommitNodes(
@@ -45,12 +44,7 @@ export async function readCommitNodes(
   return { parents: commit.parents, committedAtMs: commit.committer.atMs, entries };
 }
 
-/**
- * Lists the nodes of a commit's tree.
- *
- * @param known the commit, where it has been read already
- * @throws {InvalidIndex} if uwf did not write the commit
- */
+/** Lists the nodes of a commit's tree. @throws {InvalidIndex} if uwf did not write the commit */
 export async function readCommitIndex(
   repository: NodeReader,
   commitId: ObjectId,
@@ -63,9 +57,7 @@ export async function readCommitIndex(
 
 /**
  * Reads the node that an index lists, and proves that it is that node.
- *
  * @throws {HashMismatch} {NotCanonical} if the blob is not the node of that hash
- * @throws {ObjectMissing} if the blob is not in the repository
  */
 export async function readNodeAt(repository: NodeReader, entry: Pick<IndexEntry, 'hash' | 'oid'>): Promise<StoredNode> {
   await prepareHashing();
@@ -200,7 +192,6 @@ class HistoryNodes implements NodeSource {
 /** Where a tree holds a node: the blob `oid` at `path`, relative to the tree that carries the index. */
 export type IndexEntry = { hash: NodeHash; oid: ObjectId; path: string };
 
-/** The name of the blob that lists the nodes of a tree. */
 export const INDEX_NAME = 'index';
 
 /** A tree's index is not as uwf writes it. */
@@ -217,7 +208,6 @@ export class InvalidIndex extends UwfError {
 
 /**
  * Writes an index: a line `<hash> <oid> <path>` per node, sorted by hash, then by the path's bytes.
- *
  * @throws {InvalidIndex} if a path is empty, holds a line end or is listed twice
  */
 export function formatIndex(entries: readonly IndexEntry[]): string {
@@ -227,11 +217,7 @@ export function formatIndex(entries: readonly IndexEntry[]): string {
   return text;
 }
 
-/**
- * Reads an index, and refuses every text that {@link formatIndex} would not have written.
- *
- * @throws {InvalidIndex} naming the line
- */
+/** Refuses every text that {@link formatIndex} would not have written. @throws {InvalidIndex} naming the line */
 export function parseIndex(text: string): IndexEntry[] {
   if (text === '') return [];
   if (!text.endsWith('\n')) throw new InvalidIndex(0, 'its last line is cut off');

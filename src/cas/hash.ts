@@ -25,8 +25,6 @@ export function prepareHashing(): Promise<void> {
 
 /**
  * Computes XXH64 (seed 0) of some bytes, as an unsigned number of 64 bits.
- *
- * @throws {Error} if `prepareHashing` was not awaited before, which is a bug of the caller
  * Source: xxHash fast digest algorithm, specification 0.1.1.
  */
 export function digest(bytes: Uint8Array): bigint {

@@ -16,7 +16,6 @@ import { bytesOf, DamagedRecords, type ReadRange, RecordFile, writeRecordFile } 
 interface RepositoryNodes extends NodeSource {
   /**
    * Lists the hashes of nodes that start with some characters, in order; case does not matter.
-   *
    * @throws {InvalidNodeHash} if no hash can start so
    */
   findByPrefix(prefix: string): Promise<NodeHash[]>;
@@ -48,16 +47,11 @@ export function repositoryNodes(repository: Repository): RepositoryNodes {
   };
 }
 
-/**
- * Rebuilds the local lookup from the refs.
- *
- * @returns how many commits were read, and how many different nodes they hold
- */
+/** Rebuilds the local lookup from the refs. @returns how many commits were read, and of how many different nodes */
 export function reindex(repository: Repository): Promise<{ commits: number; nodes: number }> {
   return lookupOf(repository).rebuild();
 }
 
-/** The local lookup of a repository. */
 export function lookupOf(repository: Repository): Lookup {
   const lookup = lookups.get(repository) ?? new Lookup(repository);
   lookups.set(repository, lookup);
@@ -198,12 +192,7 @@ export class Lookup {
     return this.#inTurn(() => this.#mending(() => this.#takeIn(this.#refresh())));
   }
 
-  /**
-   * Works the lookup out again from the refs.
-   *
-   * If the process is killed, the records written so far stay. They are correct, and the next update adds the rest.
-   * @returns how many commits and how many different nodes are known
-   */
+  /** If the process is killed, the records written so far stay. They are correct, and the next update adds the rest. */
   rebuild(): Promise<{ commits: number; nodes: number }> {
     return this.#inTurn(() =>
       this.#mending(async () => {

@@ -3,7 +3,6 @@ import { UwfError } from '../errors.ts';
 /** The address of a node: 13 characters of Crockford Base32 that carry 64 bits. Made only by this folder. */
 export type NodeHash = string & { readonly __brand: 'NodeHash' };
 
-/** Raised for a string that has not the form of a node hash. */
 export class InvalidNodeHash extends UwfError {
   constructor(text: string) {
     super(`'${text}' is not a node hash`, {

@@ -8,7 +8,6 @@ import { assertNodeFits } from './canonical.ts';
 import { ARTIFACT_TYPE } from './node-hash.ts';
 import type { EncodedNode, Node } from './node.ts';
 
-/** A node that is to be written, and where it goes. */
 export type NodeFile = { path: string; node: EncodedNode };
 
 /** A file of a tree: a node to be written, or one whose blob the repository keeps already. */
@@ -20,7 +19,6 @@ export type TreeFile = NodeFile | IndexEntry;
  */
 export type Subtree = { path: string; mode: '040000' | '100644'; id: ObjectId };
 
-/** Makes the error for two entries with the same path in a tree. */
 function pathTaken(path: string): UwfError {
   return new UwfError(`two things were to be stored at '${path}'`, {
     code: 'path-taken',

@@ -125,7 +125,6 @@ export interface NodeSource {
   find(hash: NodeHash): Promise<StoredNode | undefined>;
 }
 
-/** No node of this hash exists where it was looked for. */
 export class NodeNotFound extends UwfError {
   readonly hash: NodeHash;
   constructor(hash: NodeHash) {
@@ -150,11 +149,7 @@ export class HashCollision extends UwfError {
   }
 }
 
-/**
- * Finds a node that has to be there.
- *
- * @throws {NodeNotFound} if it is not
- */
+/** Finds a node that has to be there. @throws {NodeNotFound} if it is not */
 export async function getNode(source: NodeSource, hash: NodeHash): Promise<StoredNode> {
   const node = await source.find(hash);
   if (node === undefined) throw new NodeNotFound(hash);

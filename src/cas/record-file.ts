@@ -13,7 +13,7 @@ const MAX_TAIL_LINES = 4096;
 /** Says that a file of records is damaged. Its reader removes the file and builds it anew. */
 export class DamagedRecords extends Error {}
 
-/** Returns the bytes of a file from one position to another, or to its end; fewer where it is shorter. */
+/** The bytes from one position to another, or to the end; fewer where the file is shorter. */
 export type ReadRange = (start: number, end?: number) => Buffer;
 
 /** Records, each a line without its end: sorted ones, which are found by bisection and read by the page, and a tail. */
@@ -50,7 +50,6 @@ export class RecordFile {
     return !this.#isTorn && this.#tail.length + records.length <= MAX_TAIL_LINES;
   }
 
-  /** Takes in records that were appended. */
   remember(records: readonly string[]): void {
     this.#tail = sortedOnce([...this.#tail, ...records]);
   }
@@ -85,7 +84,6 @@ export class RecordFile {
     yield* fresh.slice(at);
   }
 
-  /** The sorted records. */
   *sorted(): Generator<string> {
     for (let first = 0; first < this.#sortedCount; first += LINES_IN_PAGE) {
       const lines = this.#linesIn(this.#readPage(first));
@@ -147,7 +145,6 @@ export function writeRecordFile(
   write(Buffer.from(firstLine(format, count)), 0);
 }
 
-/** Records as they lie in a file. */
 export function bytesOf(records: readonly string[]): Buffer {
   return Buffer.from(records.map((record) => `${record}\n`).join(''), 'latin1');
 }

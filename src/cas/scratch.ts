@@ -66,7 +66,6 @@ export function isArtifact(entry: Pick<IndexEntry, 'path'>): boolean {
 
 /** What is added to a scratch ref. */
 export type ScratchNodes = {
-  /** The nodes to put. */
   nodes: readonly EncodedNode[];
   /** Nodes that these link to, and that may not be kept by anything else. */
   linked?: readonly EncodedNode[];
@@ -101,10 +100,7 @@ export async function putScratch(repository: Repository, ref: RefName, added: Sc
   );
 }
 
-/**
- * Makes a file the only one in its folder of a scratch ref's tree.
- * @throws {RefMoved} as {@link putScratch} does
- */
+/** Makes a file the only one in its folder of a scratch ref's tree. */
 export async function replaceInScratch(
   repository: Repository,
   ref: RefName,
@@ -122,10 +118,7 @@ export async function listScratch(repository: Repository, ref: RefName): Promise
 
 /**
  * Removes nodes from a scratch ref. If no artifact is left, the ref is deleted with the linked nodes and schemas.
- *
- * Hashes that are not there are ignored.
  * @returns the hashes that were there
- * @throws {RefMoved} as {@link putScratch} does
  */
 export async function removeFromScratch(
   repository: Repository,

@@ -1,6 +1,5 @@
 import { UwfError } from '../errors.ts';
 
-/** An expression is at fault. */
 abstract class ExpressionError extends UwfError {
   readonly expression: string;
 
@@ -11,7 +10,6 @@ abstract class ExpressionError extends UwfError {
   }
 }
 
-/** An expression is not JSONata. */
 export class ExpressionSyntaxError extends ExpressionError {
   /** Why, in the parser's words. */
   readonly reason: string;
@@ -84,7 +82,7 @@ export function exceedsLimit(error: UwfError): boolean {
 /** The code of the error of a template that was ended at a limit. */
 export const TEMPLATE_LIMIT = 'template-limit';
 
-/** Makes the error for an evaluator process that cannot be started or died. The machine is at fault, not the expression. */
+/** The machine is at fault, not the expression. */
 export function evaluatorUnavailable(reason: string): UwfError {
   return new UwfError(`the process that evaluates expressions ${reason}`, {
     code: 'evaluator-unavailable',
@@ -105,9 +103,7 @@ function atOffset(offset: number | undefined): string {
   return offset === undefined ? '' : ` (at character ${offset + 1})`;
 }
 
-/**
- * Reads what JSONata throws: plain objects, whose fields differ from error to error, and errors of the language.
- */
+/** JSONata throws plain objects, whose fields differ from error to error, and errors of the language. */
 export function readJsonataError(error: unknown): {
   message: string;
   code: string | undefined;

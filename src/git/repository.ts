@@ -47,7 +47,6 @@ export interface Repository {
   close(): Promise<void>;
 }
 
-/** Limits of one read. */
 export type ReadOptions = {
   /** Refuse an object larger than this (uncompressed) before it is inflated; default: no limit. */
   maxBytes?: number;
@@ -89,7 +88,7 @@ export interface ObjectStore {
    * group.
    *
    * An empty list writes nothing. An existing object may be written again.
-   * @throws {StorageFull} / {StorageReadOnly} (kind `environment`); nothing half-written stays
+   * @throws {StorageFull} / {StorageReadOnly} (kind `environment`), as all that writes; nothing half-written stays
    */
   write(objects: readonly GitObject[]): Promise<WrittenObjects>;
 

@@ -16,7 +16,6 @@ import {
 } from '../workflow/definition.ts';
 import { BlockFailed, type DecisionContext, ruleScope, stepsSeenBy, templateScope } from './decide.ts';
 
-/** A branch of a block, ready to run. */
 export type Branch = { key: string; prompt: string };
 
 /** The longest key, in UTF-16 units. */
@@ -29,7 +28,6 @@ const MAX_KEY = 200;
  * @param prompt the prompt of branches that have none of their own
  * @param evaluated is called after each expression and each prompt; it can throw to end the work
  * @throws {BlockFailed} if an expression or a prompt has no usable result, a key comes twice, or there are too many
- * @throws {UwfError} `evaluator-unavailable` as `decide` does
  */
 export async function listBranches(
   name: string,
@@ -133,7 +131,6 @@ class Listing {
   }
 }
 
-/** A branch whose end was taken in. */
 export type TakenBranch = BranchEnd & { key: string };
 
 /** The state of a join: open, or over with the `$status` of the block's step. */
@@ -145,7 +142,6 @@ export type JoinVerdict = { kind: 'open' } | { kind: 'over'; status: string; isJ
  * A pure function: verification calls it again for each prefix of that order.
  * @param total the number of the block's branches
  * @throws {BlockFailed} if the expression of the join has no usable result
- * @throws {UwfError} `evaluator-unavailable` as `decide` does
  */
 export async function judgeJoin(
   name: string,
@@ -161,7 +157,6 @@ export async function judgeJoin(
   return judgeCounts(block, { completed, taken: taken.length, total });
 }
 
-/** Tells whether a branch ended with the outcome `completed`. */
 export function isCompleted({ end }: Pick<TakenBranch, 'end'>): boolean {
   return end.outcome === 'completed';
 }

@@ -40,7 +40,6 @@ export async function decide(
 /**
  * Decides which role is next if a limit keeps the role that {@link decide} chose from running, by the rules with `on: limit`.
  * @returns `undefined` where none of them holds
- * @throws {UwfError} `evaluator-unavailable` as `decide` does
  */
 export async function decideAtLimit(rules: readonly Rule[], context: DecisionContext): Promise<Decision | undefined> {
   const decision = await decideAmong(rules, 'limit', context);
@@ -150,7 +149,6 @@ export function templateScope(context: DecisionContext, steps: readonly StepView
 /** The thread's beginning as rules and templates see it. */
 export type StartView = { prompt: string; workflow: string; depth: number; startedAtMs: number };
 
-/** Steps as an expression sees them. */
 type SeenSteps = {
   /** Oldest first. */
   steps: readonly StepView[];
@@ -186,7 +184,7 @@ export type Decision =
   /** A rule was ended at a limit of time or memory. On another machine, or later, there may be a decision. */
   | { kind: 'undecided'; rule: number; error: UwfError };
 
-/** The role of the newest step; `undefined` before the first. */
+/** `undefined` before the first step. */
 export function lastRoleOf(steps: DecisionContext['steps']): string | undefined {
   return 'seenBy' in steps ? steps.lastRole : steps.at(-1)?.role;
 }
@@ -210,11 +208,10 @@ export async function stepsSeenBy(steps: DecisionContext['steps'], seen: StepsSe
   return 'seenBy' in steps ? steps.seenBy(seen) : { steps };
 }
 
-/** The input of a role's checks. */
 export type CheckContext = {
   /** The reply's meta, which its schema has accepted. */
   meta: JsonObject;
-  /** The steps before this one, oldest first. */
+  /** Oldest first, without this one. */
   steps: DecisionContext['steps'];
   start: StartView;
 };
@@ -224,7 +221,6 @@ export type CheckContext = {
  *
  * Bindings are `$meta`, `$steps`, `$start` and the functions over the steps; `meta`, `steps`, `start` are the input document.
  * @throws {CheckFailed} when a check does not compile, or has no result within its limits of time and memory
- * @throws {UwfError} `evaluator-unavailable` when a check needs the child and the machine does not give it
  */
 export async function checkReply(
   checks: readonly RoleCheck[],
@@ -245,7 +241,6 @@ export async function checkReply(
   return messages;
 }
 
-/** The part of a rule that could not be evaluated. */
 type RulePart = 'when' | 'prompt' | 'location';
 
 /** A rule whose condition or template has no result. The definition is at fault. */

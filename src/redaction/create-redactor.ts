@@ -21,7 +21,6 @@ const [beforeName, behindName] = ['"', '": "'];
 /** A longer name says nothing. */
 const MAX_NAME = 100;
 
-/** Makes a redactor for one machine and what is known there. */
 export function createRedactor(options: RedactorOptions): Redactor {
   const finder = new Finder(options);
   const mark = ({ rule, secret }: Settled): string => markOf(rule, secret, options.key);

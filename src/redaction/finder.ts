@@ -72,7 +72,6 @@ export class Finder {
 
   /**
    * Returns the place from which findings depend on what follows the text. Matches without white space are not considered.
-   *
    * @param from what is before is settled
    * @param until where the run without white space at the end of the text begins
    */

@@ -261,7 +261,7 @@ function squeezeJson(text: string, below?: DecodedView): DecodedView | undefined
   return replace(text, blanksInJson, below, () => ({ decoded: '', length: undefined }));
 }
 
-/** The same of a value. @returns `undefined` if it is no object or list in JSON */
+/** @returns `undefined` if it is no object or list in JSON */
 function squeezedJson(value: string): string | undefined {
   if (!/^\s*[{[]/.test(value)) return undefined;
   return orElse(() => JSON.parse(value) as unknown, undefined) === undefined

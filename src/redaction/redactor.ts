@@ -22,7 +22,6 @@ export interface RedactingStream {
   write(piece: string): string;
   /** Gives what was held back. */
   end(): string;
-  /** How many secrets were taken out so far. */
   readonly hits: number;
 }
 

@@ -68,7 +68,6 @@ const metaSchema: JsonObject = {
   $ref: DIALECT,
 };
 
-/** The types that uwf itself knows. */
 export type TypeName =
   | 'meta-schema'
   | 'agent'
@@ -107,7 +106,6 @@ const schemas: Record<TypeName, readonly [hash: string, schema: JsonObject]> = {
   artifact: [ARTIFACT_TYPE, artifactSchema],
 };
 
-/** The names of the built-in types. */
 export const typeNames: readonly TypeName[] = keysOf(schemas);
 
 /** The hash of each built-in type, known without hashing anything. */
@@ -115,7 +113,6 @@ export const builtIn: Readonly<Record<TypeName, NodeHash>> = mapValues(schemas, 
 
 const nameByHash = new Map(typeNames.map((name) => [builtIn[name], name]));
 
-/** Tells whether a text is the name of a built-in type. */
 export function isTypeName(text: string): text is TypeName {
   return Object.hasOwn(builtIn, text);
 }
@@ -130,16 +127,10 @@ export function isThreadType(type: NodeHash): boolean {
   return typeNameOf(type)?.startsWith('thread-') === true;
 }
 
-/** Returns a built-in schema. */
 export function builtInSchema(name: TypeName): JsonObject {
   return schemas[name][1];
 }
 
-/**
- * Encodes a built-in schema as a node.
- *
- * @throws {Error} if `prepareHashing` was not awaited before
- */
 export function encodeBuiltIn(name: TypeName): EncodedNode {
   return encodeNode(META_SCHEMA, builtInSchema(name));
 }

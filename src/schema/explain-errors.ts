@@ -9,16 +9,13 @@ import { atPointer, resolveLocalRef, type SchemaPath, type SchemaWords, wordsOf 
 /** An error of a check that the build generates: ajv's, without a message. */
 export type CheckError = Pick<ErrorObject, 'instancePath' | 'schemaPath' | 'keyword' | 'params' | 'propertyName'>;
 
-/** One thing that is wrong with a value. */
 export type ValueFault = {
   /** Stable, kebab-case: `wrong-type`. */
   code: string;
   path: SchemaPath;
   /** It is about the key, not about its value. */
   at?: 'key';
-  /** A sentence that names the thing. */
   message: string;
-  /** What to try. */
   hint?: string | undefined;
   /** The value at the path is wrong, and is not read; not set where keys are missing, unknown or too many. */
   isOfValue: boolean;

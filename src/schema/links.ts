@@ -11,7 +11,6 @@ import { InvalidSchema } from './schema-error.ts';
 /** Where nodes are looked up: a source of nodes, or a whole repository. */
 export type NodesOf = NodeSource | Repository;
 
-/** The source that is meant: the one given, or all nodes of the repository given. */
 export function sourceOf(nodes: NodesOf): NodeSource {
   return 'find' in nodes ? nodes : repositoryNodes(nodes);
 }
@@ -41,7 +40,6 @@ const roleSchemas = new WeakMap<NodeSource, Map<string, JsonValue | undefined>>(
 
 /**
  * The schema of a type: built in, or found as a node.
- *
  * @throws {NodeNotFound} if the type is neither
  * @throws {InvalidSchema} if the node of that hash is no schema
  */
@@ -57,7 +55,6 @@ export async function schemaOfType(source: NodeSource, type: NodeHash): Promise<
 /**
  * The schema of a step's meta: that of its role, or block, in the workflow of its thread; `undefined` if the workflow has
  * neither.
- *
  * @throws {NodeNotFound} if the start, the workflow, the role or its schema is not in the source
  */
 export async function schemaOfMeta(source: NodeSource, step: JsonValue): Promise<JsonValue | undefined> {
@@ -125,8 +122,6 @@ export class WrongLinkType extends UwfError {
 
 /**
  * Checks that everything a node links to exists and is of the type its schema asks for.
- *
- * @param links of the node, as `linksOf` finds them
  * @returns what is wrong, in the order of the links; an empty list means nothing
  */
 export async function checkLinks(
@@ -145,23 +140,17 @@ export async function checkLinks(
   return problems;
 }
 
-/**
- * As {@link checkLinks}, for callers that do not go on.
- *
- * @throws {DanglingLink} {WrongLinkType} the first of them
- */
+/** As {@link checkLinks}, for callers that do not go on: throws the first of what is wrong. */
 export async function assertLinks(source: NodeSource, links: readonly Link[]): Promise<void> {
   const [problem] = await checkLinks(source, links);
   if (problem !== undefined) throw problem;
 }
 
-/** A node that a walk came to. */
 export type WalkedNode = StoredNode & {
   /** The name of a built-in type; `undefined` for another type. */
   typeName: TypeName | undefined;
 };
 
-/** How a walk goes. */
 export type WalkOptions = {
   /** Nodes whose links are not followed. The walk returns these nodes, too. */
   isBoundary?: (node: StoredNode) => boolean | Promise<boolean>;
@@ -196,11 +185,7 @@ export async function* walk(
   }
 }
 
-/**
- * The hashes of all nodes that some roots link to, directly or through others, with the roots themselves.
- *
- * @throws {NodeNotFound} as {@link walk} does
- */
+/** The hashes of all nodes that some roots link to, directly or through others, with the roots themselves. */
 export async function findReachableHashes(nodes: NodesOf, roots: readonly NodeHash[]): Promise<Set<NodeHash>> {
   const hashes = new Set<NodeHash>();
   for await (const { hash } of walk(nodes, roots)) hashes.add(hash);

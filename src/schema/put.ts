@@ -67,7 +67,6 @@ export async function putNode(
 /**
  * Stores many nodes as {@link putNode} does, in one write: they are all stored, or none. They may link to each other, in
  * any order.
- *
  * @returns their hashes, in the order of the nodes
  * @throws what {@link putNode} does, for the first node with which something is wrong
  */
@@ -119,8 +118,6 @@ async function findLinked(
 /**
  * The schema nodes that a reader of nodes of some types needs: the schemas of the types, and their own types up to the
  * meta-schema, each once.
- *
- * @throws {NodeNotFound} if a type is neither built in nor in the source
  */
 async function typeClosure(source: NodeSource, types: Iterable<NodeHash>): Promise<EncodedNode[]> {
   const found = new Map<NodeHash, EncodedNode>();
@@ -144,7 +141,6 @@ async function encodeType(source: NodeSource, type: NodeHash): Promise<EncodedNo
 /** The folder of the refs that keep registered schemas; each ref is named by the schema's hash. */
 export const SCHEMA_REFS = 'refs/uwf/schemas/';
 
-/** The ref that keeps a registered schema. */
 export function schemaRef(hash: NodeHash): RefName {
   return parseRefName(SCHEMA_REFS + hash);
 }
@@ -193,9 +189,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
  * Checks that what an artifact pins is in the repository, and is what the artifact says. Other nodes pass.
- *
  * @param blob what is about to be written along with it
- * @throws {ObjectMissing} {WrongPin}
  */
 export async function assertPinned(
   { objects }: Pick<Repository, 'objects'>,

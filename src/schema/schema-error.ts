@@ -20,7 +20,6 @@ export class InvalidSchema extends UwfError {
   }
 }
 
-/** A value is not what its schema asks for. */
 export class SchemaViolation extends UwfError {
   /** What was checked: the name of a type, `meta` … */
   readonly subject: string;
@@ -40,7 +39,6 @@ function describeErrors(errors: readonly SchemaError[]): string {
   return lines.join('; ') + (errors.length > 5 ? `; and ${errors.length - 5} more` : '');
 }
 
-/** One thing that is wrong with a value. */
 export type SchemaError = {
   /** Where, as a JSON pointer; empty for the value as a whole. */
   path: string;
@@ -104,7 +102,6 @@ function isConstant({ keyword }: ErrorObject): boolean {
   return keyword === 'const' || keyword === 'enum';
 }
 
-/** Returns one error that lists the constants of all variants, if these are all for the same place. */
 function choiceOf(mistaken: readonly ErrorObject[][]): SchemaError | undefined {
   const constants = mistaken.map((branch) => branch.find(isConstant)).filter((error) => error !== undefined);
   const path = constants[0]?.instancePath;
@@ -128,7 +125,6 @@ type Sentence = (params: Readonly<Record<string, string>>, error: ErrorObject) =
 const atLeast: Sentence = ({ limit }, { keyword }) => `must have at least ${countOf(keyword, limit)}`;
 const atMost: Sentence = ({ limit }, { keyword }) => `must have at most ${countOf(keyword, limit)}`;
 
-/** Makes the message for each keyword that refuses a value, from ajv's parameters as texts. */
 const sentences: ReadonlyMap<string, Sentence> = new Map(
   Object.entries<Sentence>({
     required: ({ missingProperty }) => `lacks the property '${missingProperty}'`,

@@ -17,11 +17,7 @@ export class ValidationTimeout extends UwfError {
   }
 }
 
-/**
- * Runs synchronous work as {@link runInTime} does.
- * @throws {ValidationTimeout} if the time is over
- * @throws {TooManyOpenFiles} if there is no room for the watch
- */
+/** Runs synchronous work as {@link runInTime} does. @throws {ValidationTimeout} if the time is over */
 export function runInTimeBox<Result>(work: () => Result, timeoutMs: number, isRepeatable?: boolean): Result {
   assertWatchable();
   return runInTime(work, timeoutMs, (cause) => new ValidationTimeout(timeoutMs, cause), isRepeatable);

@@ -5,7 +5,6 @@ import { orElse } from '../or-else.ts';
 export type SchemaOf<T> = JsonObject & { readonly [accepts]?: T };
 declare const accepts: unique symbol;
 
-/** The values that a schema accepts. */
 export type ValueOf<Schema extends SchemaOf<unknown>> = Schema extends SchemaOf<infer T> ? T : never;
 
 type Members = Readonly<Record<string, SchemaOf<unknown>>>;
@@ -45,12 +44,10 @@ type FaultWords = { code: string; says: string; hint?: string; at?: 'key'; isRea
 
 const WORDS = 'x-uwf-words';
 
-/** Adds what messages say. */
 export function worded<Schema extends JsonObject>(schema: Schema, words: SchemaWords): Schema {
   return { ...schema, [WORDS]: words };
 }
 
-/** What messages say of the value of a schema. */
 export function wordsOf(schema: JsonObject | undefined): SchemaWords {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only `worded` sets this keyword.
   return (schema?.[WORDS] ?? {}) as SchemaWords;
@@ -74,7 +71,6 @@ export function flagSchema(description?: string): SchemaOf<boolean> {
   return { ...(description !== undefined && { description }), type: 'boolean' };
 }
 
-/** One of some values. */
 export function enumSchema<const T extends JsonValue>(values: readonly T[], description?: string): SchemaOf<T> {
   return { ...(description !== undefined && { description }), enum: [...values] };
 }
@@ -92,7 +88,6 @@ export function listSchema<T>(items: SchemaOf<T>, description?: string, more: Js
   return { ...(description !== undefined && { description }), type: 'array', ...more, items };
 }
 
-/** A program and its arguments. */
 export function commandLineSchema(description: string): SchemaOf<[string, ...string[]]> {
   return { description, type: 'array', minItems: 1, items: textSchema() };
 }
@@ -106,7 +101,6 @@ export function recordSchema<T>(
   return { ...(description !== undefined && { description }), type: 'object', ...more, additionalProperties: members };
 }
 
-/** An object with these members and no others. */
 export function objectSchema<Required extends Members, Optional extends Members>(
   required: Required,
   optional: Optional,
@@ -142,10 +136,8 @@ export function asValidated<T>(value: unknown, _schema: SchemaOf<T>): T {
 /** A path from the outermost schema. Items of lists are numbers. */
 export type SchemaPath = readonly (string | number)[];
 
-/** A schema inside another one. */
 type SchemaPart<Schema = JsonValue> = { schema: Schema; path: SchemaPath };
 
-/** A keyword of a schema, and the schemas that it holds or refers to. */
 type KeywordParts = { keyword: string; parts: readonly SchemaPart[] };
 
 /** The value of a keyword: one schema, a list of schemas, or a map of schemas. */
@@ -175,7 +167,6 @@ function keywords(form: Form, names: string): [string, Form][] {
   return names.split(' ').map((name) => [name, form]);
 }
 
-/** The keywords whose value has a form. */
 export function keywordsOfForm(form: Form): string[] {
   return [...allForms].flatMap(([keyword, its]) => (its === form ? [keyword] : []));
 }

@@ -4,10 +4,7 @@ import { DIALECT } from './built-in/schema-parts.ts';
 import type { SchemaError } from './schema-error.ts';
 
 /**
- * Checks a value against a schema.
- *
- * @returns what is wrong with it; an empty list means that it is valid
- * @throws {InvalidSchema} as `compileSchema` does
+ * @returns what is wrong with a value; an empty list means that it is valid
  * @throws {ValidationTimeout} if the schema has a regular expression that does not come to an end on this value
  */
 export async function validateAgainst(schema: JsonValue, value: JsonValue): Promise<SchemaError[]> {
@@ -15,18 +12,12 @@ export async function validateAgainst(schema: JsonValue, value: JsonValue): Prom
   return (await compileSchema(schema))(value);
 }
 
-/** @throws {InvalidSchema} if the value is no schema that uwf can work with */
 export async function assertSchema(schema: JsonValue): Promise<void> {
   const { assertCompiles } = await import('./validator.ts');
   await assertCompiles(schema);
 }
 
-/**
- * Checks a payload against a built-in schema.
- *
- * Valid payloads are accepted without ajv, because compiling these schemas takes longer than most commands run.
- * @returns what is wrong with it; an empty list means that it is valid
- */
+/** Accepts valid payloads without ajv, because compiling these schemas takes longer than most commands run. */
 export async function checkBuiltIn(name: TypeName, payload: JsonValue): Promise<SchemaError[]> {
   const schema = builtInSchema(name);
   const { isSurelyOfDraft, isSurelyOfType } = await import('./generated-checks.ts');

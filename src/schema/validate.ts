@@ -8,9 +8,7 @@ import { checkLinks, linksOf, type NodesOf, schemaOfMeta, schemaOfType, sourceOf
 import type { Link } from './find-links.ts';
 import { InvalidSchema, type SchemaError, SchemaViolation } from './schema-error.ts';
 
-/** The result of checking a node. */
 export type Validation = {
-  /** True if there are no errors. */
   valid: boolean;
   errors: SchemaError[];
 };
@@ -27,12 +25,7 @@ export async function validate(nodes: NodesOf, node: NodeHash | Node): Promise<V
   return { valid: errors.length === 0, errors };
 }
 
-/**
- * Finds the errors of a node as {@link validate} does.
- *
- * @returns with its links, unless it does not match the schema of its type: nothing else is checked then
- * @throws {NodeNotFound} as {@link validate}
- */
+/** As {@link validate}; with the links, unless the payload does not match its type: nothing else is checked then. */
 export async function findErrors(source: NodeSource, node: Node): Promise<{ errors: SchemaError[]; links?: Link[] }> {
   const { type, payload } = node;
   const errors = await checkType(source, type, payload);
@@ -47,10 +40,8 @@ export async function findErrors(source: NodeSource, node: Node): Promise<{ erro
 
 /**
  * Checks a payload against the schema of its type alone.
- *
  * @param source where a type that is not built in is looked up
  * @throws {SchemaViolation} if it does not match
- * @throws {NodeNotFound} if the type is neither built in nor in the source
  */
 export async function assertValid(
   type: NodeHash,

@@ -49,7 +49,6 @@ export async function compileSchema(schema: JsonValue): Promise<Validator> {
 /**
  * Checks that a schema compiles. A short one with simple keywords only always does if it is a schema of the draft, which generated code
  * tells: it is compiled when there is a value to check, because loading ajv takes longer than most commands.
- * @throws as {@link compileSchema}
  */
 export async function assertCompiles(schema: JsonValue): Promise<void> {
   const isSimple = isJsonObject(schema) && !mayTakeLong(schema) && canonicalJson(schema).length < LARGE;
@@ -61,7 +60,6 @@ export async function assertCompiles(schema: JsonValue): Promise<void> {
   if (fault !== undefined) throw new InvalidSchema([fault]);
 }
 
-/** The names of the formats that are checked. */
 export async function formatNames(): Promise<string[]> {
   return Object.keys((await loadAjv(false)).formats);
 }

@@ -112,7 +112,6 @@ export function findBlock({ blocks }: Pick<WorkflowDefinition, 'blocks'>, name: 
 /** Expressions of one workflow together, in UTF-16 units: parsing alone takes a second for each 64 thousand. */
 export const MAX_EXPRESSIONS = 262_144;
 
-/** How long the expressions of a workflow are together, in UTF-16 units. */
 export function lengthOfExpressions(definition: WorkflowDefinition): number {
   return expressionsOf(definition).reduce((sum, source) => sum + source.length, 0);
 }

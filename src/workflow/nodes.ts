@@ -167,12 +167,7 @@ type EncodedWorkflow = {
   nodes: { path: string; node: EncodedNode }[];
 };
 
-/**
- * Encodes a definition. Equal definitions, in whatever order their keys are, give equal nodes.
- *
- * @throws {Error} if `prepareHashing` was not awaited before
- * @throws {NotJson} if a schema holds what JSON cannot carry
- */
+/** Encodes a definition. Equal definitions, in whatever order their keys are, give equal nodes. */
 export function encodeWorkflow(definition: WorkflowDefinition): EncodedWorkflow {
   const nodes: EncodedWorkflow['nodes'] = [];
   const roles: [string, NodeHash][] = [];
@@ -225,7 +220,6 @@ function rolePayload(name: string, role: RoleDefinition, schema: NodeHash): Json
   };
 }
 
-/** A definition in a batch. */
 type WrittenWorkflow = {
   name: string;
   hash: NodeHash;

@@ -45,7 +45,6 @@ const MAX_CACHED_LENGTH = 4096;
 
 /**
  * Parses and analyses an expression, once. Evaluates nothing, and loads JSONata at the first call.
- *
  * @throws {ExpressionSyntaxError} when it is not JSONata, or is longer or more deeply nested than the parser can take
  */
 export async function compileExpression(source: string): Promise<CompiledExpression> {
@@ -66,7 +65,6 @@ function keep(compiled: CompiledExpression): void {
   knownLength += length;
 }
 
-/** Analyses how an expression has to be evaluated. */
 export function lookThrough(source: string, tree: SyntaxNode): CompiledExpression {
   const nodes = [...nodesOf(tree)];
   return {
@@ -99,10 +97,7 @@ export function variableUses(nodes: readonly SyntaxNode[]): VariableUse[] {
   });
 }
 
-/**
- * Parses an expression.
- * @throws {ExpressionSyntaxError} as `compileExpression`
- */
+/** @throws {ExpressionSyntaxError} as `compileExpression` */
 export async function parseExpression(source: string): Promise<SyntaxNode> {
   const loaded = await takeLoaded(source);
   const tree: unknown = loaded.expression.ast();
@@ -281,7 +276,6 @@ const MAX_IDLE_LENGTH = 4096;
 /**
  * Takes an expression that {@link keepLoaded} kept, or loads it. An evaluation that begins before this one has ended loads its
  * own.
- * @throws {ExpressionSyntaxError} as `loadExpression`
  */
 export async function takeLoaded(source: string): Promise<LoadedExpression> {
   const known = idle.get(source);
@@ -299,16 +293,12 @@ export async function takeLoaded(source: string): Promise<LoadedExpression> {
   return { expression: await loadExpression(source, Object.freeze(limits)), box };
 }
 
-/** Keeps an expression for the next use. */
 export function keepLoaded(source: string, loaded: LoadedExpression): void {
   if (idle.size >= MAX_IDLE) idle.clear();
   if (source.length <= MAX_IDLE_LENGTH) idle.set(source, loaded);
 }
 
-/**
- * Makes an expression that can be evaluated, with JSONata's guard rails set to `options`.
- * @throws {ExpressionSyntaxError} when it is not JSONata
- */
+/** Makes an expression that can be evaluated, with JSONata's guard rails set to `options`. */
 export async function loadExpression(source: string, options: jsonata.JsonataOptions): Promise<jsonata.Expression> {
   if (source.length > MAX_EXPRESSION)
     throw new ExpressionSyntaxError(source, `it is longer than ${MAX_EXPRESSION} characters`);

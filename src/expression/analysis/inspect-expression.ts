@@ -17,7 +17,6 @@ import {
 /** A role that an expression names as a literal: `$last('coder')`. */
 export type RoleUse = { functionName: string; role: string; offset: number };
 
-/** A compiled expression with further properties, for the checks of workflows and for replays. */
 export type InspectedExpression = CompiledExpression & {
   /** Variables that are neither JSONata's own nor bound by the expression; the caller has to bind them. */
   readonly free: readonly VariableUse[];
@@ -27,10 +26,7 @@ export type InspectedExpression = CompiledExpression & {
   readonly bareNames: readonly VariableUse[];
 };
 
-/**
- * Analyses an expression for all that can be known without evaluating it.
- * @throws {ExpressionSyntaxError} as `compileExpression`
- */
+/** Analyses an expression for all that can be known without evaluating it. */
 export async function inspectExpression(source: string): Promise<InspectedExpression> {
   const tree = await parseExpression(source);
   const nodes = [...nodesOf(tree)];
@@ -184,7 +180,6 @@ const TRUTH_FUNCTIONS: ReadonlySet<string | undefined> = new Set(['boolean', 'no
 /**
  * Lists the texts and truth values that an expression can give, as far as its form tells: a comparison gives true or false, a
  * condition what its branches give, a literal itself. `undefined` if it may give others.
- * @throws {ExpressionSyntaxError} as `compileExpression`
  */
 export async function literalResults(source: string): Promise<Results | undefined> {
   return resultsOf(await parseExpression(source));

@@ -13,19 +13,12 @@ import {
 } from './syntax-tree.ts';
 import { orElse, isOfClass } from '../../or-else.ts';
 
-/**
- * The part of `$steps` that an expression can depend on: over two lists that agree in it, the result is the same.
- *
- * An evaluation over a long thread needs no other part.
- */
 export type StepsSeen = {
   /** How many of the newest steps are seen with all their members. */
   newest: number;
   /** Whether the list of steps is counted, whole or filtered by a role. */
   counts: boolean;
-  /** Whether `$visits` is called. */
   visits: boolean;
-  /** Whether `$first` or `$last` is called. */
   ends: boolean;
   /**
    * The members that are seen of all steps, and with them how many steps there are. `undefined` if steps before the newest
@@ -34,16 +27,13 @@ export type StepsSeen = {
   members: ReadonlySet<string> | undefined;
 };
 
-/** All members that a step has, as rules see it. */
 export const STEP_MEMBERS: readonly string[] =
   'role meta output text hash status agent usage startedAtMs completedAtMs'.split(' ');
 
-/** For an expression that looks at no step. */
 export const NOTHING_SEEN: StepsSeen = { newest: 0, counts: false, visits: false, ends: false, members: undefined };
 /** For an expression whose form is not recognised. */
 export const ALL_SEEN: StepsSeen = { ...NOTHING_SEEN, members: new Set(STEP_MEMBERS) };
 
-/** What two expressions see together. */
 export function seenByBoth(one: StepsSeen, other: StepsSeen): StepsSeen {
   const members =
     one.members && other.members ? new Set([...one.members, ...other.members]) : (one.members ?? other.members);

@@ -18,7 +18,7 @@ export function isSyntaxNode(value: unknown): value is SyntaxNode {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }
 
-/** The nodes right below a node, in the order in which they are stored, whatever property holds them. */
+/** In the order in which they are stored, whatever property holds them. */
 export function childrenOf(node: SyntaxNode): SyntaxNode[] {
   const children: SyntaxNode[] = [];
   const collect = (value: unknown): void => {
@@ -34,7 +34,7 @@ export function childrenOf(node: SyntaxNode): SyntaxNode[] {
   return children;
 }
 
-/** Every node of a tree, parents before children. */
+/** Parents before children. */
 export function* nodesOf(root: SyntaxNode): Generator<SyntaxNode> {
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -49,7 +49,6 @@ export function nodeList(node: SyntaxNode, key: string): SyntaxNode[] {
   return Array.isArray(list) ? list.filter(isSyntaxNode) : [];
 }
 
-/** The node under `key`. */
 export function nodeAt(node: SyntaxNode, key: string): SyntaxNode | undefined {
   const child = node[key];
   return isSyntaxNode(child) ? child : undefined;
@@ -89,13 +88,11 @@ export const JSONATA_FUNCTIONS: ReadonlySet<string> = new Set(
 /** The functions over `$steps` that uwf adds wherever `$steps` is bound. */
 export const STEP_FUNCTIONS: ReadonlySet<string> = new Set(['first', 'last', 'visits']);
 
-/** The operators that compare two values. */
 export const COMPARISONS: readonly string[] = ['=', '!=', '<', '<=', '>', '>='];
 
 /** Operators whose result is no larger than what they are given. */
 export const PLAIN_OPERATORS: ReadonlySet<unknown> = new Set([...COMPARISONS, ...'+ - * / % and or in'.split(' ')]);
 
-/** The types of literal nodes. */
 export const LITERALS: ReadonlySet<string> = new Set(['string', 'number', 'value']);
 
 /** What `when` of a rule may name beside JSONata's own functions. */

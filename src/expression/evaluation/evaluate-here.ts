@@ -24,10 +24,7 @@ export type EvaluationTask = {
   readonly mayVary: boolean;
 };
 
-/**
- * @throws {ExpressionRefused} when an expression names a function that a replay forbids, unless it may vary, or reaches into
- * JSONata itself
- */
+/** @throws {ExpressionRefused} when it names a function that a replay forbids, or reaches into JSONata itself */
 export function assertHarmless({ source, refused, unsafe }: CompiledExpression, mayVary: boolean): void {
   const [varying] = mayVary ? [] : refused;
   if (varying !== undefined) {
@@ -46,10 +43,7 @@ export function assertHarmless({ source, refused, unsafe }: CompiledExpression, 
  * These stop recursion and lists that multiply, but not a single slow function: such expressions are for the child, see
  * `reasonForChild`. The same scope gives the same result in both.
  * @returns plain JSON, or `undefined` if JSONata has no result
- * @throws {ExpressionSyntaxError} when the source is not JSONata
- * @throws {ExpressionRefused} as `assertHarmless`
- * @throws {ExpressionFailed} when evaluating it fails, or its value is a function
- * @throws {ExpressionTimeout} when the time is up
+ * @throws as `evaluate`
  */
 export async function evaluateHere(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
   const compiled = await compileExpression(task.source);
@@ -233,8 +227,6 @@ const MAX_AGE = 0.01;
 
 /**
  * Starts a time limit that counts only the processor time of this process, not the time of waiting for a processor.
- *
- * @param timeoutMs of processor time
  * @returns a function that returns the limit as wall time, in ms, as it is now
  */
 export function startTimeBox(timeoutMs: number): () => number {

@@ -62,7 +62,6 @@ async function evaluateInBox(
 
 /**
  * Evaluates a comparison as JSONata does: a member that is not there is neither equal nor unequal.
- *
  * @returns `undefined` where the scope is not that of a rule, or the member is no text, number or truth: JSONata has rules of its own
  *   for lists
  */

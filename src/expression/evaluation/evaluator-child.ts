@@ -77,10 +77,7 @@ export class EvaluatorChild {
 
   /**
    * Evaluates in the child, one task after another in the order of the calls.
-   * @throws {ExpressionSyntaxError} when the source is not JSONata
-   * @throws {ExpressionFailed} when evaluating it fails; {@link ExpressionTooLarge} when it takes the child's whole memory
-   * @throws {ExpressionTimeout} when the time is up; the child is killed then
-   * @throws {UwfError} `evaluator-unavailable` when the child does not start, or dies for another reason
+   * @throws as `evaluate`; {@link ExpressionTooLarge} when it takes the child's whole memory
    */
   evaluate(task: EvaluationTask, scope: Scope): Promise<JsonValue | undefined> {
     const result = this.#queue.then(() => this.#evaluateNext(task, scope));
@@ -88,12 +85,11 @@ export class EvaluatorChild {
     return result;
   }
 
-  /** The process, where one runs. */
   get pid(): number | undefined {
     return this.#process?.pid;
   }
 
-  /** Kills the process. The next evaluation starts another. */
+  /** The next evaluation starts another. */
   close(): void {
     clearTimeout(this.#idleTimer);
     this.#lines?.close();
@@ -152,7 +148,6 @@ export class EvaluatorChild {
 
   /**
    * Sends a request and waits for its answer. Without an answer, the process is killed or has died.
-   *
    * @param timeoutMs of the child's processor time; of wall time if the system does not report that
    * @param maxStretch how many times `timeoutMs` the wall time may be
    */
@@ -231,7 +226,6 @@ function keepAlive(child: ChildProcessWithoutNullStreams, isNeeded: boolean): vo
 /**
  * The arguments that start the program with Node's permissions: it may read itself and JSONata, and nothing else. None if
  * Node has no permissions.
- *
  * Source: https://nodejs.org/api/permissions.html
  */
 function confined(program: string): readonly string[] {
@@ -248,7 +242,6 @@ function confined(program: string): readonly string[] {
 /**
  * Starts the program through a shell that sets limits, because Node cannot limit a child. There is no limit if the system does
  * not support it or has no shell, and none of memory if Node is too new.
- *
  * Source: getrlimit(2), RLIMIT_CPU, RLIMIT_DATA and RLIMIT_STACK; POSIX leaves all but `-f` of ulimit to the system, so they
  * may fail.
  */
@@ -282,7 +275,6 @@ function howItEnded({ code, signal }: Death): string {
 
 let shared: EvaluatorChild | undefined;
 
-/** The one child of this process. */
 export function sharedEvaluator(): EvaluatorChild {
   return (shared ??= new EvaluatorChild());
 }

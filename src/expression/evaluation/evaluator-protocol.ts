@@ -22,7 +22,6 @@ type CarriedError =
   | { kind: 'failed'; reason: string; offset: number | undefined; jsonataCode: string | undefined }
   | { kind: 'timeout' };
 
-/** Serializes an error of `evaluateHere`. */
 export function carryError(error: unknown): CarriedError {
   if (error instanceof ExpressionTimeout) return { kind: 'timeout' };
   if (error instanceof ExpressionSyntaxError) return { kind: 'syntax', reason: error.reason, offset: error.offset };
@@ -32,7 +31,6 @@ export function carryError(error: unknown): CarriedError {
   return { kind: 'failed', reason: String(error), offset: undefined, jsonataCode: undefined };
 }
 
-/** Restores an error that `carryError` serialized. */
 export function restoreError(task: EvaluationTask, carried: CarriedError): Error {
   if (carried.kind === 'timeout') return new ExpressionTimeout(task.source, task.timeoutMs);
   if (carried.kind === 'syntax') return new ExpressionSyntaxError(task.source, carried.reason, carried.offset);
@@ -58,7 +56,6 @@ export function growthSince(before: Scope, now: Scope): ScopeGrowth | undefined 
   return { bindings, kept, moreSteps: all.slice(kept) };
 }
 
-/** Applies the difference to the earlier scope. */
 export function growScope(before: Scope, { bindings, kept, moreSteps }: ScopeGrowth): Scope {
   const grown = { ...bindings, steps: [...(stepsOf(before) ?? []).slice(0, kept), ...moreSteps] };
   return { input: grown, bindings: grown };

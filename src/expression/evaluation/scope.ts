@@ -18,7 +18,6 @@ export type Scope = {
   readonly roles?: ReadonlyMap<unknown, RoleSeen> | undefined;
 };
 
-/** A function as JSONata binds it. */
 type StepFunction = (role: unknown) => JsonValue | undefined;
 
 /**

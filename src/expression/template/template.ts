@@ -55,7 +55,6 @@ function isPlainText(source: string): boolean {
 
 /**
  * Parses a template: Liquid's own nodes; `undefined` for a text without any tag or output, which needs no engine.
- *
  * @throws {TemplateSyntaxError} when it is not Liquid, names a filter that does not exist, or a tag that reads files
  */
 async function parseTemplate(source: string): Promise<Template[] | undefined> {
@@ -104,11 +103,7 @@ export function seenByTemplate(source: string): StepsSeen {
   return /steps|\[|_exp/.test(source) ? ALL_SEEN : { ...NOTHING_SEEN, newest: 1 };
 }
 
-/**
- * Lists every use of a variable that the template does not set itself, in the order of the text.
- *
- * @throws {TemplateSyntaxError} when the source is not Liquid
- */
+/** Lists every use of a variable that the template does not set itself, in the order of the text. */
 export async function templateVariables(source: string): Promise<TemplateVariable[]> {
   const nodes = await parseTemplate(source);
   if (nodes === undefined) return [];
@@ -133,7 +128,6 @@ function liquidError(error: unknown): { reason: string; line: number; column: nu
   return { reason: (message ?? String(error)).replace(/, line:\d+, col:\d+$/, ''), line, column };
 }
 
-/** Limits of one rendering. */
 const RENDER_TIMEOUT_MS = 1000;
 /** Characters and list items that filters, ranges and output may make. */
 const MEMORY_UNITS = 8_000_000;
@@ -145,7 +139,6 @@ const LIMIT_REASONS: ReadonlyMap<string, string> = new Map([
 /** The longest template, in UTF-16 units. */
 const MAX_TEMPLATE = 262_144;
 
-/** Tags that read files. */
 const FILE_TAGS = ['include', 'render', 'layout', 'block'];
 
 let engine: Promise<Liquid> | undefined;

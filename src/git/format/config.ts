@@ -1,6 +1,5 @@
 import { UwfError } from '../../errors.ts';
 
-/** One variable of a configuration file. */
 export type ConfigEntry = {
   /**
    * Section and key in lower case, the subsection between them as written: `remote.Origin.url`. The section is empty before
@@ -27,7 +26,6 @@ export class InvalidGitConfig extends UwfError {
 /**
  * Parses one file of git's configuration format. Includes are not followed: git does not follow them either where it
  * reads a repository's format.
- *
  * @param path names the file in errors
  * @throws {InvalidGitConfig} where git would stop with "bad config line"
  * Source: git-config(1), "CONFIGURATION FILE"; `git_parse_source` in git's config.c.
@@ -113,11 +111,7 @@ export function keyOf(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }
 
-/**
- * Reads a variable as git reads booleans; `undefined` if it is not set.
- *
- * @throws {InvalidGitConfig} if the value is no boolean
- */
+/** Reads a variable as git reads booleans. @throws {InvalidGitConfig} if the value is no boolean */
 export function configBoolean(entry: ConfigEntry | undefined, path: string): boolean | undefined {
   if (entry === undefined) return undefined;
   if (entry.value === undefined) return true;

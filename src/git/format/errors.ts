@@ -14,16 +14,13 @@ export class CorruptObject extends UwfError {
   }
 }
 
-/** How to bring back what is missing. */
 export const HINT_OF_MISSING: string =
   "in a partial clone, 'git fetch --refetch --no-filter' brings what was left out; else 'git fsck' says what is missing";
 
-/** Says that an object is not here. */
 export function notInRepository(id: string): string {
   return `object ${id} is not in the repository`;
 }
 
-/** An object that another object or a ref refers to is not in the repository. */
 export class ObjectMissing extends UwfError {
   readonly id: ObjectId;
   constructor(id: ObjectId) {
@@ -52,7 +49,6 @@ export class ObjectTooLarge extends UwfError {
   }
 }
 
-/** What is to be shared comes from, or goes to, a repository whose objects are named by another hash. */
 export function objectFormatsDiffer(what: string, here: ObjectFormat): UwfError {
   const there = here === 'sha1' ? 'sha256' : 'sha1';
   return new UwfError(
@@ -137,12 +133,7 @@ const tooMany = new Set(['EMFILE', 'ENFILE']);
 /** What the machine lacks, or what fails in it: no mistake of a program. */
 const machine = new Set(['EAGAIN', 'EIO', 'ENOMEM', 'ENOLCK', 'ENXIO', 'ENODEV', 'ESTALE', 'ETIMEDOUT', 'EREMOTEIO']);
 
-/**
- * Converts an error of the file system that occurred while `path` was written.
- *
- * ENOSPC and EDQUOT become {@link StorageFull}; EFBIG {@link FileLimitReached}; EROFS, EACCES and EPERM {@link StorageReadOnly}; EMFILE and ENFILE
- * {@link TooManyOpenFiles}; anything else comes back as it is.
- */
+/** Converts an error of the file system that occurred while `path` was written, if its code is a known one. */
 export function asStorageError(error: unknown, path: string): unknown {
   const code = errnoOf(error);
   if (code === undefined) return error;
@@ -152,11 +143,7 @@ export function asStorageError(error: unknown, path: string): unknown {
   return isShortOfFiles(error) ? new TooManyOpenFiles(error) : error;
 }
 
-/**
- * Converts an error of the file system that no code expected: a full disk, no permission, too many open files, a file in
- * place of a folder, a path that leads nowhere. Anything else comes back as it is.
- * @param place what to name if the error names no path
- */
+/** Converts an error of the file system that no code expected; others come back. `place` is named if it has no path. */
 export function asEnvironmentError(error: unknown, place: string): unknown {
   const code = errnoOf(error);
   // Node's own errors of system calls have it, and errors of programs do not.
@@ -224,9 +211,7 @@ export function isNotThere(error: unknown): boolean {
 
 /** What is known about a lock that was waited for in vain. */
 type LockFacts = {
-  /** The path of the lock file. */
   lockPath: string;
-  /** How long it was waited for. */
   waitedMs: number;
 };
 
@@ -255,7 +240,6 @@ export class RefNameConflict extends UwfError {
   }
 }
 
-/** A text that is not a valid ref name. */
 export class InvalidRefName extends UwfError {
   constructor(text: string, reason: string) {
     super(`'${text}' is not a ref name: ${reason}`, {
@@ -299,5 +283,4 @@ export class BrokenPackedRefs extends UwfError {
   }
 }
 
-/** Damage among the refs of a repository. */
 export type RefDamage = BrokenRef | BrokenPackedRefs;

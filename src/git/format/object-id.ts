@@ -11,7 +11,6 @@ export type ObjectId = string & { readonly __brand: 'ObjectId' };
 /** Which hash names the objects of a repository. Source: git-init(1), `--object-format`. */
 export type ObjectFormat = 'sha1' | 'sha256';
 
-/** The four types of a git object. */
 export type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
 
 export function isObjectType(text: string | undefined): text is ObjectType {
@@ -24,7 +23,6 @@ export type GitObject = { type: ObjectType; data: Uint8Array };
 // A pattern that counts to 40 and 64 would take a millisecond to compile.
 const digits = /^[0-9a-f]+$/;
 
-/** Tells whether a text has the form of an object id. */
 export function isObjectId(text: string): text is ObjectId {
   return (text.length === 40 || text.length === 64) && digits.test(text);
 }
@@ -52,7 +50,6 @@ export function objectIdBytes(format: ObjectFormat): 20 | 32 {
   return format === 'sha1' ? 20 : 32;
 }
 
-/** The format of the repository that an id is of. */
 export function formatOfId(id: ObjectId): ObjectFormat {
   return id.length === 40 ? 'sha1' : 'sha256';
 }
@@ -65,7 +62,6 @@ let copied: Buffer | undefined;
 
 /**
  * Computes the id git gives an object: the hash over `<type> <size>\0` and its data.
- *
  * @param format that of the repository; the same object has another id in each
  * Source: gitdatamodel, "git hash-object"; git's Documentation/technical/hash-function-transition.txt.
  */

@@ -7,7 +7,6 @@ import { isDotGit } from './paths.ts';
 /** Author or committer, and the time; `atMs` is in ms since 1970, and git stores whole seconds. */
 export type Signature = { name: string; email: string; atMs: number };
 
-/** A commit as uwf writes and reads it. */
 export type Commit = {
   tree: ObjectId;
   parents: ObjectId[];
@@ -64,7 +63,6 @@ export function signatureLines(data: Uint8Array): { author: string | undefined; 
 /**
  * Reads any commit. Headers that uwf does not write (gpgsig, mergetag …) are ignored, the message is decoded by the
  * `encoding` header, and of a malformed signature the readable part is returned.
- *
  * @param format that of its repository
  * @throws {CorruptObject} if tree, author or committer is not there or an id is none
  */
@@ -134,7 +132,6 @@ export type TreeEntry = { mode: TreeMode; name: string; id: ObjectId };
 
 /**
  * Encodes a tree as git stores it, in git's order (bytes, folders compared as if they ended in `/`).
- *
  * @throws {UnwritableObject} for a name that is empty, holds `/` or NUL, is `.`, `..` or a name that a file system treats as
  * `.git`, or occurs twice
  * Source: git's `base_name_compare` (read-cache.c) and `fsck_tree` (fsck.c).
@@ -162,7 +159,6 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
   return Buffer.concat(lines.flatMap((line) => [line.head, line.id]));
 }
 
-/** Modes as they are stored in trees. */
 const modes: ReadonlyMap<string, TreeMode> = new Map([
   ['100644', '100644'],
   ['100755', '100755'],
@@ -173,7 +169,6 @@ const modes: ReadonlyMap<string, TreeMode> = new Map([
 
 /**
  * Reads a tree that uwf wrote, in the stored order. For trees of users there is `readTreeLines`, which accepts any name.
- *
  * @param format that of its repository; the bytes do not show it
  * @throws {CorruptObject} for unknown modes, forbidden names, names that are not UTF-8, duplicates, wrong order or
  * truncation
@@ -233,7 +228,6 @@ export type TreeLine = {
 
 /**
  * Reads a tree without checking modes, names or their order.
- *
  * @param idBytes 20 or 32, by the repository's object format
  * @returns its lines as they are stored; `undefined` if the tree is truncated
  */

@@ -15,7 +15,6 @@ const letters: Readonly<Record<string, string>> = {
 /**
  * Writes a path as git prints it: in double quotes with escapes if it has control characters, quotes, backslashes or, unless
  * `core.quotePath` is false, bytes outside of ASCII; otherwise as it is.
- *
  * @param path in Latin-1: each byte is a character
  * @param isQuotingAll the value of `core.quotePath`
  * Source: `quote_c_style` in git's quote.c; git-config(1), `core.quotePath`.
@@ -102,7 +101,6 @@ export type MissingFiles = {
 /** The reason of a file with a conflict in the index. The tree has it with the marks of the conflict, or as one side has it. */
 export const UNRESOLVED = "has a conflict that is not resolved; 'git add' it once it is, or undo what gave it";
 
-/** The files among them that have a conflict which is not resolved. */
 export function unresolvedIn(missing: MissingFiles | undefined): string[] {
   return missing?.files.filter(({ reason }) => reason === UNRESOLVED).map(({ path }) => path) ?? [];
 }
@@ -118,7 +116,6 @@ export function missingFiles(paths: readonly Unrecordable[]): MissingFiles | und
   return { count: paths.length, files };
 }
 
-/** Names the first few in one sentence. */
 export function describeMissing({ count, files }: MissingFiles): string {
   return listSome(
     files.map(({ path, reason }) => `${printedPath(path, false)} ${reason}`),
@@ -153,7 +150,6 @@ export type WorkTreeChanges = {
 /** What changed outside of a thread's own work tree: in the main one, and in another one that the command was given in. */
 export type OutsideChanges = { main?: WorkTreeChanges; given?: WorkTreeChanges };
 
-/** How many paths a text names. */
 const MAX_SHOWN_PATHS = 5;
 
 /** Says in words what changed during the turn of a role, and where. {@link isOfOutside} recognises the text. */

@@ -20,16 +20,12 @@ export function parseRefName(text: string): RefName {
   return text;
 }
 
-/**
- * Checks a prefix of refs that are to be listed: it ends in `/`, and refs can be below it.
- * @throws {InvalidRefName}
- */
+/** Checks a prefix of refs that are to be listed: it ends in `/`, and refs can be below it. @throws {InvalidRefName} */
 export function assertPrefix(prefix: string): void {
   if (!prefix.endsWith('/')) throw new InvalidRefName(prefix, "a prefix to list ends in '/'");
   if (!isRefName(`${prefix}x`)) throw new InvalidRefName(prefix, 'no ref can be below it');
 }
 
-/** Tells whether a text is a full ref name in the sense of {@link parseRefName}. */
 export function isRefName(text: string): text is RefName {
   return whyInvalid(text) === undefined;
 }
@@ -60,7 +56,6 @@ const content = /^(?:ref:\s*(\S+)|([0-9A-Fa-f]+))(?:\s|$)/;
 
 /**
  * Parses the file of a ref.
- *
  * @throws {BrokenRef} if it holds neither an id nor the name of a ref
  * Source: gitrepository-layout(5); `parse_loose_ref_contents` in git's refs/files-backend.c.
  */
@@ -221,7 +216,6 @@ export function soundRefs(lines: Iterable<PackedLine>, damaged: WantedRefs['dama
 
 /**
  * The file without some refs; `undefined` if none of them is in it. All other bytes are unchanged.
- *
  * @throws {BrokenPackedRefs} if one of them is in it and any line is damaged: a broken file is not rewritten
  */
 export function withoutRefs(path: string, whole: Buffer, names: ReadonlySet<string>): Buffer | undefined {

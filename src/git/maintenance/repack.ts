@@ -47,7 +47,6 @@ export const MAX_GATHERED = 50;
 /** From this number on, small packs are repacked: each costs every start of git some 15 µs, of 2 ms. */
 const MAX_SMALL_PACKS = 10;
 
-/** A smaller pack is small. */
 const SMALL_BYTES = 1024 * 1024;
 
 /** A larger pack is not repacked here: `git gc` does that. `--geometric` counts objects, and one can be a film. */
@@ -78,13 +77,11 @@ type Repacking = { holder: string; atMs: number; left?: number };
 const FORM = 'folding 1';
 const isRepacking = objectOf<Repacking>({ holder: isString, atMs: isNumber, left: { mayBe: isNumber } });
 
-/** A repacking in progress. */
 export type StartedRepacking = {
   /** Resolves when the repacking ends, or after `longestMs`; the repacking continues then. */
   settled(longestMs: number): Promise<void>;
 };
 
-/** Counts the packs of a repository's own object folder. */
 export function countPacks(git: GitPlace): number {
   return listPacks(git).length;
 }
@@ -143,7 +140,6 @@ function isInProgress(last: Repacking | undefined): boolean {
   return holder !== undefined && isAlive(holder) !== false && Date.now() - last.atMs < MAX_REPACKING_MS;
 }
 
-/** How many small packs are enough for the next repacking. */
 function enoughAfter({ left = 0 }: Partial<Repacking> = {}): number {
   return left < MAX_SMALL_PACKS ? MAX_SMALL_PACKS : left + MAX_SMALL_PACKS;
 }
@@ -227,7 +223,6 @@ function packFolderOf({ location, env }: GitPlace): string {
   return join(objectFolderOf(location, env), 'pack');
 }
 
-/** Facts about a repository and the installed git. */
 export type Examination = {
   /** `2.39.5`; `undefined` if there is no git. */
   gitVersion: string | undefined;
@@ -260,7 +255,6 @@ export type FoundLock = {
   kind: 'lock' | 'keep';
   /** The process of uwf that made it, and whether it still runs; `undefined` if git or a person made it. */
   holder: { owner: ProcessIdentity; isAlive: boolean | 'other-host' } | undefined;
-  /** Its age. */
   ageMs: number;
 };
 

@@ -1,7 +1,6 @@
 import { keyOf, subsectionOf } from '../format/config.ts';
 import { type GitPlace, runGit, switchedOff } from './run-git.ts';
 
-/** A variable of git's configuration. */
 export type GitVariable = {
   /** The scope in which it is set: `system`, `global`, `local` … */
   scope: string;
@@ -13,18 +12,14 @@ export type GitVariable = {
 
 /**
  * Lists all variables that git sees in a repository, includes followed, in the order in which git reads them.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-config(1), `--list`, `--show-scope`, `--null`.
  */
 export async function listGitVariables(git: GitPlace): Promise<GitVariable[]> {
   return parseListed(await runGit({ ...git, args: listing }));
 }
 
-/** Lists all variables, for {@link parseListed}. */
 export const listing: readonly string[] = ['config', '--list', '--null', '--show-scope', '--includes'];
 
-/** The variables that git has listed. */
 export function parseListed(printed: Buffer): GitVariable[] {
   const fields = printed.toString('utf8').split('\0');
   const variables: GitVariable[] = [];

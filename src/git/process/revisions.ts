@@ -7,9 +7,7 @@ type Revision = { kind: 'commit' | 'tree' | 'blob'; oid: ObjectId };
 
 /**
  * Finds the object that a revision names, in any form of gitrevisions(7): `main`, `HEAD~2`, `v1.0`, `HEAD:src`.
- *
  * @returns `undefined` if it names none
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function resolveRevision(git: GitPlace, text: string): Promise<Revision | undefined> {
   if (text === '' || text.startsWith('-') || /[\n\0]/.test(text)) return undefined;
@@ -21,15 +19,11 @@ export async function resolveRevision(git: GitPlace, text: string): Promise<Revi
   return isKnown && isObjectId(oid) ? { kind, oid } : undefined;
 }
 
-/** A commit and the first line of its message. */
 export type CommitLine = { commit: ObjectId; subject: string };
 
 /**
  * Lists the commits that are reachable from `from` and not from `without`, newest first.
- *
  * @param without commits of this repository
- * @param most how many at most
- * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-rev-list(1).
  */
 export async function listCommits(
@@ -46,7 +40,6 @@ export async function listCommits(
   });
 }
 
-/** One file that differs between two trees. */
 export type FileChange = {
   change: 'added' | 'deleted' | 'modified' | 'renamed' | 'type-changed';
   /** From the top of the work tree, as `pathAsText` writes it. */
@@ -72,11 +65,7 @@ const changes: Readonly<Record<string, FileChange['change']>> = {
   T: 'type-changed',
 };
 
-/**
- * Lists the paths at which two trees differ, in Latin-1: each byte is a character.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
- */
+/** Lists the paths at which two trees differ, in Latin-1: each byte is a character. */
 export async function differingPaths(git: GitPlace, from: ObjectId, to: ObjectId): Promise<string[]> {
   const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', from, to];
   return (await runGit({ ...git, args })).toString('latin1').split('\0').slice(0, -1);
@@ -84,9 +73,7 @@ export async function differingPaths(git: GitPlace, from: ObjectId, to: ObjectId
 
 /**
  * Lists the differing files of two trees, by path, with renames.
- *
  * @param paths only these files and folders, as git reads paths; none stands for all
- * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-diff-tree(1), "Raw output format" and "OTHER DIFF FORMATS".
  */
 export async function diffTrees(
@@ -99,11 +86,7 @@ export async function diffTrees(
   return files.map(({ oldId: _oldId, newId: _newId, ...file }) => file);
 }
 
-/**
- * Lists the differing files of two trees as {@link diffTrees} does, with where their contents are.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
- */
+/** Lists the differing files of two trees as {@link diffTrees} does, with where their contents are. */
 export async function diffTreesWithIds(
   git: GitPlace,
   from: ObjectId,

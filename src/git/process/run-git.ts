@@ -21,7 +21,6 @@ export class GitNotFound extends UwfError {
   }
 }
 
-/** git ended with an error. */
 export class GitFailed extends UwfError {
   /** The arguments: `['worktree', 'add', …]`. */
   readonly args: readonly string[];
@@ -68,7 +67,6 @@ function commandOf(args: readonly string[]): string {
   return args.find((arg) => !arg.startsWith('-')) ?? '';
 }
 
-/** One run of git. */
 export type GitRun = GitStart & {
   /** Its stdin; default: empty. */
   input?: string | Uint8Array;
@@ -110,7 +108,7 @@ const repeatable: ReadonlySet<string> = new Set([
 
 /**
  * Runs native git, without hooks, and returns its stdout. A git that only reads is run once more if a signal ends it.
- *
+ * All that runs git throws the first two errors, and says so here only.
  * @throws {GitNotFound} if there is no git
  * @throws {GitFailed} if its exit code is none of `codes`
  * @throws {GitEnded} if a signal ended it
@@ -192,7 +190,6 @@ function reasonOf(signal: AbortSignal): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-/** Where git works. */
 export type GitPlace = {
   /** The repository and its work tree; git does not search for them. */
   location: RepositoryLocation;
@@ -200,7 +197,6 @@ export type GitPlace = {
   env: GitEnvironment;
 };
 
-/** How git is started. */
 export type GitStart = GitPlace & {
   /** The command and its arguments: `['worktree', 'add', …]`. */
   args: readonly string[];
@@ -221,7 +217,6 @@ export type GitStart = GitPlace & {
   maxDataBytes?: number;
   /** The limit of a file that one of its processes writes; that process is killed at it. */
   maxFileBytes?: number;
-  /** Ends it when aborted. */
   signal?: AbortSignal | undefined;
   /**
    * Gives it a lower priority, and lets this process end before it. Neither that end nor a Ctrl-C ends it: a killed
@@ -236,7 +231,6 @@ export const switchedOff: readonly string[] = ['core.hooksPath=/dev/null', 'core
 /**
  * Settings that make git sync the packs that it writes, whatever the user has configured: for packs that replace synced ones
  * or that refs will lead into.
- *
  * Source: git-config(1), `core.fsync` and `core.fsyncMethod`. Before git 2.36 packs are synced in any case.
  */
 export const durablePacks: readonly string[] = ['core.fsync=pack,pack-metadata', 'core.fsyncMethod=fsync'];
@@ -250,7 +244,6 @@ const groups = new Set<number>();
  * From now on, starts git in a session and a process group of its own: a Ctrl-C at the terminal, which reaches the whole
  * group of this process, leaves it alone. For a program that takes over the signals and goes on working after the first.
  * Such a git has no terminal to ask at, so one that {@link GitStart.mayAsk} stays in the group.
- *
  * @param which `local`: not those that talk to a remote, because ssh asks at the terminal by itself
  */
 export function keepGitApart(which: typeof apart): void {
@@ -323,7 +316,6 @@ function leaveInBackground(child: ChildProcessWithoutNullStreams): void {
 
 /**
  * A shell sets the limits and then becomes the program, because Node cannot limit a child. Mapped files do not count as data.
- *
  * Source: getrlimit(2), RLIMIT_DATA and RLIMIT_FSIZE; POSIX leaves `-d` of ulimit to the system, so it may fail.
  */
 function limited(words: readonly string[], { maxDataBytes, maxFileBytes }: GitStart): readonly string[] {
@@ -366,11 +358,7 @@ function gitEnvironment(location: RepositoryLocation, env: GitEnvironment): GitE
 /** A version as major and minor number: `[2, 38]`. */
 type GitVersion = readonly [major: number, minor: number];
 
-/**
- * Reads the version of the installed git: `2.39.5`; `undefined` if it tells none.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
- */
+/** Reads the version of the installed git: `2.39.5`; `undefined` if it tells none. */
 export async function readGitVersion(git: GitPlace): Promise<string | undefined> {
   const printed = await runGit({ ...git, args: ['--version'] });
   return /\d+\.\d+(?:\.\d+)?/.exec(printed.toString('utf8'))?.[0];

@@ -74,7 +74,6 @@ export function topOf(gitDir: string): string {
 /**
  * Tells whether a path belongs to this user, by the rules of git: root also owns the files of the user who called `sudo`.
  * Links are not followed. A missing path belongs to no user.
- *
  * Source: `is_path_owned_by_current_uid` in git's git-compat-util.h.
  */
 export function isOwn(path: string, env: GitEnvironment): boolean {

@@ -21,9 +21,7 @@ import { FileRefused, openFile, READ, readOpened, readRegularFile, whileOpen } f
 
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/**
- * The environment with absolute paths in its variables about refs and objects, which git resolves from its working directory.
- */
+/** Makes the paths about refs and objects absolute, which git resolves from its working directory. */
 export function absoluteGitEnvironment(env: GitEnvironment, startDir: string): GitEnvironment {
   const moved = ['GIT_COMMON_DIR', 'GIT_OBJECT_DIRECTORY'].flatMap((name) => {
     const value = env[name];
@@ -36,7 +34,6 @@ export function absoluteGitEnvironment(env: GitEnvironment, startDir: string): G
 /**
  * Variables that name a repository, one of its parts, or a place in it. git sets some of them for hooks and for other programs
  * that it runs.
- *
  * Source: git-rev-parse(1), `--local-env-vars`, without those that carry settings; git(1), `GIT_NAMESPACE`; `GIT_QUARANTINE_PATH`
  * in git-receive-pack(1).
  */
@@ -56,7 +53,6 @@ export function forSearchIn(env: GitEnvironment): GitEnvironment {
 
 /**
  * Tells whether a folder is a git folder of its own: it has a valid `HEAD`, `refs` and `objects`.
- *
  * Source: `is_git_directory` and `validate_headref` in git's setup.c and refs.c.
  */
 export function isGitDirectory(path: string): boolean {
@@ -83,7 +79,6 @@ export function realPath(path: string): string {
 
 /**
  * A file's text, or `undefined` if there is none.
- *
  * @throws {FileRefused} if it is no regular file, or larger than 4 MiB
  */
 export function readIfThere(path: string): string | undefined {
@@ -118,7 +113,6 @@ export function isExecutable(path: string): boolean {
   return existsSync(path) && isAccessible(path) && orElse(() => kindOfPath(path), undefined) === 'file';
 }
 
-/** The search found no git repository. */
 export class RepositoryNotFound extends UwfError {
   /** @param reason what is wrong with `path`; absent: neither it nor a folder above it is a repository */
   constructor(path: string, reason?: string) {
@@ -190,7 +184,6 @@ export function readFileInside(root: string, path: string, maxBytes: number): Bu
 
 /**
  * Resolves links in a path, of which only the upper folders need to exist.
- *
  * @throws {FileRefused} if the target is outside of `root`, or in a git folder
  */
 export function placeInside(root: string, path: string): string {

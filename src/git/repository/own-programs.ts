@@ -41,7 +41,6 @@ const MAX_INCLUDES = 10;
 /**
  * Finds the programs that a repository's own configuration makes git run, in all its work trees. Follows includes, whatever
  * their conditions. Starts no git. Leaves out the programs of the user's and the system's configuration.
- *
  * @throws {InvalidGitConfig} if git could not read it either
  */
 export function ownPrograms(location: RepositoryLocation, env: GitEnvironment): OwnProgram[] {
@@ -121,16 +120,11 @@ function remotesInside(variables: readonly GitVariable[], location: RepositoryLo
   );
 }
 
-/**
- * Lists the names of the remotes that git's configuration has, each once, in its order.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
- */
+/** Lists the names of the remotes that git's configuration has, each once, in its order. */
 export async function listRemotes(git: GitPlace): Promise<string[]> {
   return remotesIn(await listGitVariables(git));
 }
 
-/** The names of the remotes among variables. */
 export function remotesIn(variables: readonly GitVariable[]): string[] {
   const urls = variables.filter(({ name }) => name.startsWith('remote.') && /^(?:url|pushurl|vcs)$/.test(keyOf(name)));
   return [...new Set(urls.flatMap(({ name }) => subsectionOf(name) ?? []))];
@@ -139,7 +133,6 @@ export function remotesIn(variables: readonly GitVariable[]): string[] {
 /**
  * The default remote of git: that of the checked-out branch (for a push first `branch.<name>.pushRemote` and
  * `remote.pushDefault`), else the only remote, else `origin`.
- *
  * Source: `remotes_remote_for_branch` and `remotes_pushremote_for_branch` in git's remote.c.
  */
 export function defaultRemote(

@@ -13,13 +13,11 @@ export type RepositoryConfig = {
   shared: ConfigEntry[];
   /** `shared`, followed by the worktree's own variables if `extensions.worktreeConfig` is set. */
   all: ConfigEntry[];
-  /** Whether the worktree has variables of its own. */
   isPerWorktree: boolean;
 };
 
 /**
  * Reads `<common dir>/config` and, if it is enabled, `<git dir>/config.worktree`. Missing files are empty.
- *
  * @throws {InvalidGitConfig} if git could not read them either
  */
 export function readRepositoryConfig(gitDir: string, commonDir: string): RepositoryConfig {
@@ -45,7 +43,6 @@ export function configuredWorkTree({ all, path }: RepositoryConfig, base: string
 
 /**
  * The variables of a repository's own configuration, includes not followed.
- *
  * @throws {InvalidGitConfig} if git could not read it either
  */
 export function readRepositoryVariables({ gitDir, commonDir }: RepositoryLocation): GitVariable[] {
@@ -74,7 +71,6 @@ const filesAsRefs = "run 'git refs migrate --ref-format=files', or work in a clo
 /** Extensions that do not change how objects and refs are read and written. A partial clone lacks objects, and has no others. */
 const harmless = new Set(['noop', 'noop-v1', 'partialclone', 'preciousobjects', 'worktreeconfig', 'relativeworktrees']);
 
-/** The format in which a repository stores objects and refs. */
 export type RepositoryFormat = {
   objects: ObjectFormat;
   refs: 'files' | 'reftable';
@@ -112,7 +108,6 @@ function readExtension(key: string, value: string, format: RepositoryFormat, pat
 
 /**
  * Checks that a format is the ordinary one, for stores that support no other.
- *
  * @param need what would open the repository, if anything would
  * @throws {UwfError} `unsupported-repository` naming the feature
  */

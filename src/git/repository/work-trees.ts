@@ -9,7 +9,6 @@ import { namesIn, share } from '../system/files.ts';
 import { readIfThere, realPath, targetOfGitFile } from './git-directory.ts';
 import { configuredWorkTree, readRepositoryConfig } from './repository-config.ts';
 
-/** A linked work tree of a repository. */
 export type LinkedWorkTree = {
   /** Its top, links resolved. */
   top: string;
@@ -97,7 +96,6 @@ export function markUnfinished({ gitDir }: Pick<RepositoryLocation, 'gitDir'>, b
   write(gitDir, { unfinished: branches });
 }
 
-/** Notes which thread a linked work tree belongs to. */
 export function noteThread({ gitDir }: Pick<RepositoryLocation, 'gitDir'>, note: ThreadNote): void {
   write(gitDir, note);
 }
@@ -163,7 +161,6 @@ const notes = (
 /** An operation that is not finished in a work tree, by its command; `isHalfDone`: commits wait for it. */
 export type Operation = { name: 'merge' | 'rebase' | 'am' | 'cherry-pick' | 'revert'; isHalfDone: boolean };
 
-/** Finds the operation that is not finished in a work tree. */
 export function findOperation({ gitDir }: Place): Operation | undefined {
   const found = operations.filter(([file]) => existsSync(join(gitDir, file)));
   const [first] = found;

@@ -8,10 +8,8 @@ import { type RefEdit, RefMoved, type Repository } from '../repository.ts';
  *
  * The objects are durable before the first ref is touched, and are protected from a concurrent `git gc` until the refs
  * have moved. If the refs cannot move, the objects stay behind unreferenced, as garbage that git collects.
- *
  * @param onLostRace runs if a ref has another value than expected, while the objects are still protected
  * @throws {RefMoved} if a ref has another value than expected; no ref is changed then
- * @throws {RefLocked} {RefNameConflict} {StorageFull} {StorageReadOnly} as the stores do
  */
 export async function publish(
   repository: Pick<Repository, 'objects' | 'refs'>,
@@ -85,7 +83,6 @@ export class ObjectBatch {
     return [...this.#byId.values()];
   }
 
-  /** An object that was added, or `undefined`. */
   find(id: ObjectId): GitObject | undefined {
     return this.#byId.get(id);
   }

@@ -29,10 +29,8 @@ export class Quarantine {
   /**
    * Makes the folder. Also removes the folders of killed processes, and the keeps of packs that they had moved into the
    * repository.
-   *
    * @param parent a folder on the file system of the repository's objects
    * @param destination the repository's object folder
-   * @throws {StorageFull} / {StorageReadOnly}
    * @throws {UwfError} `repository-not-found` if that has gone: then nothing is made in its place
    */
   constructor(parent: string, destination: string) {
@@ -60,7 +58,6 @@ export class Quarantine {
     };
   }
 
-  /** The prefix of paths for new packs. */
   get packPrefix(): string {
     return join(this.#objects, 'pack', 'pack');
   }
@@ -161,12 +158,10 @@ export function objectsApart(
   };
 }
 
-/** Ends the protection of packs. */
 export function removeKeeps(keeps: readonly PackKeep[]): void {
   for (const keep of keeps) keep.remove();
 }
 
-/** The folder of a repository's own objects. */
 export function objectFolderOf({ commonDir }: Pick<RepositoryLocation, 'commonDir'>, env: GitEnvironment): string {
   const { GIT_OBJECT_DIRECTORY: moved } = env;
   return moved ? resolve(moved) : join(commonDir, 'objects');
@@ -183,11 +178,9 @@ const MAX_LOOSE_BYTES = 1024 * 1024;
 /**
  * Readies the loose objects of a quarantine for the repository: few are read into memory, many are packed in the quarantine,
  * which moves packs when it is taken over.
- *
  * @param run how git runs where it sees the quarantine
  * @param ids which of them; default: all
  * @returns those that are not in a pack
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function packLooseObjects(
   run: Omit<GitRun, 'args'>,

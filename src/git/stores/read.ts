@@ -15,40 +15,25 @@ import type { ObjectStore, ReadOptions } from '../repository.ts';
 export type ObjectReader = Pick<ObjectStore, 'read'>;
 
 /**
- * Reads a commit that has to be there.
- *
+ * Reads a commit. This and the other readers but {@link readTreeIfAny} read objects that have to be there.
  * @throws {ObjectMissing} if it is not in the repository
- * @throws {CorruptObject} if it is damaged or not a commit
+ * @throws {CorruptObject} if it is damaged, or of another type
  */
 export async function readCommit(objects: ObjectReader, id: ObjectId): Promise<Commit> {
   return parseCommit(await readCommitData(objects, id), formatOfId(id));
 }
 
-/**
- * Reads the bytes of a commit that has to be there.
- *
- * @throws {ObjectMissing} {CorruptObject} as {@link readCommit} does
- */
+/** Reads the bytes of a commit. */
 export function readCommitData(objects: ObjectReader, id: ObjectId): Promise<Uint8Array> {
   return readTyped(objects, id, 'commit');
 }
 
-/**
- * Reads a tree of uwf that has to be there. For trees of users there is {@link readAnyTree}.
- *
- * @throws {ObjectMissing} if it is not in the repository
- * @throws {CorruptObject} if it is damaged, not a tree, or not as uwf writes trees
- */
+/** Reads a tree; one that is not as uwf writes trees counts as damaged. For trees of users: {@link readAnyTree}. */
 export async function readTree(objects: ObjectReader, id: ObjectId): Promise<TreeEntry[]> {
   return parseTree(await readTyped(objects, id, 'tree'), formatOfId(id));
 }
 
-/**
- * Reads any tree that has to be there, without checking names and modes.
- *
- * @throws {ObjectMissing} if it is not in the repository
- * @throws {CorruptObject} if it is damaged or not a tree
- */
+/** Reads any tree, without checking names and modes. */
 export async function readAnyTree(objects: ObjectReader, id: ObjectId): Promise<TreeLine[]> {
   const lines = readTreeLines(await readTyped(objects, id, 'tree'), objectIdBytes(formatOfId(id)));
   if (lines === undefined) throw new CorruptObject(id, 'the tree is cut off');
@@ -61,22 +46,11 @@ export async function readTreeIfAny(objects: ObjectReader, id: ObjectId): Promis
   return object?.type === 'tree' ? readAnyTree(objects, id) : [];
 }
 
-/**
- * Reads a blob that has to be there.
- *
- * @throws {ObjectMissing} if it is not in the repository
- * @throws {CorruptObject} if it is damaged or not a blob
- * @throws {ObjectTooLarge} if it is larger than `maxBytes`
- */
+/** Reads a blob. @throws {ObjectTooLarge} if it is larger than `maxBytes` */
 export function readBlob(objects: ObjectReader, id: ObjectId, options?: ReadOptions): Promise<Uint8Array> {
   return readTyped(objects, id, 'blob', options);
 }
 
-/**
- * Reads an object of a type that has to be there.
- *
- * @throws {ObjectMissing} {CorruptObject} {ObjectTooLarge} as {@link readBlob} does
- */
 export async function readTyped(
   objects: ObjectReader,
   id: ObjectId,

@@ -31,7 +31,6 @@ const IDLE_MS = 2_000;
 /** How often a transaction is tried whose expected values are right, each time a moment too late. */
 const MOST_TRIES = 5;
 
-/** How refs are changed. */
 type RefWriterOptions = {
   objects: ObjectFormat;
   refs: 'files' | 'reftable';
@@ -279,12 +278,9 @@ class LongLivedGit {
 
   /**
    * Gives git a task, once the one before has ended.
-   *
    * @param text as git reads it, line ends included
    * @param end the line with which git says that it is done
    * @throws {GitFailed} if git ends instead
-   * @throws {GitEnded} if a signal ends it
-   * @throws {GitNotFound} if there is no git
    */
   ask(text: string, end: string): Promise<void> {
     return new Promise((resolve, reject) => {

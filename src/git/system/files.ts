@@ -44,7 +44,6 @@ const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Reads a whole file, follows links, and never reads more than `maxBytes`: a device or a pipe can be endless.
- *
  * @param flags how it is opened; with `O_NOFOLLOW` a link is refused
  * @throws {FileRefused} if it is no regular file, or larger
  * File system errors come through as they are, ENOENT among them.
@@ -164,7 +163,6 @@ export function createFile(path: string, text: string): void {
 
 /**
  * Makes a new file and brings its content to the disk before it returns; a failure leaves no file behind.
- *
  * @param mode the permissions before the umask
  * File system errors come through as they are, EEXIST among them.
  */
@@ -270,7 +268,6 @@ const sharings = new Map<string, Sharing>();
 
 /**
  * Remembers how a repository is shared, for {@link share}.
- *
  * @param folders its git folders
  * @param path names the configuration in errors
  * @throws {InvalidGitConfig} if git could not read the value either
@@ -363,7 +360,6 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_TRUNC, O_WRONLY } = constan
 
 /** Flags for appending to a file of uwf's: never through a link, and without waiting for the reader of a pipe. */
 export const APPEND: number = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
-/** Flags for overwriting such a file. */
 export const REWRITE: number = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
 
 /** Writes a file with the flags {@link APPEND} or {@link REWRITE}. File system errors come through as they are. */
@@ -381,7 +377,6 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * checksum in JavaScript takes 30 times as long, and loading a module with one takes 2 ms, which is much for a command that
  * reads little else. The form and the name of the file are part of the content, so that the file of another version, or of
  * another name, is not read.
- *
  * @param form what the file is, with a version that rises when the meaning of its content changes: `facts 4`
  */
 export function readDerivedFile(path: string, form: string): string | undefined {
@@ -421,10 +416,7 @@ export function writeDerivedFile(path: string, form: string, content: string): v
   }
 }
 
-/**
- * Makes the folder of a cache file.
- * @throws {LinkedStateFolder} if a link is in its place, which uwf did not make
- */
+/** Makes the folder of a cache file. @throws {LinkedStateFolder} if a link is in its place, which uwf did not make */
 export function makeDerivedFolder(folder: string): void {
   makeFolders(folder);
   if (lstatSync(folder).isSymbolicLink()) throw new LinkedStateFolder(folder);

@@ -23,7 +23,6 @@ export type ProcessIdentity = {
 
 let own: ProcessIdentity | undefined;
 
-/** The identity of this process. */
 export function ownIdentity(): ProcessIdentity {
   own ??= identityOf(process.pid);
   return own;

@@ -59,7 +59,6 @@ const options = [
   '--refmap=',
 ];
 
-/** How a fetch is done. */
 type FetchControl = {
   /** Whether git may ask a person at the terminal. */
   mayAsk: boolean;
@@ -77,7 +76,6 @@ export function landingOf(name: string): string | undefined {
 /**
  * Fetches refs of a remote with their objects into a guest folder. Returns all these refs, also those whose names git cannot
  * write there.
- *
  * @throws {GitFailed} if there was no connection, it broke, or the objects could not be stored
  * Source: git-fetch(1); the form of `FETCH_HEAD` is that of `append_fetch_head` in git's builtin/fetch.c.
  */
@@ -137,9 +135,7 @@ const MAX_TRIES = 128;
 /**
  * Fetches as `fetchRefs` does. If some content cannot be fetched, finds it by halving, so that only the refs that lead to it
  * stay out.
- *
  * @returns all refs, also those whose objects were not fetched
- * @throws {GitFailed} as `fetchRefs`
  */
 export async function fetchWhatCanBe(
   folder: GuestFolder,
@@ -176,7 +172,6 @@ function isOfContent(error: unknown): boolean {
 /**
  * Processes parts of a list that fails as a whole: a part that fails is halved. The largest part comes first, so that most
  * items are done early.
- *
  * @param bring returns whether a part is done; an exception ends the search
  * @param mostTries the limit of calls; the parts that are left then are not done
  */
@@ -212,11 +207,8 @@ const optionsOfLists = [
   '--refmap=',
 ];
 
-/** How a list is asked for. */
 type ListControl = {
-  /** Whether git may ask a person at the terminal. */
   mayAsk: boolean;
-  /** Whether the remote is a folder of this machine. */
   isLocal: boolean;
   signal?: AbortSignal | undefined;
 };
@@ -228,7 +220,6 @@ type ListControl = {
  * match no ref, so that it asks for no object. It prints no list, so the list is read from git's trace of the protocol.
  * @param folder a guest folder, in which the trace is written
  * @returns `undefined` if this does not work or saves nothing: an older server, another protocol, an unusual pattern, all refs
- * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: gitprotocol-v2(5), `ls-refs`; git(1), `GIT_TRACE_PACKET`; docs/decisions/0019-listing-by-prefix.md.
  */
 export async function listByPrefix(
@@ -273,7 +264,6 @@ function refspecInGuest(pattern: string): string {
 
 /**
  * Reads the list of refs from the trace of a fetch; `undefined` if it has no complete one.
- *
  * Source: `packet_trace` in git's pkt-line.c, which leaves out line ends within a packet.
  */
 function readTrace(trace: string): RemoteRef[] | undefined {
@@ -301,13 +291,11 @@ function decodeTraced(text: string): string {
 
 /** The repository that incoming objects can become part of. */
 type Destination = {
-  /** The repository's object folder. */
   objectFolder: string;
   /** A folder for temporary files, on the same file system. */
   parent: string;
   /** The targets of the repository's refs: their objects are not needed again. */
   has: readonly ObjectId[];
-  /** Whether it is a partial clone. */
   isPartial: boolean;
 };
 
@@ -383,9 +371,7 @@ const codes = Array.from({ length: 64 }, (_, code) => code);
 /**
  * Finds the objects in a guest folder that git would not take, by `git fsck --strict`: a folder `.git` in a tree, a commit
  * without a date, a `.gitmodules` that starts a program.
- *
  * @returns what git says about each
- * @throws {StorageFull} / {StorageReadOnly}
  * @throws {GitFailed} {GitNotFound} as `runGit`, also if there is more to check than fits into the memory that git may take
  */
 export async function findUnsound(folder: GuestFolder): Promise<ReadonlyMap<ObjectId, string>> {

@@ -31,7 +31,6 @@ export function readFetchFailure({ said }: GitFailed): FetchFailure {
   return { isOfNames: !fatal.test(said), isOfContent: indigestible.test(said) || notSent.test(said) };
 }
 
-/** Tells whether git ended at its limit of memory. */
 function isOutOfMemory({ said }: GitFailed): boolean {
   return /^fatal: (?:out of memory|.*alloc)/im.test(said);
 }
@@ -86,7 +85,6 @@ const undone = /^atomic (?:push fail|transaction)/;
 /**
  * Reads the output of `git push --porcelain`, by the names of the remote's refs. For a remote with several URLs the worst
  * outcome counts.
- *
  * @param said its stderr, where a server gives the reason why it could not lock a ref
  * Source: git-push(1), "OUTPUT"; the reasons are those of git's transport.c, builtin/receive-pack.c and refs.c.
  */
@@ -276,7 +274,6 @@ export function explainLimit(error: unknown, hasFullTrace = false): unknown {
  * Lists the refs of a remote that match names or patterns. The server sends all its refs.
  *
  * Lines that are not an id and a name are ignored.
- * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-ls-remote(1).
  */
 export async function listRemoteRefs(

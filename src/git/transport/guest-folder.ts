@@ -29,14 +29,11 @@ function ownSettings(format: ObjectFormat): Setting[] {
   ];
 }
 
-/** The repository of a guest folder. */
 export type GuestOf = {
   location: RepositoryLocation;
   env: GitEnvironment;
-  /** Its state folder. */
   stateDir: string;
   format: ObjectFormat;
-  /** Lists the configuration of the repository. */
   listVariables: () => Promise<readonly GitVariable[]>;
 };
 
@@ -57,9 +54,7 @@ const unset = {
  * It is a {@link Quarantine}, so that the folder of a killed process is found and removed.
  */
 export class GuestFolder extends Quarantine {
-  /** The folder as a git repository. */
   readonly location: RepositoryLocation;
-  /** The environment of a git in this folder. */
   readonly env: GitEnvironment;
   readonly #cwd: string;
 
@@ -70,10 +65,7 @@ export class GuestFolder extends Quarantine {
     this.#cwd = location.workTree ?? location.gitDir;
   }
 
-  /**
-   * @param refs the first refs of the folder; with names that git accepts, in any order
-   * @throws {StorageFull} / {StorageReadOnly} / {GitNotFound} / {GitFailed}
-   */
+  /** @param refs the first refs of the folder; with names that git accepts, in any order */
   static async create(host: GuestOf, refs: readonly RemoteRef[]): Promise<GuestFolder> {
     const { location, env, format } = host;
     const copied = (await host.listVariables()).filter(isCopied);
@@ -104,7 +96,6 @@ export class GuestFolder extends Quarantine {
   }
 }
 
-/** The parent of all guest folders. */
 export function incomingFolder(stateDir: string): string {
   return join(stateDir, 'incoming');
 }

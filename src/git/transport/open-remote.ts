@@ -183,7 +183,6 @@ type RestoringOptions = {
  * git takes no push at all to that remote, only deletions. Where the commit is here, the ref is deleted under its value and
  * pushed again, so that nothing is lost that another clone has published meanwhile. What is killed in between leaves it deleted: a
  * fetch then names it as gone there, and a push that names it sends it.
- *
  * Source: `check_connected` in git's connected.c, which no deletion passes through.
  */
 class RestoringRemote implements Remote {
@@ -283,11 +282,9 @@ export type FetchedRefs = { source: string; target: string };
 /**
  * Adds forced fetch refspecs to a remote, with the names that the refs have there, and changes nothing else in git's
  * configuration.
- *
  * @returns the refspecs that were new
  * @throws {UwfError} `no-such-remote` if git knows no remote of this name; nothing is written then
  * @throws {UwfError} `partial-clone` if git leaves out contents of what it fetches from it
- * @throws {UwfError} `invalid-uwf-prefix` as `openRemote`
  */
 export async function addFetchRefspecs(git: GitPlace, remote: string, refs: readonly FetchedRefs[]): Promise<string[]> {
   const variables = await listGitVariables(git);
@@ -318,14 +315,11 @@ export async function addFetchRefspecs(git: GitPlace, remote: string, refs: read
  */
 const byDefault = { GIT_ALLOW_PROTOCOL: 'http:https:git:ssh:file' };
 
-/** Which remote, and from where. */
 type NativeRemoteOptions = Pick<Remote, 'name' | 'url' | 'isConfigured'> &
   GuestOf & {
     /** The argument for git: the name, or the URL or path as it was typed. */
     address: string;
-    /** Whether git may ask a person at the terminal. */
     mayAsk: boolean;
-    /** Whether the repository is a partial clone. */
     isPartial: boolean;
     /** The absolute path of a bundle, which git reads like other remotes, but cannot push to; a push can make the file. */
     bundle: string | undefined;
@@ -448,7 +442,6 @@ function knownSeeds({ known = [] }: FetchRequest, has: ReadonlySet<RemoteRef['id
 /**
  * Compares the pack of a bundle with the checksum that it ends with. `git bundle verify` does not, and git reads no more than
  * the list of refs where it has their commits, so that a backup which was cut off would look up to date.
- *
  * @param path a file that begins as a bundle does
  * @param name how the user names it
  * @param format that of the repository; of a bundle of the other one, git says that it is corrupt

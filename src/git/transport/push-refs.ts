@@ -29,9 +29,7 @@ const options = ['--porcelain', '--no-verify', '--no-follow-tags', '--no-force-i
 /** The folder of refs in the guest folder with the expected values of the remote's refs. */
 const TRACKED = 'refs/tracked/';
 
-/** Options of a push. */
 type PushControl = {
-  /** Whether git may ask a person at the terminal. */
   mayAsk: boolean;
   /** Whether `remote` is a name of git's configuration. */
   isConfigured: boolean;
@@ -310,7 +308,6 @@ function groupByFolder<T extends { name: string }>(refs: readonly T[]): Map<stri
  * @param folder a guest folder without refs
  * @param path absolute; the file need not exist
  * @throws {GitFailed} if the file is no bundle, or needs commits that are not here
- * @throws {StorageFull} / {StorageReadOnly}
  * Source: git-bundle(1).
  */
 export async function pushBundle(folder: GuestFolder, path: string, request: PushRequest): Promise<PushResult[]> {

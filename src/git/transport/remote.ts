@@ -7,7 +7,6 @@ import type { GitVariable } from '../process/git-variables.ts';
 /** A ref of a remote. Its name is not checked. */
 export type RemoteRef = { name: string; id: ObjectId };
 
-/** What is asked of one fetch. */
 export type FetchRequest = {
   /** Names of the remote's refs, or patterns with one `*` at the end: `refs/threads/*`. */
   refs: readonly string[];
@@ -40,7 +39,6 @@ export interface IncomingObjects {
   /**
    * Moves exactly the objects of these commits into the repository, durable, and protected from a concurrent `git gc` until
    * they are released. Call it once.
-   * @throws {StorageFull} / {StorageReadOnly}
    */
   accept(tips: readonly ObjectId[]): Promise<WrittenObjects>;
   /** Removes everything that was not accepted; calling it twice is harmless. */
@@ -64,7 +62,6 @@ export type PushEdit = {
   via?: ObjectId;
 };
 
-/** What is asked of one push. */
 export type PushRequest = {
   edits: readonly PushEdit[];
   /** The refs of the remote as they were just listed: with them many deletions in one folder of refs cost little. */
@@ -194,7 +191,6 @@ export class RefMapping {
 
 /**
  * The mapping that git's configuration sets for a remote: `remote.<name>.uwfPrefix`. An empty value sets none.
- *
  * @throws {UwfError} `invalid-uwf-prefix`
  */
 export function refMappingOf(variables: readonly GitVariable[], remote: string): RefMapping | undefined {

@@ -13,7 +13,6 @@ import { type Unrecordable, UNRESOLVED } from '../format/paths.ts';
 /** A file or link that is new or may have changed; its path is in Latin-1. */
 export type ChangedFile = { path: string; bytes: number; isTracked: boolean };
 
-/** The differences between a work tree and an index. */
 type Changes = {
   files: ChangedFile[];
   /** Repositories in the work tree, of which the commit is recorded. */
@@ -35,10 +34,8 @@ export const plainIndex = 'core.splitIndex=false';
 /**
  * Finds the differences between a work tree and an index, and measures the files. Reads names, times and sizes, but no
  * content.
- *
  * @param top the top of the work tree
  * @param copies files that uwf copied into it, which are not recorded as long as they are untracked; paths in Latin-1
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function findChanges(run: IndexRun, top: string, copies: ReadonlySet<string>): Promise<Changes> {
   const listing = ['ls-files', '-z', '-t', '-s', '-c', '-o', '--exclude-standard'];
@@ -124,8 +121,6 @@ export async function changedPaths(run: IndexRun): Promise<Set<string>> {
 /**
  * Runs a git command that can compare files that are as old as the index. If a required filter fails at that, runs it again
  * without filters: a file then counts as different, which does not change the content of the index.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function runComparing(run: IndexRun, args: readonly string[]): Promise<Buffer> {
   return (await runWithoutFailing(run, args, 'clean')).printed;
@@ -133,10 +128,8 @@ export async function runComparing(run: IndexRun, args: readonly string[]): Prom
 
 /**
  * Runs git, and if it fails, runs it again without the required filters.
- *
  * @param use whether filters clean or smudge
  * @returns the filters that were turned off
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function runWithoutFailing(
   run: IndexRun,
@@ -157,7 +150,6 @@ function turnedOff(filter: string, use: 'clean' | 'smudge'): string[] {
   return ['process=', `${use}=`, 'required=false'].map((to) => `${filter}.${to}`);
 }
 
-/** The names of required filters. */
 export async function requiredFilters(run: IndexRun): Promise<string[]> {
   const args = ['config', '-z', '--type=bool', '--get-regexp', String.raw`^filter\..*\.required$`];
   const pairs = await listOf(run, args).catch(() => []);
@@ -242,7 +234,6 @@ const SPECIAL = 'is no file, link or folder but a socket, a pipe or a device; ig
 
 /**
  * Returns the size of a file, without opening it.
- *
  * @param path below `top`, in Latin-1
  * @returns `undefined` if it does not exist; a text if it cannot be recorded, with the reason and a remedy
  */
@@ -276,7 +267,6 @@ type FolderContent = {
 
 /**
  * Searches folders for entries that git does not list.
- *
  * @param folders relative to `top`, in Latin-1, each with a slash at its end, except the top itself, which is ''; with all
  * parents
  * @param known folders that git has listed
@@ -338,7 +328,6 @@ export function noteMarked(location: Place, paths: readonly string[]): void {
   notePaths(location, 'marked', paths);
 }
 
-/** The files that uwf has marked as conflicts; paths in Latin-1. */
 function readMarked(location: Place): Set<string> {
   return readPaths(location, 'marked');
 }

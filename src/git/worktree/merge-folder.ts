@@ -32,7 +32,6 @@ export type MergeOutcome =
   /** The files that both sides changed, as `pathAsText` writes them. */
   | { kind: 'conflict'; files: string[] };
 
-/** The parent folder of merges in progress. */
 export function mergesFolder(stateDir: string): string {
   return join(stateDir, 'merges');
 }
@@ -51,7 +50,6 @@ export class MergeFolder {
   /**
    * @param at the commit that `HEAD` is detached at
    * @param signing the settings of `readSigning`
-   * @throws {StorageFull} / {StorageReadOnly}
    */
   constructor(
     stateDir: string,
@@ -89,7 +87,6 @@ export class MergeFolder {
     }
   }
 
-  /** Runs git here. @throws {GitFailed} {GitNotFound} as `runGit` */
   git(args: readonly string[], input?: string | Uint8Array): Promise<Buffer> {
     const variables = { ...this.#quarantine.variables(this.#env), GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':' };
     const run = {
@@ -171,7 +168,6 @@ export async function unmergedFiles(git: (args: readonly string[]) => Promise<Bu
 /** How commits come into a branch: as `git merge`, `git merge --squash` with a commit, or `git rebase` does it. */
 export type MergeMode = 'merge' | 'squash' | 'rebase';
 
-/** What is merged. */
 export type MergeRequest = {
   mode: MergeMode;
   /** The target's commit. */
@@ -185,7 +181,6 @@ export type MergeRequest = {
 
 /**
  * Merges in a merge folder, whose `HEAD` is at {@link mergeStart} the request.
- *
  * @throws {UwfError} `merge-refused` with git's words if git does not merge for another reason than a conflict
  */
 export async function tryMerge(folder: MergeFolder, request: MergeRequest): Promise<MergeOutcome> {
@@ -218,7 +213,6 @@ async function mergeThere(folder: MergeFolder, { mode, head, tip, base, message 
   return folder.merging(['rebase', '--quiet', '--merge', ...(isFromHere ? [head] : ['--onto', head, base])]);
 }
 
-/** The arguments of git that merge a commit. */
 export function mergeArguments(tip: ObjectId, message: string): string[] {
   return ['merge', '--no-edit', '-m', message, tip];
 }
@@ -251,7 +245,6 @@ export async function mergeBase(git: GitPlace, a: ObjectId, b: ObjectId): Promis
 /**
  * Reads how `git commit` signs in a repository: the settings that make it sign in the same way elsewhere; `undefined` if it
  * does not sign. An include of the configuration can depend on the folder and the branch, so a git elsewhere may see others.
- *
  * @throws {UwfError} `merge-refused` if the configuration says neither yes nor no
  * Source: git-config(1), `commit.gpgSign`, `gpg.*`, `user.signingKey`.
  */
@@ -277,7 +270,6 @@ function fromTop({ location: { workTree } }: GitPlace, value: string): string {
 /**
  * Lets git make a signed commit of an unsigned one, as `git commit` would sign it. Everything else in it stays. The
  * repository does not get it.
- *
  * @throws {UwfError} `merge-refused` with git's words if the signer fails
  */
 export async function signCommit(

@@ -35,10 +35,8 @@ export class TargetMoved extends UwfError {
 
 /**
  * Reads what is checked out in a work tree that something is to be merged into, after finishing a merge whose process was killed.
- *
  * @throws {UwfError} `no-work-tree` in a bare repository, `unborn-branch` if the branch has no commit, `operation-in-progress`
  *   if a merge or a rebase is not finished, `dirty-work-tree` if tracked files or the index differ from `HEAD`
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function readMergeTarget(repository: Repository, env: GitEnvironment): Promise<MergeTarget> {
   const { location } = repository;
@@ -101,7 +99,6 @@ function branchAt({ gitDir }: RepositoryLocation): RefName | undefined {
 /**
  * Lists tracked files and index entries that differ from `HEAD`. The checked-out commit of a submodule does not count: git
  * leaves it where it is when a merge changes it.
- *
  * Source: git-status(1), "Porcelain Format Version 2".
  */
 async function findTrackedChanges({ location }: MergeTarget, env: GitEnvironment): Promise<string[]> {
@@ -198,7 +195,6 @@ export async function addedFiles(
 /**
  * Checks that no file of the user's is where a tracked one would be written. git refuses to overwrite untracked files, but
  * overwrites ignored ones: a file with passwords, or a folder of packages where a link to another one comes.
- *
  * @throws {UwfError} `file-in-the-way`
  */
 export function assertNoneInTheWay({ location: { workTree } }: MergeTarget, { added, removed }: AddedFiles): void {
@@ -242,7 +238,6 @@ export function noteMove({ gitDir }: Pick<RepositoryLocation, 'gitDir'>, move: M
   writeFileSync(noteAt({ gitDir }), `${JSON.stringify(move)}\n`);
 }
 
-/** Forgets a move that has ended, or was undone. */
 function forgetMove(location: Pick<RepositoryLocation, 'gitDir'>): void {
   rmSync(noteAt(location), { force: true });
 }
@@ -250,8 +245,6 @@ function forgetMove(location: Pick<RepositoryLocation, 'gitDir'>): void {
 /**
  * Finishes a move whose process was killed after it had written the files and before it moved the branch: all files would pass
  * for changes of the user that are not committed. Leaves everything as it is if anything changed since.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 async function finishMove(git: GitPlace, head: ObjectId): Promise<void> {
   const move = parseJson(readIfThere(noteAt(git.location)) ?? '');

@@ -36,12 +36,10 @@ export type MergedTree = Merge &
  * - Contents are merged as they are stored: filters, line ends and `merge.renormalize` have no part.
  * - A submodule that both sides moved is a conflict: where it is not checked out, git cannot tell which commit is newer.
  * - Objects are not replaced (`refs/replace`).
- *
  * @param base the commit or the tree that both began at
  * @throws {UwfError} `git-too-old` before git 2.38, `merge-refused` with git's words, `no-place-for-files` if the repository is
  *   not on a disk
  * @throws {ObjectMissing} {CorruptObject} if one of the three is not there, or is neither a commit nor a tree
- * @throws {StorageFull} / {StorageReadOnly} / {GitNotFound} / {GitFailed}
  * Source: git-merge-tree(1); `merge_recursive_config` in git's merge-ort.c.
  */
 export function mergeTrees(place: MergePlace, base: ObjectId, ours: ObjectId, theirs: ObjectId): Promise<MergedTree> {
@@ -51,8 +49,6 @@ export function mergeTrees(place: MergePlace, base: ObjectId, ours: ObjectId, th
 /**
  * Merges branches that began at one base into our side, one after the other. Each is merged into what the earlier ones gave, with
  * their conflicts marked in it.
- *
- * @throws as {@link mergeTrees}
  */
 export async function mergeAll(
   place: MergePlace,
@@ -70,8 +66,6 @@ export async function mergeAll(
 /**
  * Merges as {@link mergeAll} does, for comparison with a recorded merge: runs no merge driver, and leaves nothing in the
  * repository.
- *
- * @throws as {@link mergeTrees}
  */
 export async function repeatMerge(
   place: MergePlace,
@@ -115,7 +109,6 @@ export type MergeConflict = {
   keys: readonly string[];
 };
 
-/** The result of a merge. */
 export type Merge = {
   /** Files with conflicts have markers in it, or the content of one side. */
   tree: ObjectId;
@@ -127,14 +120,9 @@ export type Merge = {
   stages: readonly ConflictStage[] | undefined;
 };
 
-/** The merge of one branch. */
 type Merged = { key: string; changed: () => Promise<ReadonlySet<string>>; output: MergeTreeOutput };
 
-/**
- * Merges branches into our side, one after the other, each with the same base.
- *
- * @throws as `mergeTrees`
- */
+/** Merges branches into our side, one after the other, each with the same base. @throws as `mergeTrees` */
 async function mergeInTurn(
   objects: ObjectStore,
   merger: TreeMerger,
@@ -213,9 +201,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
 /**
  * Marks files of a work tree as conflicts of a merge, as `git status` shows them, and leaves its files as they are. `git add`
  * or `git rm` of a file resolves its conflict, and for uwf so does a file without the marks of a conflict: agents need no git.
- *
  * @param git the work tree; the repository must have the objects
- * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-update-index(1), "USING --INDEX-INFO".
  */
 export async function markConflicts(git: GitPlace, stages: readonly ConflictStage[]): Promise<void> {

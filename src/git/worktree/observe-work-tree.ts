@@ -22,8 +22,6 @@ const NONE = Buffer.alloc(0);
 /**
  * Observes a work tree. Takes no lock and writes nothing, not even the index. Does not see ignored files, nor new ones where
  * `status.showUntrackedFiles` of git is `no`: the work tree can be a home folder.
- *
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function observeWorkTree(git: GitPlace): Promise<ObservedWorkTree> {
   const run = { ...git, variables: { GIT_OPTIONAL_LOCKS: '0' } };

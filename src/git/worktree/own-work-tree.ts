@@ -56,7 +56,6 @@ export async function findOwnWorkTree({ location, env }: GitPlace, folder: strin
 
 /**
  * Makes a linked work tree with a branch of its own. Until its note is written it counts as unfinished.
- *
  * @throws {UwfError} `folder-in-use` {GitFailed} {GitNotFound} as `restoreWorkTree`; nothing of it stays then
  */
 export async function makeOwnWorkTree(
@@ -107,7 +106,6 @@ async function settle(git: MakingPlace, content: OwnContent, own?: RefName): Pro
   noteThread(git.location, { thread, at, branch, commit });
 }
 
-/** Makes the first branch whose name is free. */
 async function makeBranch(git: GitPlace, { branches, commit }: OwnContent): Promise<RefName> {
   const others = branchesMadeFor(git.location);
   for (const name of branches) {
@@ -178,7 +176,6 @@ async function dropBranch(git: GitPlace, { branch, commit }: MadeBranch, folder?
   await runGit({ ...git, args: ['update-ref', '-d', branch, now] }).catch(inPlaceOf(GitFailed, undefined));
 }
 
-/** The content of a new linked work tree. */
 type WorkTreeContent = {
   tree: ObjectId;
   /** The detached `HEAD`. */
@@ -189,7 +186,6 @@ type WorkTreeContent = {
   unbornBranch?: string;
 };
 
-/** The new work tree. */
 export type RestoredWorkTree = {
   /** Absolute. */
   folder: string;
@@ -207,7 +203,6 @@ export type RestoredWorkTree = {
  * that cannot be filled is removed.
  * @param folder absolute, or relative to the process; it must not exist, or be empty
  * @throws {UwfError} `folder-in-use` if the folder is not empty
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 export async function restoreWorkTree(
   git: GitPlace,
@@ -303,9 +298,7 @@ const MAX_PAUSE_MS = 20;
 /**
  * Runs `git worktree`, again while another process registers or removes a work tree: git reads all registrations, and fails at
  * one whose `commondir` is not written yet.
- *
  * Source: `get_common_dir_noenv` in git's setup.c.
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 async function runWorktree(run: Omit<GitRun, 'args'>, args: readonly string[]): Promise<void> {
   for (let tries = 1; ; tries += 1) {
@@ -323,7 +316,6 @@ async function runWorktree(run: Omit<GitRun, 'args'>, args: readonly string[]): 
 /**
  * Tells whether a submodule of a linked work tree has commits that no remote of it has. git keeps the repository of such a
  * submodule in the git folder of the work tree, so they go when the work tree is removed.
- *
  * @param readBase reads the commit that the work tree began with. The commits of its submodules do not count: a remote need not
  *   have them on a branch
  */

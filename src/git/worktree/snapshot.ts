@@ -24,7 +24,6 @@ import {
   runComparing,
 } from './find-changes.ts';
 
-/** Limits of a snapshot. */
 export type SnapshotLimits = {
   /** The size of new and changed files together; the largest files beyond it are left out. */
   maxBytes: number;
@@ -64,10 +63,7 @@ export type SnapshotOptions = {
   location: RepositoryLocation;
   env: GitEnvironment;
   limits: SnapshotLimits;
-  /**
-   * Checks the tree before any of it enters the repository.
-   * @throws {SnapshotRefused} to keep it out
-   */
+  /** Checks the tree before any of it enters the repository. @throws {SnapshotRefused} to keep it out */
   inspect?: (tree: ObjectId, objects: ObjectReader, about: InspectedFiles) => Promise<void>;
   signal?: AbortSignal;
 };
@@ -183,7 +179,6 @@ async function record(
 /**
  * Copies the index of a work tree; a missing one is an empty one. git treats a file as unchanged if its times match the index and
  * are older than the index file. The copy must not be newer than the original, or a change at the same moment would not be seen.
- *
  * Source: git's Documentation/technical/racy-git.txt.
  */
 function copyIndex({ gitDir }: RepositoryLocation, to: string): void {
@@ -202,7 +197,6 @@ async function trackedAmong(run: IndexRun, copies: ReadonlySet<string>): Promise
   return listed.filter((path) => copies.has(path));
 }
 
-/** The parent folder of snapshots in progress. */
 export function snapshotFolder(stateDir: string): string {
   return join(stateDir, 'snapshots');
 }
@@ -274,7 +268,6 @@ const MAX_UNCOMPARED_FILES = 1000;
  * If they do not all fit, or there are many, git first finds the files that only look changed, as all do after a copy of the
  * repository. It does not read files that are larger than the limit. Comparing 60,000 files takes a fifth of the time of
  * adding them.
- * @throws {GitFailed} {GitNotFound} as `runGit`
  */
 async function chooseFitting(
   run: IndexRun,
@@ -328,7 +321,6 @@ const MAX_FAILURES = 100;
 
 /**
  * Puts files into an index and takes others out. A path on which git fails stays as in the index, and the rest is put in.
- *
  * @param files also folders of repositories; paths in Latin-1, as all here
  * @returns the paths on which git failed
  * @throws {GitFailed} if it fails and names no path

@@ -15,15 +15,12 @@ import { type ObjectReader, readAnyTree } from '../stores/read.ts';
 import { mergesFolder } from './merge-folder.ts';
 import { asRefusal } from './merge-target.ts';
 
-/** Where trees are merged. */
 export type MergePlace = {
   repository: Repository;
   env: GitEnvironment;
-  /** Stops git when aborted. */
   signal?: AbortSignal | undefined;
 };
 
-/** The three trees of a merge. */
 type MergeSides = {
   base: ObjectId;
   ours: ObjectId;
@@ -43,12 +40,7 @@ export type MergedObjects = {
 /** The first git with `merge-tree --write-tree`. */
 const OLDEST_GIT = [2, 38] as const;
 
-/**
- * Reads the version of a git that can merge without a checkout.
- *
- * @throws {UwfError} `git-too-old`
- * @throws {GitFailed} {GitNotFound} as `runGit`
- */
+/** Reads the version of a git that can merge without a checkout. @throws {UwfError} `git-too-old` */
 export async function requireMergingGit(git: GitPlace): Promise<string> {
   const version = await readGitVersion(git);
   if (version !== undefined && !isOlderGit(version, OLDEST_GIT)) return version;
@@ -110,7 +102,6 @@ export class TreeMerger {
   /**
    * @param hasDrivers whether configured merge drivers run, as they do in git; if not, their files are merged as text
    * @throws {UwfError} `git-too-old` before git 2.38, `no-place-for-files` if the repository is not on a disk
-   * @throws {StorageFull} / {StorageReadOnly} / {GitNotFound} / {GitFailed}
    */
   static async create(place: MergePlace, hasDrivers: boolean): Promise<TreeMerger> {
     const { location } = place.repository;
@@ -120,7 +111,6 @@ export class TreeMerger {
     return new TreeMerger(place, location, gitVersion, hasDrivers ? await listGitVariables(git) : []);
   }
 
-  /** Whether a merge driver has run. */
   get hasDriverRun(): boolean {
     return existsSync(this.#driverRan);
   }
@@ -231,7 +221,6 @@ const conflictKind = /^CONFLICT ?\((.*)\)$/s;
 /**
  * Reads what `git merge-tree --write-tree -z` prints: the tree; if there are conflicts, entries up to an empty field, and
  * messages, each of a number of paths, the paths, a kind and a text. Messages that are not about conflicts are left out.
- *
  * Source: git-merge-tree(1), "OUTPUT".
  */
 function parseMergeTree(printed: Buffer): MergeTreeOutput {
@@ -278,9 +267,7 @@ class AttributeFiles {
   /**
    * Replaces the files by those of another tree. Contents are as git stores them: no filter runs, and line ends stay. Links are
    * left out, because git follows none to its attributes.
-   *
    * @param git runs git where it has both trees
-   * @throws {StorageFull} / {StorageReadOnly} / {GitFailed}
    */
   async show(tree: ObjectId, git: (args: readonly string[]) => Promise<Buffer>): Promise<void> {
     const listing = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', this.#shown, tree];
@@ -348,7 +335,6 @@ const ranVariable = 'UWF_MERGE_DRIVER_RAN';
 
 /**
  * The configured merge drivers; each notes first that it runs.
- *
  * Source: gitattributes(5), "Defining a custom merge driver": a shell runs it.
  */
 function notingDrivers(variables: readonly GitVariable[]): Setting[] {
@@ -360,7 +346,6 @@ function notingDrivers(variables: readonly GitVariable[]): Setting[] {
 /**
  * The environment of a merge: no variable of git's that changes what it reads, and no configuration or attributes of the user
  * and the system.
- *
  * @param driverRan the file that a driver makes when it runs
  */
 function mergeEnvironment(env: GitEnvironment, driverRan: string): GitEnvironment {

@@ -41,8 +41,6 @@ export function* pemStartsIn(text: string, from: number): Generator<number> {
 
 /**
  * Reads a private key in PEM, whole, encrypted, cut off, in JSON or in code.
- *
- * @param start where it begins
  * @param isEnd nothing follows the text
  * @returns `undefined` if no key begins there
  */
@@ -62,7 +60,6 @@ export function readPemBlock(text: string, start: number, isEnd: boolean): PemBl
 
 /**
  * Goes on where a block was read up to.
- *
  * @param words how many lines of it were read before
  * @param prefix what is before each line, as the source of a regular expression
  */

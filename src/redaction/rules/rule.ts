@@ -99,12 +99,10 @@ export function named(name: string, providers: string, value: string, more: Part
   return { name, anchors, isAnyCase: true, pattern, isInWord: true, ...more };
 }
 
-/** Tells whether a token has a digit behind what begins it. */
 export function hasDigit(secret: string): boolean {
   return /\d/.test(secret.slice(3));
 }
 
-/** Tells whether a token has a digit and letters of both cases behind what begins it. */
 export function hasDigitAndBothCases(secret: string): boolean {
   const body = secret.slice(3);
   return /\d/.test(body) && /[a-z]/.test(body) && /[A-Z]/.test(body);
@@ -232,7 +230,6 @@ function startsWithAnyCase(text: string, word: string, at: number): boolean {
 
 /**
  * Tells whether a word begins at a place: no letter or mark is in front of it, or only as the end of an escape.
- *
  * @param isDistinct it cannot be a part of a random text, so a digit, `-` or `_` may be in front of it
  */
 export function isWordStart(text: string, at: number, isDistinct: boolean): boolean {
@@ -351,7 +348,6 @@ function numberOf(code: number): number {
 
 /**
  * Tells whether a text is what a generator of random characters gives, not words, a path, or an address.
- *
  * @param from how strange its neighbours are at least
  */
 export function looksRandom(text: string, from: number = strange): boolean {

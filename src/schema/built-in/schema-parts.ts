@@ -29,12 +29,10 @@ export function ref(...types: readonly string[]): JsonObject {
   return { type: 'string', ...link(types) };
 }
 
-/** A link to a node, or null. */
 export function refOrNull(...types: readonly string[]): JsonObject {
   return { type: ['string', 'null'], ...link(types) };
 }
 
-/** A list of links to nodes. */
 export function refList(...types: readonly string[]): JsonObject {
   return { type: 'array', items: ref(...types) };
 }
@@ -45,13 +43,10 @@ function link(types: readonly string[]): JsonObject {
   return { format: 'cas_ref', cas_type: others.length === 0 ? only : [...types] };
 }
 
-/** Any text. */
 export const anyText: JsonObject = { type: 'string' };
 
-/** A text that is not empty. */
 export const word: JsonObject = { type: 'string', minLength: 1 };
 
-/** A whole number from 1 on. */
 export const positive: JsonObject = { type: 'integer', minimum: 1 };
 
 /** A whole number from 0 on: a count, or a duration in ms. */
@@ -76,10 +71,8 @@ export type Redacted = {
 
 export const redacted: JsonObject = closedObject({ count: positive, table: word });
 
-/** An object id of git, SHA-1 or SHA-256. */
 export const objectId: JsonObject = { type: 'string', pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$' };
 
-/** An object of any form. */
 export const anyObject: JsonObject = { type: 'object' };
 
 /** A flag that is either set or absent. */
@@ -189,7 +182,6 @@ type UnknownUsage = 'warn' | 'refuse';
 /** Limits of a workflow or of a configuration. */
 export type ThreadLimits = Limits & { unknownUsage?: UnknownUsage };
 
-/** The schema of each limit. */
 export const limitBounds: Record<keyof Limits, JsonObject> = {
   maxSteps: positive,
   maxVisits: positive,
@@ -201,7 +193,6 @@ export const limitBounds: Record<keyof Limits, JsonObject> = {
   maxDepth: { type: 'integer', minimum: 0 },
 };
 
-/** The names of all limits. */
 export const limitNames: readonly (keyof Limits)[] = keysOf(limitBounds);
 
 /** The limits that count over a thread's life. */
@@ -210,7 +201,6 @@ export type CountedLimit = 'maxSteps' | 'maxVisits' | 'maxTurns' | 'maxTokens' |
 /** What is added to limits that count over a thread's life. */
 export type MoreLimits = Pick<Limits, CountedLimit>;
 
-/** The names of the limits that count over a thread's life. */
 export const countedLimits: readonly CountedLimit[] = ['maxSteps', 'maxVisits', 'maxTurns', 'maxTokens', 'maxCostUsd'];
 
 export const moreLimits: JsonObject = closedObject(
@@ -222,7 +212,6 @@ export const limitsSchema: JsonObject = closedObject(limitBounds, limitNames);
 
 export const unknownUsages: readonly UnknownUsage[] = ['warn', 'refuse'];
 
-/** The schema of {@link ThreadLimits}. */
 export const threadLimitsSchema: JsonObject = closedObject(
   { ...limitBounds, unknownUsage: { enum: [...unknownUsages] } },
   [...limitNames, 'unknownUsage'],

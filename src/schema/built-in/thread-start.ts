@@ -30,7 +30,6 @@ import { type Totals, totalsSchema, type TurnRecord } from './thread-step.ts';
 /** The format that threads are stored in; docs/format.md describes it. */
 export const FORMAT = 1;
 
-/** The beginning of a thread. */
 export type ThreadStart = {
   format: typeof FORMAT;
   /** The ULID the thread was born with; its forks keep it, so that they decide alike. */
@@ -126,12 +125,10 @@ export const suspendCauses = [
   'time-box',
 ] as const;
 
-/** Why a turn was stopped: one of {@link suspendCauses}. */
 export type SuspendCause = (typeof suspendCauses)[number];
 
 /** A turn that waits for a person. No step: it is not counted and nothing is decided from it. */
 export type ThreadSuspend = TurnRecord & {
-  /** What the commits before come to. */
   totals: Totals;
   /** Why, for the person who is to answer. */
   reason: string;
@@ -140,7 +137,6 @@ export type ThreadSuspend = TurnRecord & {
   content: NodeHash | null;
   /** When it makes sense to go on, in ms since 1970; absent where that does not depend on the time. */
   due?: number;
-  /** In ms since 1970. */
   suspendedAtMs: number;
 };
 
@@ -171,7 +167,6 @@ export const threadSuspendSchema: JsonObject = builtInObject(
 
 /** A person's word that a suspended turn may go on, or that an ended thread is taken up again. */
 export type ThreadResume = {
-  /** What the commits before come to. */
   totals: Totals;
   /** The {@link ThreadSuspend} that is answered, or the {@link ThreadEnd} that is gone on from. */
   suspension: NodeHash;
@@ -184,7 +179,6 @@ export type ThreadResume = {
   /** Who resumed the thread, as `name <email>` or the name of a program. */
   by?: string;
   redacted?: Redacted;
-  /** In ms since 1970. */
   resumedAtMs: number;
 };
 
@@ -207,9 +201,7 @@ export const threadResumeSchema: JsonObject = builtInObject(
 /** How a thread ended: by a rule, because it could not go on, or by a person. */
 export type Outcome = 'completed' | 'failed' | 'cancelled';
 
-/** The end of a thread. */
 export type ThreadEnd = {
-  /** What the commits before come to. */
   totals: Totals;
   outcome: Outcome;
   /** 0 completed, 1 failed, 130 cancelled, or what the rule that ended the thread says; at most 255. */
@@ -222,7 +214,6 @@ export type ThreadEnd = {
   lastStep: NodeHash | null;
   /** What the children of the turn have used that it cut off, by the roles that called them, of those that told any; absent if there are none. */
   leftUsage?: UsageByRole;
-  /** In ms since 1970. */
   completedAtMs: number;
 };
 

@@ -183,9 +183,7 @@ export type TurnRecord = {
   redacted?: Redacted;
 };
 
-/** One role's turn. */
 export type ThreadStep = TurnRecord & {
-  /** What the commits before come to. */
   totals: Totals;
   /** From 1, counting steps only. */
   number: number;
@@ -229,9 +227,7 @@ export type ThreadStep = TurnRecord & {
   permissions?: (JsonObject | string)[];
   /** The agent that was meant, where another one took its place. Not written yet. */
   fallback?: string;
-  /** In ms since 1970. */
   startedAtMs: number;
-  /** In ms since 1970. */
   completedAtMs: number;
 };
 

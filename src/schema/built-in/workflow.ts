@@ -153,7 +153,6 @@ export type AgentRecord = {
   name: string;
   /** An npm package, or `builtin:…`. */
   package: string;
-  /** The package's version. */
   version: string;
   /**
    * The configured properties whose schema says `x-uwf-record: true`, never a secret. May hold `{ "$cas": … }` links, as
@@ -285,7 +284,6 @@ export type ReactTurn = {
   tokens: TurnTokens;
   /** In US dollars; absent where the agent does not say. */
   costUsd?: number;
-  /** In ms since 1970. */
   startedAtMs: number;
   latencyMs: number;
 };

@@ -23,7 +23,6 @@ import type { SchemaShape } from './schemas.ts';
 /** An expression to check; shared conditions come once. */
 type Expression = { source: string; path: Path; name: string; known: readonly string[] };
 
-/** Checks that every expression compiles, names what exists, and means what it seems to mean. */
 export async function checkExpressions(report: Report, reduction: Reduction): Promise<void> {
   const length = lengthOfExpressions(reduction.definition);
   if (length > MAX_EXPRESSIONS) {
@@ -248,7 +247,6 @@ function templatesOf({ rules, blocks }: Reduction): SourceTemplate[] {
   return [...ofRules, ...ofBlocks];
 }
 
-/** A template, and what it is checked with. */
 type Checked = SourceTemplate & {
   report: Report;
   shapes: ReadonlyMap<string, SchemaShape>;

@@ -78,7 +78,6 @@ function reportUnknownStatuses(
   }
 }
 
-/** Reports replies of a role for which no rule holds. */
 function reportGaps(report: Report, role: SourceRole, shape: SchemaShape, rules: readonly SourceRule[]): void {
   if (rules.some(isUnconditional)) return;
   const { statuses } = shape;
@@ -261,7 +260,6 @@ function keyOf({ rule: { from, on } }: SourceRule, asked: Asked | undefined): st
   return JSON.stringify([from, on ?? null, ...(asked ?? ALWAYS)]);
 }
 
-/** Tells whether a rule always holds. */
 export function isUnconditional({ rule }: SourceRule): boolean {
   return rule.when === null || rule.when.trim() === 'true';
 }

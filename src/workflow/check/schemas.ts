@@ -90,7 +90,6 @@ async function reportFormats(report: Report, role: SourceRole): Promise<void> {
 type Variant = {
   /** The values `$status` can have; `undefined` where the schema does not say. */
   statuses: ReadonlySet<string> | undefined;
-  /** The names of the properties it declares. */
   fields: ReadonlySet<string>;
   /** The schema explicitly allows other properties, or has a reference that cannot be followed. */
   isOpen: boolean;
@@ -138,17 +137,14 @@ export class SchemaShape {
     return [...statuses];
   }
 
-  /** Whether the schema speaks of `$status` at all. */
   get hasStatus(): boolean {
     return this.#variants.some((variant) => variant.isStatusDeclared);
   }
 
-  /** Whether every reply carries a `$status`. */
   get isStatusRequired(): boolean {
     return this.#variants.every((variant) => variant.isStatusRequired);
   }
 
-  /** Where in the schema a status is listed. */
   statusPath(status: string): Path {
     return this.#statusPaths.get(status) ?? [];
   }

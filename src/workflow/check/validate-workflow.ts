@@ -71,7 +71,6 @@ export async function validateWorkflow(value: unknown, options: ValidateOptions 
   return { definition: report.hasErrors ? undefined : reduction.definition, diagnostics: report.diagnostics() };
 }
 
-/** Reads the schemas of roles and blocks, by name. */
 async function shapesOf({ places, definition }: Reduction): Promise<Map<string, SchemaShape>> {
   const shapes = new Map<string, SchemaShape>();
   for (const { name, hasSchema, role } of places) {
@@ -125,10 +124,7 @@ export function nameFromPath(file: string): string {
   return stem === 'index' ? basename(dirname(file)) : stem;
 }
 
-/**
- * Checks the names of the workflow and of its roles.
- * @param file the file it stands in, whose stem has to be the name; absent for a definition that came from no file
- */
+/** @param file the file it stands in, whose stem has to be the name; absent for a definition that came from no file */
 function checkNames(report: Report, reduction: Reduction, file: string | undefined): void {
   const { name } = reduction.definition;
   const path = ['name'];
@@ -144,7 +140,6 @@ function checkNames(report: Report, reduction: Reduction, file: string | undefin
   for (const role of reduction.roles) checkRoleName(report, role, 'a role');
 }
 
-/** Checks the name of a role, or of what is named as roles are. */
 function checkRoleName(report: Report, { name, path }: { name: string; path: Path }, what: string): void {
   if (/^(?:\$|__)/.test(name)) {
     report.error('reserved-name', path, `'${name}' is reserved and cannot name ${what}`, {
@@ -159,7 +154,6 @@ function checkRoleName(report: Report, { name, path }: { name: string; path: Pat
 /** Other common names of the ends of rules, in lower case. */
 const inRules: Readonly<Record<string, string>> = { $start: START, $end: END, start: START, end: END };
 
-/** Checks that both ends of every rule exist. */
 function checkEnds(report: Report, { rules, places, unusedConditions }: Reduction): void {
   const names = places.map((role) => role.name);
   const known = new Set(names);
@@ -203,7 +197,6 @@ const TAKEN: ReadonlySet<string> = new Set(
   `steps start threadId branches key _body and or in true false null function nil empty blank contains`.split(/\s+/),
 );
 
-/** Checks the fields of blocks: names, isolation, merge and join. */
 function checkBlocks(report: Report, reduction: Reduction): void {
   for (const block of reduction.blocks) {
     checkRoleName(report, block, 'a block');
@@ -218,7 +211,7 @@ function checkBlocks(report: Report, reduction: Reduction): void {
   }
 }
 
-/** Checks that the roles exist that branches run, as the engine needs it. */
+/** The roles that branches run have to exist, also for the engine. */
 export function checkRolesOfBranches(report: Report, { blocks, roles }: Reduction): void {
   const known = roles.map(({ name }) => name);
   for (const block of blocks) {

@@ -11,7 +11,6 @@ import {
 } from '../definition.ts';
 import { askedStatuses } from '../notation/status-condition.ts';
 
-/** How a workflow can be drawn. */
 type GraphFormat = 'text' | 'mermaid' | 'dot';
 
 /** An edge of the graph: a rule, with its condition in plain words. */
@@ -50,7 +49,6 @@ export function shownBranches(definition: WorkflowDefinition, place: string): st
   );
 }
 
-/** The edges of a workflow, one for each rule, in their order. */
 export function edgesOf({ moderator }: WorkflowDefinition): Edge[] {
   return moderator.map(({ from, to, when, on, returnCode }, index) => {
     const isFallback = moderator.slice(0, index).some((earlier) => earlier.from === from && earlier.on === on);
@@ -191,7 +189,7 @@ type DescribedBranch = {
   what: string;
 };
 
-/** The branches of a block, in the order of the file. */
+/** In the order of the file. */
 export function describeBranches({ branches = {}, each }: BlockDefinition): DescribedBranch[] {
   const fixed = Object.entries(branches).map(([name, branch]) => ({ name, what: describeTask(branch) }));
   if (each === undefined) return fixed;

@@ -51,9 +51,7 @@ export async function resolveWorkflow(
 
 /**
  * Finds the workflow that an argument means, as {@link resolveWorkflow} does.
- * @returns also the warnings in its file (an error is an exception); `undefined` for a workflow from nodes, which are not
- * checked
- * @throws as `resolveWorkflow`
+ * @returns also the warnings in its file (an error is an exception); `undefined` for a workflow from nodes, not checked
  */
 export async function resolveWithDiagnostics(
   repository: Repository,
@@ -196,7 +194,6 @@ function isFolderInside(top: string, folder: string): boolean {
   return succeeds(() => placeInside(top, folder));
 }
 
-/** The first of some paths that is a file. */
 function firstFile(paths: readonly string[]): string | undefined {
   return paths.find((path) => statsOf(path)?.isFile() === true);
 }
@@ -228,7 +225,6 @@ function summarise(lookedAt: readonly string[]): string[] {
   return text.filter((place) => !/\.(yml|json)$/.test(place) || !lookedAt.includes(place.replace(/\w+$/, 'yaml')));
 }
 
-/** How a workflow file is read. */
 type LoadFileOptions = {
   /** The folder that `!include` must not leave: the work tree's top. Default: the file's own folder. */
   root?: string;
@@ -261,7 +257,6 @@ export async function loadWorkflowFile(file: string, options: LoadFileOptions = 
 /**
  * Reads a workflow file without the checks that it can run. A user who tries a change wants to see its consequences, such as
  * roles that are not reached any more, or a path that never ends.
- *
  * @throws {SourceUnreadable} if the file cannot be read
  * @throws {InvalidWorkflow} if no roles and rules can be read from it
  */

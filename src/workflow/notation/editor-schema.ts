@@ -69,7 +69,6 @@ const typeName: JsonObject = { enum: [...schemaTypes] };
 
 /**
  * The types of the keywords of JSON Schema 2020-12, in the words of draft 7, for the schemas in a workflow file.
- *
  * Source: the meta-schemas of the vocabularies of draft 2020-12, flattened. Keywords that are not named here may be anything.
  */
 const keywords: JsonObject = {

@@ -6,7 +6,6 @@ import type { Limits } from '../definition.ts';
 /** Wider than a workflow's: role names go into paths percent-encoded, and United Workforce lets them be camel case. */
 export const roleName: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** A label in the `needs` of a role. */
 export const label: RegExp = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 export const MAX_NEEDS = 32;
 export const MAX_RETRIES = 100;

@@ -290,7 +290,6 @@ const conditions = worded(
   { wanted: 'a map from names to expressions' },
 );
 
-/** The schema by which a workflow file is read. */
 export const notationSchema: JsonObject = worded(
   {
     type: 'object',

@@ -59,7 +59,6 @@ export type SourceRole = {
   checkPaths: Path[];
 };
 
-/** A block, and where it stands. */
 export type SourceBlock = { name: string; block: BlockDefinition; path: Path };
 
 /** Where to point when something of a rule is wrong. */
@@ -287,7 +286,7 @@ type SourceBranch = {
   path: Path;
 };
 
-/** The branches of a block, in the order of the file. */
+/** In the order of the file. */
 export function branchesOf({ block, path }: SourceBlock): SourceBranch[] {
   return tasksOf(block).map(([key, branch]) => {
     const own = key === undefined ? [...path, 'each'] : [...path, 'branches', key];
@@ -349,7 +348,6 @@ function readConditions(file: NonNullable<WorkflowFile['conditions']>): Map<stri
  * Reads rules in their order: the list under `moderator`; or the short form, in which each role has either a map from `$status` to where
  * it leads, or a list of edges with conditions. Where a status leads may be such a list too. `$START` has `new` and `resume`, or is a
  * list like any other.
- *
  * Source of the short form: the notation of United Workforce.
  */
 class RuleReader {

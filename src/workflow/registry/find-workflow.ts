@@ -20,7 +20,6 @@ import { workflowRef, WORKFLOWS_PREFIX } from './workflow-refs.ts';
 /** A workflow as the registry knows it: the newest version of a name. */
 export type RegisteredWorkflow = {
   name: string;
-  /** The definition's node. */
   hash: NodeHash;
   description: string;
   ref: RefName;
@@ -58,12 +57,7 @@ export class NoRegistration extends UwfError {
   }
 }
 
-/**
- * Finds the newest registered version of a workflow; `undefined` if no workflow of this name is registered.
- *
- * @throws {UwfError} `invalid-workflow-name` if no workflow can have this name
- * @throws {NoRegistration} if the ref holds something else
- */
+/** Finds the newest registered version of a workflow. @throws {NoRegistration} if the ref holds something else */
 export async function findWorkflow(repository: Repository, name: string): Promise<RegisteredWorkflow | undefined> {
   const ref = workflowRef(name);
   const commit = await repository.refs.read(ref);
@@ -120,12 +114,7 @@ export async function listWorkflows(
   return { workflows, unreadable };
 }
 
-/**
- * Lists the registered versions of a workflow, newest first; none if it is not registered.
- *
- * @throws {UwfError} `invalid-workflow-name` if no workflow can have this name
- * @throws {NoRegistration} if a commit of the ref registers nothing
- */
+/** Lists the registered versions of a workflow, newest first; none if it is not registered. */
 export async function listVersions(repository: Repository, name: string, limit: number): Promise<RegisteredWorkflow[]> {
   const versions: RegisteredWorkflow[] = [];
   let version = await findWorkflow(repository, name);
@@ -140,7 +129,6 @@ export async function listVersions(repository: Repository, name: string, limit: 
 
 /**
  * Removes a workflow, with all its versions, from the registry. Threads that run it have their own copy and go on.
- *
  * @throws {WorkflowNotFound} if no workflow of this name is registered
  * @throws {RefMoved} if another process registered a new version meanwhile; nothing is removed then
  */

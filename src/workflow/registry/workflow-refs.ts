@@ -6,10 +6,7 @@ import { whyNoWorkflowName } from '../check/validate-workflow.ts';
 /** Where registered workflows live, one ref by name; each registration is a commit on it. */
 export const WORKFLOWS_PREFIX = 'refs/workflows/';
 
-/**
- * The ref of a registered workflow.
- * @throws {UwfError} `invalid-workflow-name` if no workflow can have this name
- */
+/** The ref of a registered workflow. @throws {UwfError} `invalid-workflow-name` if no workflow can have this name */
 export function workflowRef(name: string): RefName {
   const hint = whyNoWorkflowName(name);
   if (hint !== undefined) {

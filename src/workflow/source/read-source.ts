@@ -267,7 +267,6 @@ async function loadSources(file: string, reader: SourceReader): Promise<LoadedSo
   return { root, included, sources, diagnostics };
 }
 
-/** One file as the YAML parser reads it. */
 type ParsedFile = {
   source: SourceText;
   /** `undefined` for a text (`.md`, `.txt` …) and for a file with errors that leave it without a value. */

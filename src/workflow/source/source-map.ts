@@ -172,7 +172,6 @@ export class Report {
     this.#add('warning', code, path, message, options);
   }
 
-  /** Adds the diagnostics of the parser. */
   addAll(diagnostics: readonly Diagnostic[]): void {
     this.#found.push(...diagnostics);
   }

@@ -22,11 +22,9 @@ import { RefReader } from './read-refs.ts';
 export type DiskStoreOptions = {
   /** git's environment, which can name other folders of objects and a quarantine; default: none. */
   env?: GitEnvironment;
-  /** How long to wait for a lock of another process on a ref. */
   lockTimeoutMs?: number | undefined;
 };
 
-/** The two stores of a repository on disk. */
 export type DiskStores = { objects: ObjectStore; refs: RefStore; close(): Promise<void> };
 
 /**
@@ -34,7 +32,6 @@ export type DiskStores = { objects: ObjectStore; refs: RefStore; close(): Promis
  * Nothing is read or started before it is needed.
  *
  * The caller has checked that refs are files.
- * @param format of the objects
  */
 export function openDiskStores(
   location: RepositoryLocation,
@@ -138,7 +135,6 @@ export class DiskObjectStore implements ObjectStore {
 
   /**
    * The first result of `use` for a copy of the object, in packs first; `undefined` if there is none.
-   *
    * @throws {CorruptObject} if there is a damaged copy and no sound one
    */
   #first<T>(id: ObjectId, use: ObjectUse<T>): T | undefined {
@@ -329,7 +325,6 @@ export function writeLooseObject(folder: string, object: GitObject, format: Obje
   return id;
 }
 
-/** Tells whether this object folder has a loose object. */
 export function hasLooseObject(folder: string, id: ObjectId): boolean {
   return existsSync(looseObjectPath(folder, id));
 }

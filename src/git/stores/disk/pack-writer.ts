@@ -118,10 +118,7 @@ const withoutContent = new Set<string | undefined>(['ENOENT', 'EISDIR', 'EACCES'
 /** The ending of an unfinished index. `git prune` removes git's own names for such files. */
 const UNFINISHED_INDEX = '.idx.new';
 
-/**
- * Makes a unique name for a pack, without an ending. git names packs by a hash of their content, and readers of packs do not
- * check that: two writers of the same objects must not share a keep.
- */
+/** Makes a unique name for a pack, without an ending: {@link packWriter} says why. */
 export function newPackName(format: ObjectFormat): string {
   return `pack-${randomBytes(format === 'sha1' ? 20 : 32).toString('hex')}`;
 }
@@ -166,7 +163,6 @@ export const KEEP_MS: number = 24 * 3_600_000;
  *
  * Keeps of git, of people, and of processes that may still run stay. Keeps of processes that cannot be checked from here stay
  * for {@link KEEP_MS}. Keeps that this user may not remove stay too: they cost only space.
- * @param folder the folder of the packs
  */
 export function removeStalePackKeeps(folder: string): void {
   for (const name of namesIn(folder)) {
@@ -178,9 +174,8 @@ export function removeStalePackKeeps(folder: string): void {
 }
 
 /**
- * Removes a keep and the pack that was not finished with it, as far as that can be done now.
- *
- * A keep is made before its pack, and the index comes last: a pack without an index was never read.
+ * Removes a keep and the pack that was not finished with it, as far as that can be done now. Without its index the
+ * pack was never read.
  * @param packPath the pack's path without its ending; no process writes it any more
  */
 export function abandonPack(packPath: string): void {
@@ -228,12 +223,9 @@ export function contentOf(path: string): string {
 /** What the index says about an entry of a pack. */
 type PackedEntry = { id: ObjectId; offset: number; crc32: number };
 
-/** The description of a pack that has been written out. */
 export type EncodedPack = { entries: PackedEntry[]; checksum: Buffer };
 
-/**
- * zlib's level 6 takes 1.5 times as long and saves 1 to 5 % on texts of 1 to 8 KiB; repacking finds deltas anyway.
- */
+/** zlib's level 6 takes 1.5 times as long and saves 1 to 5 % on texts of 1 to 8 KiB; repacking finds deltas anyway. */
 const compressionLevel = 1;
 
 /**
@@ -269,7 +261,6 @@ export function* encodePack(
 
 const typeNumbers: Readonly<Record<ObjectType, number>> = { commit: 1, tree: 2, blob: 3, tag: 4 };
 
-/** The head of a pack. */
 function encodePackHead(count: number): Buffer {
   const head = Buffer.alloc(12);
   head.write('PACK', 'latin1');
@@ -299,11 +290,7 @@ const MAX_CHUNK = 64 * 1024;
 /** zlib's default takes 268 KB of memory for each call; data no longer than this window comes out the same. */
 const SMALL = { bytes: 4096, options: { windowBits: 12, memLevel: 5 } };
 
-/**
- * Deflates into a zlib stream (RFC 1950).
- *
- * @param level zlib's, from 1 (fast) to 9 (small)
- */
+/** Deflates into a zlib stream (RFC 1950); `level` is zlib's, from 1 (fast) to 9 (small). */
 export function deflate(data: Uint8Array, level: number): Buffer {
   return deflateSync(data, {
     level,
@@ -314,11 +301,7 @@ export function deflate(data: Uint8Array, level: number): Buffer {
 
 const firstLargeOffset = 0x80000000;
 
-/**
- * Encodes the index (version 2) of a pack.
- *
- * Source: gitformat-pack(5), "Pack index".
- */
+/** Encodes the index (version 2) of a pack. Source: gitformat-pack(5), "Pack index". */
 export function encodePackIndex(pack: EncodedPack, format: ObjectFormat = 'sha1'): Buffer {
   const idBytes = objectIdBytes(format);
   // Ids are lower-case hexadecimal, so that their order as strings is that of their bytes.

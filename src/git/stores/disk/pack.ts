@@ -13,7 +13,6 @@ import {
 } from '../../format/object-id.ts';
 import { READ, readAt } from '../../system/files.ts';
 
-/** Where the tables of an index lie. */
 type Tables = {
   fanOut: Buffer;
   /** The first id and the first offset, and from one to the next. */
@@ -45,7 +44,6 @@ const typesByNumber: Readonly<Record<number, ObjectType>> = { 1: 'commit', 2: 't
 
 /**
  * One pack and its index, read piece by piece: of the index only the fan-out table (1 KiB) is kept.
- *
  * Source: gitformat-pack(5).
  */
 export class Pack {
@@ -72,11 +70,7 @@ export class Pack {
     this.#files.forget(`${this.path}.idx`);
   }
 
-  /**
-   * The offset of an object; `undefined` if it is not in this pack.
-   *
-   * @throws {CorruptObject} if the index cannot be what git wrote
-   */
+  /** The offset, if the object is in this pack. @throws {CorruptObject} if the index cannot be what git wrote */
   find(id: ObjectId): number | undefined {
     const tables = (this.#tables ??= this.#readTables(id));
     const { fanOut, idsAt, idStride } = tables;
@@ -213,7 +207,6 @@ export class Pack {
     return { type: 'delta', size, dataAt: offset + at + this.#idBytes, baseAt };
   }
 
-  /** Inflates the data of an entry. */
   #dataOf(entry: Entry, id: ObjectId): Buffer {
     const available = (this.#end ?? 0) - entry.dataAt;
     if (!isPlausibleSize(entry.size, available)) throw this.#badPack(id, 'a size cannot be');
@@ -351,12 +344,10 @@ export class PackFiles {
   }
 }
 
-/** The head of a delta. */
 type DeltaSizes = { baseSize: number; resultSize: number; instructionsAt: number };
 
 /**
  * Reads the two sizes at the start of a delta; `undefined` if the delta is cut off there.
- *
  * Source: gitformat-pack(5), "Deltified representation".
  */
 export function readDeltaSizes(delta: Uint8Array): DeltaSizes | undefined {
@@ -372,7 +363,6 @@ const MAX_COPY_BYTES = 0xffffff;
 
 /**
  * Applies a delta to its base; `undefined` if the delta is for another base, is cut off, or copies from outside of the base.
- *
  * Source: gitformat-pack(5), "Deltified representation".
  */
 export function applyDelta(base: Uint8Array, delta: Uint8Array): Buffer | undefined {
@@ -426,7 +416,6 @@ function readSize(delta: Uint8Array, start: number): { value: number; end: numbe
   return undefined;
 }
 
-/** What is wrong with a zlib stream. */
 type InflateProblem = 'truncated' | 'too-long' | 'too-short' | 'damaged';
 
 /** The result of {@link inflate}; `truncated` says that more input may help. */
@@ -462,7 +451,6 @@ export function inflate(input: Uint8Array, size: number): Inflated {
 /**
  * Inflates the beginning of a stream, at most `bytes` of it and as far as the input reaches; `undefined` if it is no zlib
  * stream.
- *
  * @param input short: all of it is inflated
  */
 export function inflateStart(input: Uint8Array, bytes: number): Buffer | undefined {

@@ -25,7 +25,6 @@ const highCharacters = /[\ud800-\uffff]/;
 /** A ref at the end of a chain of symbolic refs; without `id` it does not exist. */
 type FollowedRef = { name: RefName; id: ObjectId | undefined };
 
-/** Which packed refs are read. */
 type PackedRange = Required<Pick<WantedRefs, 'startsWith' | 'notBefore' | 'lastPart' | 'last'>>;
 
 /**
@@ -44,7 +43,6 @@ export class RefReader {
 
   /**
    * Follows symbolic refs to the last one, which has a value or does not exist.
-   *
    * @throws {BrokenRef} if a ref on the way is broken, or the chain does not end
    */
   follow(name: RefName): FollowedRef {
@@ -148,11 +146,7 @@ const unreadable = new Set<string | undefined>(['EACCES', 'EPERM', 'EIO']);
 /** More than any ref name with text after it. */
 const MAX_BYTES = 64 * 1024;
 
-/**
- * Reads the file of a ref; `undefined` if it has none.
- *
- * @throws {BrokenRef} if the file holds neither an id nor the name of a ref
- */
+/** Reads the file of a ref; `undefined` if it has none. @throws as {@link parseLooseRef} */
 function readLooseRef(location: RepositoryLocation, name: RefName): LooseRef | undefined {
   let text: string;
   try {
@@ -169,7 +163,6 @@ function readLooseRef(location: RepositoryLocation, name: RefName): LooseRef | u
 
 /**
  * The names of the refs below a prefix (ending in `/`) that have files, in no order; locks left out.
- *
  * @param badName is called for files whose names are not ref names
  */
 function listLooseRefs(location: RepositoryLocation, prefix: string, badName?: BadName): RefName[] {
@@ -200,11 +193,7 @@ function collect(root: string, prefix: string, ofWorktree: boolean, found: Found
 /** Prefixes of refs that every linked worktree has for itself, like `HEAD` and other pseudo refs. */
 const ownOfWorktree: readonly string[] = ['refs/bisect/', 'refs/worktree/', 'refs/rewritten/'];
 
-/**
- * The file of a loose ref.
- *
- * Source: gitrepository-layout(5), git-worktree(1) "Refs".
- */
+/** The file of a loose ref. Source: gitrepository-layout(5), git-worktree(1) "Refs". */
 export function refPath(location: RepositoryLocation, name: RefName): string {
   return join(isOwnOfWorktree(name) ? location.gitDir : location.commonDir, name);
 }

@@ -12,16 +12,11 @@ import { brokenPackedRefs, RefWriter } from '../ref-writer.ts';
 /** As in git (`SYMREF_MAXDEPTH` in refs.c). */
 const MAX_SYMBOLIC_DEPTH = 5;
 
-/**
- * The refs of a repository with a ref storage that only git supports.
- *
- * Every read is a run of git.
- */
+/** The refs of a repository with a ref storage that only git supports: every read is a run of git. */
 export class NativeRefStore implements RefStore {
   readonly #start: GitPlace;
   readonly #writer: RefWriter;
 
-  /** @param lockTimeoutMs how long to wait for a lock of another process */
   constructor(start: GitPlace, objects: ObjectFormat, lockTimeoutMs?: number) {
     this.#start = start;
     const read: RefStore['read'] = (name) => this.read(name);
@@ -75,7 +70,6 @@ export class NativeRefStore implements RefStore {
 
 /**
  * Puts refs that git reads in the place of uwf's own.
- *
  * @throws {UwfError} `unsupported-repository` if there is no git that supports the format
  */
 export async function withNativeRefs(
@@ -106,7 +100,6 @@ const brokenRef = /^warning: ignoring (?:broken ref|ref with broken name) (.+)$/
  *
  * A name also lists the refs below it.
  * @throws {BrokenPackedRefs}
- * @throws {GitFailed} {GitNotFound} as `runGit`
  * Source: git-for-each-ref(1).
  */
 async function listRefs(start: GitPlace, patterns: readonly string[]): Promise<ListedRefs> {
