@@ -40,6 +40,9 @@ export async function bundleSplitProgram(root, { entry, parts }, options) {
   for (const [place, { files }] of parts.entries()) {
     if (files === undefined) continue;
     const own = new Set(files);
+    // It would be made twice, with two states.
+    for (const name of own)
+      if (partOf.has(name)) throw new Error(`${name} lies in ${parts[partOf.get(name) ?? 0]?.output} already`);
     const placeOf = (/** @type {string} */ name) => partOf.get(name) ?? (own.has(name) ? place : parts.length - 1);
     const trial = await bundle(offer(own), partsPlugin(root, { parts, place, placeOf, onBorrow: () => {} }));
     const inside = Object.keys(trial.metafile.inputs).filter((name) => name.startsWith('src/'));

@@ -16,7 +16,7 @@ const program = `
 import { createFsFromVolume, Volume } from 'memfs';
 import { createEngine, getThread, openPortableRepository, readThread } from './src/index.ts';
 import { verifyThread } from './src/verify/verify-threads.ts';
-import { rulesOf } from '../../helpers/plot.ts';
+import { rulesOf } from './test/helpers/plot.ts';
 
 const role = {
   description: 'writes', systemPrompt: 'You write.', extractPrompt: '',
@@ -24,7 +24,7 @@ const role = {
 };
 const definition = {
   name: 'poem', description: 'writes', roles: { writer: role },
-  moderator: rulesOf(['start > writer: Write {{ start.prompt }}', {"from":"writer","to":"writer","when":"$count($steps) < 2","prompt":"Go on after: {{ _body }}"}, 'writer > end']),
+  moderator: rulesOf(['start > writer: Write {{ start.prompt }}', { from: 'writer', to: 'writer', when: '$count($steps) < 2', prompt: 'Go on after: {{ _body }}' }, 'writer > end']),
 };
 const reply = (status, text) => '---\\n$status: ' + status + '\\n---\\n' + text;
 const script = { replies: { writer: [reply('more', 'One'), { suspend: 'And?', reply: reply('done', 'You say {{answer}}') }] } };
