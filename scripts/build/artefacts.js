@@ -61,7 +61,6 @@ export const artefacts = [
           'src/thread/archive-list.ts',
           'src/thread/find-children.ts',
           'src/workflow/stored-blocks.ts',
-          'src/workflow/registry/workflow-refs.ts',
           'src/workflow/source/read-source.ts',
         ],
       },

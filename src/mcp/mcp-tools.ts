@@ -6,7 +6,7 @@ import { repositoryNodes } from '../cas/lookup.ts';
 import { getNode } from '../cas/node.ts';
 import { describeThread } from '../engine/describe/describe.ts';
 import { listThreads } from '../engine/describe/list-threads.ts';
-import { type Reading, readingContext } from '../engine/engine-context.ts';
+import type { Reading } from '../engine/engine-context.ts';
 import type { Redaction } from '../engine/redact/redaction.ts';
 import { UwfError } from '../errors.ts';
 import type { ObjectId } from '../git/format/object-id.ts';
@@ -84,8 +84,8 @@ const listTool: McpTool = {
     all: { type: 'boolean', description: 'those that are over as well' },
   }),
   async run(input, scope) {
-    const among = await readableThreads(scope, readingContext(scope.repository));
-    return listThreads(readingContext(scope.repository), {
+    const among = await readableThreads(scope, scope);
+    return listThreads(scope, {
       limit: numberInput(input, 'limit') ?? 20,
       statuses: input['all'] === true ? threadStatuses : undefined,
       among,
@@ -99,7 +99,7 @@ const showTool: McpTool = {
   isReadOnly: true,
   inputSchema: inputOf({ thread: threadInput }),
   async run(input, scope) {
-    return describeThread(readingContext(scope.repository), await threadIn(scope, input, 'read'));
+    return describeThread(scope, await threadIn(scope, input, 'read'));
   },
 };
 

@@ -9,7 +9,6 @@ import { type Command, defineCommand, optionalThreadArgument, parseCount } from 
 import { formatLong, formatShort, type LogEntry, logFields } from '../log/log-entry.ts';
 import type { OpenChildren } from '../log/read-log.ts';
 import { openForReading } from '../open/open-repository.ts';
-import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import { paintStatus } from '../output/text.ts';
 
@@ -76,7 +75,7 @@ async function tell(repository: Repository, pointer: ThreadPointer, out: Output,
     const position = status === undefined ? '' : ` (head of ${paint.id(pointer.id)}: ${paintStatus(paint, status)})`;
     return entries.map((entry, at) => formatLong(entry, paint, at === 0 ? position : '')).join('\n\n');
   }
-  const view = await describeThread(readingContext(repository), pointer.id);
+  const view = await describeThread({ repository }, pointer.id);
   const title = `thread ${paint.id(view.thread)} (${paintStatus(paint, view.status)}, workflow ${paint.name(view.workflow)})`;
   if (!style.isGraph) {
     const entries = await entriesOf(repository, pointer, style.most);
@@ -109,7 +108,7 @@ async function findOpenChildren(
   const { callerOf, MAX_DRAWN } = await import('../log/read-log.ts');
   const calls = view.calls.filter(({ status }) => !isOver(status));
   for (const { thread } of calls.slice(0, MAX_DRAWN)) {
-    const child = await describeThread(readingContext(repository), thread);
+    const child = await describeThread({ repository }, thread);
     const from = await callerOf(repository, child.head);
     if (from === undefined) continue;
     const { heads } = open.get(from) ?? { heads: [] };

@@ -6,7 +6,6 @@ import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { prepareHashing } from '../../cas/hash.ts';
 import { listThreads } from '../../engine/describe/list-threads.ts';
-import { readingContext } from '../../engine/engine-context.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { limitOptions } from '../../engine/limits/limits.ts';
 import type { ObjectId } from '../../git/format/object-id.ts';
@@ -183,7 +182,7 @@ async function exportPages(cli: CliEnvironment, out: Output, options: PagesOptio
 }
 
 async function newestThreads(repository: Repository, most: number, out: Output): Promise<ThreadPointer[]> {
-  const listed = await listThreads(readingContext(repository), { statuses: threadStatuses, limit: most + 1 });
+  const listed = await listThreads({ repository }, { statuses: threadStatuses, limit: most + 1 });
   if (listed.length > most) out.hint(`the newest ${most} threads are exported; name others to have those`);
   const newest = listed.slice(0, most);
   // Of a ref that is damaged there is no page.

@@ -13,7 +13,6 @@ import { commandTable, type CommandEntry } from '../commands/command-table.ts';
 import { shippedNames } from '../init/prepare-files.ts';
 import { configHere } from '../open/open-config.ts';
 import { openForReading } from '../open/open-repository.ts';
-import { readingContext } from '../../engine/engine-context.ts';
 import { oneLine } from '../output/text.ts';
 import { environmentIn, type CliEnvironment } from '../process/cli-environment.ts';
 
@@ -140,11 +139,14 @@ async function listCandidates(
       const typed = current.toUpperCase();
       // Beside the newest there are older ones, which are found by how they begin.
       const like = typed === '' ? undefined : await findByPrefix(repository, typed, { damaged: () => {} });
-      const threads = await listThreads(readingContext(repository), {
-        statuses: threadStatuses,
-        limit: MAX_CANDIDATES,
-        among: like && new Set(like.map(({ id }) => id)),
-      });
+      const threads = await listThreads(
+        { repository },
+        {
+          statuses: threadStatuses,
+          limit: MAX_CANDIDATES,
+          among: like && new Set(like.map(({ id }) => id)),
+        },
+      );
       return threads.map(({ thread, status, workflow, prompt }) => ({
         word: thread,
         about: `${status}  ${workflow}  ${prompt}`,

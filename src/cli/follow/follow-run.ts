@@ -9,7 +9,6 @@ import { ThreadMoved } from '../../thread/thread-errors.ts';
 import type { ThreadId } from '../../thread/thread-id.ts';
 import { EXIT, exitCodeOfRun, type ExitCode } from '../errors/exit-code.ts';
 import { openEngine } from '../open/open-engine.ts';
-import { readingContext } from '../../engine/engine-context.ts';
 import type { Output } from '../output/output.ts';
 import { createPalette, harmless, paintStatus } from '../output/text.ts';
 import type { CliEnvironment } from '../process/cli-environment.ts';
@@ -185,7 +184,7 @@ export async function showOver({ cli, out }: World, repository: Repository, over
   const status = paintStatus(paint, over.status);
   if (over.event === 'thread.suspended') {
     out.note(`thread ${paint.id(over.thread)} is ${status}${text === '' ? '' : `: ${text}`}`);
-    const context = readingContext(repository);
+    const context = { repository, config: { agents: {}, roles: {} } };
     const hint = await hintToAnswer(context, await describeThread(context, over.thread));
     out.hint(`${hint === undefined ? '' : `${hint}; `}'uwf thread read ${over.thread}' prints what was said`);
     return code;

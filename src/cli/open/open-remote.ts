@@ -1,5 +1,4 @@
 import { describeThread } from '../../engine/describe/describe.ts';
-import { readingContext } from '../../engine/engine-context.ts';
 import type { Repository } from '../../git/repository.ts';
 import { openRemote } from '../../git/transport/open-remote.ts';
 import type { Remote } from '../../git/transport/remote.ts';
@@ -54,7 +53,7 @@ export async function withExchangeOptions<T>(
 
 /** The threads that one which is not over called, and those that they called, which are not over and are here. */
 export async function findOpenBelow(repository: Repository, thread: ThreadId): Promise<ThreadId[]> {
-  const { status, calls } = await describeThread(readingContext(repository), thread);
+  const { status, calls } = await describeThread({ repository }, thread);
   if (isOver(status)) return [];
   const open: ThreadId[] = [];
   for (const call of calls) {

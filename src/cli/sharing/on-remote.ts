@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeThread } from '../../engine/describe/describe.ts';
-import { readingContext } from '../../engine/engine-context.ts';
 import type { EngineEvent, ThreadOver } from '../../engine/events.ts';
 import type { ResumeOptions } from '../../engine/verbs/resume.ts';
 import { UwfError } from '../../errors.ts';
@@ -122,7 +121,7 @@ export async function stopOn({ cli, out }: World, text: string, on: string): Pro
   const world = await openRemoteWorld({ cli, out }, on);
   const { repository, remote } = world;
   const { followed } = await bringThread(world, text);
-  const { thread, status, head } = await describeThread(readingContext(repository), followed.thread);
+  const { thread, status, head } = await describeThread({ repository }, followed.thread);
   if (isOver(status)) {
     throw new WrongThreadState(thread, status, 'it is over already', `run 'uwf thread show ${thread}'`);
   }
@@ -151,7 +150,7 @@ export async function cancelOn(
   const { repository, remote } = world;
   const options = { env: cli.env, signal: cli.signal };
   const { followed } = await bringThread(world, text);
-  const { status } = await describeThread(readingContext(repository), followed.thread);
+  const { status } = await describeThread({ repository }, followed.thread);
   if (isOver(status)) return cancel(repository, followed.thread);
   // No worker publishes a step while the end is written and sent.
   await stopWork(repository, remote, followed.open, options);
@@ -238,7 +237,7 @@ export async function bringThread(world: RemoteWorld, text: string): Promise<Bro
 /** Follows a thread that is here and at the remote from a known head on; without one, from its start on. */
 function followFromHere({ cli, repository, remote }: RemoteWorld, thread: ThreadId, from?: ObjectId): FollowedThread {
   const { env, signal } = cli;
-  return new FollowedThread(readingContext(repository), remote, thread, { env, signal }, from);
+  return new FollowedThread({ repository }, remote, thread, { env, signal }, from);
 }
 
 /** Pushes a thread, the threads below it that are not over, and `also`; fails with `not-sent` if one of them stays here. */
@@ -293,7 +292,7 @@ export async function goOnThere(
   const { env, signal } = cli;
   await letGoOn(repository, remote, followed.open, { env, signal });
   if (!isBackground) return followRemote(world, thread, followed, news);
-  const { head, status, workflow } = await describeThread(readingContext(repository), thread);
+  const { head, status, workflow } = await describeThread({ repository }, thread);
   await out.result({ thread, head, workflow, status, remote: remote.name }, () => thread);
   out.hint(`'uwf thread run ${thread} --on ${remote.name}' follows it`);
   return EXIT.done;

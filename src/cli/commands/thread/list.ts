@@ -10,7 +10,6 @@ import { threadStatuses } from '../../../thread/thread-state.ts';
 import { type Command, defineCommand, momentOption, parseCount, threadFields } from '../../command-line/command.ts';
 import { EXIT } from '../../errors/exit-code.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import { type Column, shortIds } from '../../output/table.ts';
 import { fitTo, oneLine, paintStatus, widthOf } from '../../output/text.ts';
@@ -119,7 +118,7 @@ With --remote it lists the threads of a remote, newest first, by the names of it
     };
     if (options.follow) {
       const { followThreads } = await import('../../../engine/describe/follow-threads.ts');
-      for await (const change of followThreads(readingContext(repository), which, cli.signal)) {
+      for await (const change of followThreads({ repository }, which, cli.signal)) {
         await out.line(change, changeLine(change, out, cli.stdout));
       }
       return EXIT.interrupted;
@@ -154,11 +153,7 @@ With --remote it lists the threads of a remote, newest first, by the names of it
     const seen = new Remarks();
     const widths: number[] = [];
     let threads: ThreadSummary[] = [];
-    const found = eachThread(
-      readingContext(repository),
-      { ...which, onDamaged: (one) => damage.push(one) },
-      progress && look,
-    );
+    const found = eachThread({ repository }, { ...which, onDamaged: (one) => damage.push(one) }, progress && look);
     for await (const summary of found) {
       seen.look(summary);
       threads.push(summary);

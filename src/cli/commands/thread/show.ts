@@ -11,7 +11,6 @@ import { describeInterruption, hintAtInterruption } from '../../../engine/recove
 import type { SuspensionOutline } from '../../../thread/exchange.ts';
 import { type Command, defineCommand, threadArgument, threadFields } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import type { KnownClaim } from '../../../sync/claims.ts';
 import { isOver } from '../../../thread/thread-state.ts';
@@ -53,7 +52,7 @@ export const threadShowCommand: Command = defineCommand({
   ],
   async run({ args, cli, out }) {
     const repository = await openForReading(cli);
-    const context = readingContext(repository);
+    const context = { repository, config: { agents: {}, roles: {} } };
     const view = await describeThread(context, args.thread);
     const isOpen = !isOver(view.status);
     const claim = isOpen ? ((await knownClaims(repository, view.thread)).get(view.thread) ?? null) : null;

@@ -11,7 +11,6 @@ import { loadDraft, resolveWorkflow, rootOf } from '../../../workflow/load/resol
 import { encodeWorkflow } from '../../../workflow/nodes.ts';
 import { type Command, defineCommand, momentOption } from '../../command-line/command.ts';
 import { openForReading } from '../../open/open-repository.ts';
-import { readingContext } from '../../../engine/engine-context.ts';
 import type { Output } from '../../output/output.ts';
 import { plural } from '../../../text/wording.ts';
 import { oneLine } from '../../output/text.ts';
@@ -95,7 +94,7 @@ async function findFinished(
   which: { workflow: string; sinceMs?: number },
 ): Promise<ThreadPointer[]> {
   const statuses = ['ended', 'failed', 'cancelled'] as const;
-  const threads = await listThreads(readingContext(repository), { ...which, statuses });
+  const threads = await listThreads({ repository }, { ...which, statuses });
   return Promise.all(threads.toReversed().map(({ thread }) => getThread(repository, thread)));
 }
 
