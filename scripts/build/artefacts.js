@@ -61,6 +61,7 @@ export const artefacts = [
           'src/thread/archive-list.ts',
           'src/thread/find-children.ts',
           'src/workflow/stored-blocks.ts',
+          'src/workflow/notation/field-schemas.ts',
           'src/workflow/source/read-source.ts',
         ],
       },
