@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -66,13 +66,15 @@ describe('a journal', () => {
     journal.write(said('the last'));
     journal.close(thread);
     const { current, older } = journalPaths(repository.stateDir, thread);
-    const sizes = [current, older].map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0);
-    // A file makes room when it is too large, so that it may be so by what is written at once.
-    for (const size of sizes) expect(size).toBeLessThan(MAX_JOURNAL_BYTES + 1.5 * 1024 * 1024);
+    // The last writing may have made the current file the older one.
+    for (const { size, mode } of [current, older].filter(existsSync).map((path) => statSync(path))) {
+      // A file makes room when it is too large, so that it may be so by what is written at once.
+      expect(size).toBeLessThan(MAX_JOURNAL_BYTES + 1.5 * 1024 * 1024);
+      expect(mode & 0o077).toBe(0);
+    }
     const entries = readJournal(repository, thread);
     const skipped = entries.flatMap((entry) => (entry.event === 'journal.skipped' ? entry.lines : []));
     expect(skipped.length).toBeGreaterThan(0);
-    expect(statSync(current).mode & 0o077).toBe(0);
   });
 
   test('shortens what is very long, and says so', async () => {
