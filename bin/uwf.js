@@ -12,8 +12,7 @@ const bug = 70;
 const root = __dirname.slice(0, -'bin'.length);
 const dist = `${root}dist`;
 
-const TOO_MANY_FILES =
-  'uwf: this process has as many files open as it may\n' +
+const MORE_FILES =
   "hint: raise the limit with 'ulimit -n', or close other programs, and repeat; nothing that was stored is lost\n";
 const CUT_OFF = "hint: 'uwf thread list' shows whether a thread was cut off\n";
 
@@ -29,12 +28,13 @@ function run() {
       process.stderr.write(`uwf: ${error.message}\nhint: ${error.hint}\n`);
       process.exit(1);
     }
-    if (error?.code === 'EMFILE' || error?.code === 'ENFILE') {
+    const isOthers = originOf(error) === 'elsewhere';
+    if (!isOthers && (error?.code === 'EMFILE' || error?.code === 'ENFILE')) {
       // Where they are used up before the program is read, it cannot say so.
-      process.stderr.write(TOO_MANY_FILES);
+      const who = error.code === 'ENFILE' ? 'this machine' : 'this process';
+      process.stderr.write(`uwf: ${who} has as many files open as it may\n${MORE_FILES}`);
       process.exit(1);
     }
-    const isOthers = originOf(error) === 'elsewhere';
     const whose = isOthers ? "code that is not uwf's, such as an agent package, has ended it" : 'this is a bug in uwf';
     process.stderr.write(`uwf: ${whose}\n${error?.stack ?? error}\n${isOthers ? CUT_OFF : ''}`);
     process.exit(isOthers ? 1 : bug);
