@@ -2,7 +2,6 @@ import { setFlagsFromString } from 'node:v8';
 import { prepareHashing } from '../../cas/hash.ts';
 import { reindex } from '../../cas/lookup.ts';
 import { diagnose, diagnoseSecrets } from '../../engine/doctor/diagnose.ts';
-import { readingContext } from '../../engine/engine-context.ts';
 import { collectGarbage } from '../../engine/maintenance/collect-garbage.ts';
 import { UwfError } from '../../errors.ts';
 import type { Repository } from '../../git/repository.ts';
@@ -72,7 +71,7 @@ are not affected. 'git fsck' checks all objects of the repository.`,
   examples: [{ command: 'uwf fsck', comment: 'after a crash of the machine, or in CI' }],
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ cli, out }) {
-    const context = { ...readingContext(await openForReading(cli)), env: cli.env };
+    const context = { repository: await openForReading(cli), env: cli.env };
     const damaged: Omit<RefVerdict, 'sound'>[] = [];
     let refs = 0;
     await whileChecking(cli, async (onCommit) => {
@@ -271,7 +270,7 @@ workflow and the stored steps. Merges of blocks are repeated by git. No agent is
   examples: [{ command: 'uwf thread verify 01KAM4', comment: 'after fetching it from a remote' }],
   exitCodes: { 0: 'nothing is wrong', 1: 'something is' },
   async run({ args, cli, out }) {
-    const context = { ...readingContext(await openForReading(cli)), env: cli.env };
+    const context = { repository: await openForReading(cli), env: cli.env };
     const verdict = await whileChecking(cli, (onCommit) => verifyThread({ ...context, onCommit }, args.thread));
     const { thread, commits, unrepeated } = verdict;
     await out.result(verdict, () =>
