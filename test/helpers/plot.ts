@@ -85,7 +85,7 @@ export function statuses(...names: string[]): JsonObject {
 export type PlotOptions = {
   /** Without one, the definition has the rules. */
   flow?: Flow;
-  /** By role; whoever is not named says `done`, each time. */
+  /** By role; a role that is not named says `done`, each time. */
   agents?: Readonly<Record<string, Player>>;
   /** Schemas of the roles that report more than a status; default: the statuses that they say and that rules ask for. */
   roles?: Readonly<Record<string, JsonObject>>;

@@ -37,7 +37,7 @@ type Verdict = PermissionWord | 'unanswered';
 export class PermissionGate {
   /** Why the turn has to wait for a person, and what would let it go on; undefined while it need not. */
   unanswered: string | undefined;
-  /** What a person denied last; whoever hears the agent say something since takes it away. */
+  /** What a person denied last; undefined again once the agent has said something. */
   deniedLast: string | undefined;
   readonly #turn: GateTurn;
   readonly #ownTools: OwnTools;

@@ -20,7 +20,7 @@ function slowOnce(): void {
   );
 }
 
-/** Each role takes one turn: whoever takes another one is noted. */
+/** Starts a thread whose two agents report `done`. */
 function startWith(flow: Flow, limits: WorkflowDefinition['limits'] = {}): Promise<Scenario> {
   const roles = { coder: statuses('done'), tester: statuses('done') };
   return scenario({ flow, definition: { limits, roles: plotOf({ flow: 'coder > tester', roles }).definition.roles } });
